@@ -30,16 +30,19 @@ WEB := $(shell find web -name node_modules -prune -o -name dist -prune -o -type 
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build web demo test soak test-go test-web test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build web web-pictures demo test soak test-go test-web test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r name what; do printf '  make %-12s %s\n' "$$name" "$$what"; done
 
-build: $(STAMPS)/build $(STAMPS)/page ## build the core, the extension and the visualizer's page; .venv can then import deeplake
+build: $(STAMPS)/build $(STAMPS)/page $(STAMPS)/reader ## build the core, the extension and the visualizer's page; .venv can then import deeplake
 
 web: $(STAMPS)/page ## build the visualizer's page
+
+web-pictures: build $(STAMPS)/test $(STAMPS)/browser ## make the pictures of docs/visualizer.md anew
+	$(PY) tools/web_pictures.py
 
 demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train on it
 	$(PY) benchmarks/demo.py
@@ -103,10 +106,10 @@ lint-python: $(STAMPS)/run $(STAMPS)/lint
 lint-c: $(STAMPS)/lint
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
 
-lint-notices: $(STAMPS)/tools $(STAMPS)/go
+lint-notices: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page
 	$(PY) tools/notices.py --check
 
-notices: $(STAMPS)/tools $(STAMPS)/go ## write THIRD_PARTY_NOTICES.txt anew from what is linked
+notices: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page ## write THIRD_PARTY_NOTICES.txt anew from what is linked
 	$(PY) tools/notices.py
 
 format: $(STAMPS)/lint $(STAMPS)/go ## rewrite the sources as `make lint` wants them
@@ -131,7 +134,7 @@ sanitize: $(STAMPS)/go ## tests of C code under the sanitizers of gcc and clang,
 libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every binary interface; needs cmake and cargo
 	$(PY) tools/libjpeg_versions.py $(LIBJPEG)
 
-wheel: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page ## build the source distribution and a wheel into dist/
+wheel: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page $(STAMPS)/reader ## build the source distribution and a wheel into dist/
 	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist
 
 lock: $(STAMPS)/venv ## resolve requirements/*.in anew: versions into lock.txt, each list with hashes into NAME.txt
@@ -163,6 +166,11 @@ $(STAMPS)/build: $(STAMPS)/run $(STAMPS)/tools $(STAMPS)/go pyproject.toml setup
 $(STAMPS)/page: $(WEB) tools/web.py $(STAMPS)/venv
 	@echo "building the page of the visualizer into python/deeplake/web"
 	@$(PY) tools/web.py
+	@touch $@
+
+$(STAMPS)/reader: $(STAMPS)/page $(STAMPS)/go go.mod tools/web.py $(NATIVE)
+	@echo "building the reader of exported pages into python/deeplake/web/reader"
+	@$(PY) tools/web.py reader
 	@touch $@
 
 $(STAMPS)/browser: tools/browser.sh $(STAMPS)/venv

@@ -253,6 +253,10 @@ FORWARD(ingest_poll, (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_
         (ingest, timeout_ms, json, err))
 FORWARD(ingest_cancel, (dl_ingest ingest, dl_error* err), (ingest, err))
 FORWARD(ingest_close, (dl_ingest ingest, dl_error* err), (ingest, err))
+FORWARD(view_plot,
+        (dl_context context, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
+         dl_buffer* png, dl_error* err),
+        (context, view, rows, n, options, png, err))
 FORWARD(visualizer_open,
         (dl_view view, dl_dataset dataset, dl_text* options, dl_visualizer* out, dl_error* err),
         (view, dataset, options, out, err))

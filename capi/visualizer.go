@@ -10,11 +10,35 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/session"
 	"deeplake/core/viz"
+	"deeplake/core/viz/server"
 )
+
+//export dlgo_view_plot
+func dlgo_view_plot(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *session.View) error {
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		at, err := numbers("rows", rows, n)
+		if err != nil {
+			return err
+		}
+		var o viz.SheetOptions
+		if err := parse("plot", text(options), &o); err != nil {
+			return err
+		}
+		png, err := viz.Sheet(ctx, v, lib.codecs, at, o)
+		if err != nil {
+			return err
+		}
+		return fill(out, png)
+	})
+}
 
 // visualizing is a dl_visualizer.
 type visualizing struct {
-	*viz.Server
+	*server.Server
 	view *session.View // its own
 }
 
@@ -30,7 +54,7 @@ func onVisualizer(h C.dl_visualizer, e *C.dl_error, body func(v *visualizing) er
 }
 
 // visualizerOptions reads the options of dl_visualizer_open.
-func visualizerOptions(options string) (viz.Options, error) {
+func visualizerOptions(options string) (server.Options, error) {
 	var in struct {
 		reaching
 		Host  string   `json:"host"`
@@ -39,9 +63,10 @@ func visualizerOptions(options string) (viz.Options, error) {
 		Page  string   `json:"page"`
 	}
 	if err := parse("start visualizer", options, &in); err != nil {
-		return viz.Options{}, err
+		return server.Options{}, err
 	}
-	o := viz.Options{Session: lib.session, Codecs: lib.codecs, Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
+	o := server.Options{Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
+	o.Session, o.Codecs = lib.session, lib.codecs
 	var err error
 	o.Storage, err = in.options()
 	return o, err
@@ -68,12 +93,12 @@ func dlgo_visualizer_open(h C.dl_view, d C.dl_dataset, options *C.dl_text, out *
 		if o.View, err = v.Slice(0, v.Len(), 1); err != nil {
 			return err
 		}
-		server, err := viz.Listen(o)
+		s, err := server.Listen(o)
 		if err != nil {
 			o.View.Close()
 			return err
 		}
-		out.id = C.uint64_t(lib.visualizers.put(&visualizing{server, o.View}))
+		out.id = C.uint64_t(lib.visualizers.put(&visualizing{s, o.View}))
 		return nil
 	})
 }

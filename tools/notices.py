@@ -1,7 +1,8 @@
 """Gathers the licences of everything that a wheel carries beside our own code into THIRD_PARTY_NOTICES.txt.
 
 That is Go's runtime and the modules that libdeeplake.so is linked from, as `go list` names them, pybind11, whose
-headers the extension is compiled from, and the C libraries that wheels bundle, whose texts lie in tools/notices/.
+headers the extension is compiled from, the packages of npm in the visualizer's page, and the C libraries that wheels
+bundle, whose texts lie in tools/notices/.
 
 `notices.py` writes the file; `notices.py --check` fails where the file is not what it would write.
 """
@@ -57,6 +58,19 @@ def licences(folders: set[Path]) -> list[str]:
     return list(texts)
 
 
+def page_packages() -> list[tuple[str, set[Path]]]:
+    """Returns the packages of npm that the page may contain: those that its lock file does not mark as tools."""
+    web = ROOT / "web"
+    lock = json.loads((web / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    found = []
+    for place, package in sorted(lock.items()):
+        if place and not package.get("dev") and not package.get("optional"):
+            if not (web / place).is_dir():
+                raise SystemExit(f"notices: {web / place} is missing; `make web` fetches it")
+            found.append((f"{place.rpartition('node_modules/')[2]} {package['version']}", {web / place}))
+    return found
+
+
 def _clean(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.replace("\f", "\n").splitlines()).strip("\n")
 
@@ -69,6 +83,7 @@ def notices() -> str:
     pybind11 = importlib.metadata.distribution("pybind11")
     texts = [_clean(file.read_text()) for file in pybind11.files or () if file.name.upper().startswith(NAMES)]
     entries.append((f"pybind11 {pybind11.version}", texts))
+    entries += [(name, licences(folders)) for name, folders in page_packages()]
     for file in sorted((ROOT / "tools" / "notices").glob("*.txt")):
         entries.append((file.stem, [_clean(file.read_text(encoding="utf-8"))]))
     for name, texts in entries:

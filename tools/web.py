@@ -1,12 +1,15 @@
 """Builds the page of the visualizer, web/, into python/deeplake/web.
 
-python tools/web.py [build | test | check]
+python tools/web.py [build | test | check | reader]
+
+`reader` builds what exported pages read datasets with: the Go core as WebAssembly.
 
 Takes Node from the PATH if it is new enough, and else that of requirements/web.txt in this environment.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -17,10 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 PAGE = ROOT / "python" / "deeplake" / "web"
 LEAST = (20, 19)  # of Vite
+MOST_READER = 3_600_000  # bytes of the core as WebAssembly, packed by gzip
 
 
 def main() -> int:
     what = sys.argv[1] if len(sys.argv) > 1 else "build"
+    if what == "reader":
+        return build_reader()
     node = find_node()
     if not (WEB / "node_modules" / ".package-lock.json").exists() or _older(
         WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
@@ -35,6 +41,33 @@ def main() -> int:
     shutil.copytree(WEB / "dist", PAGE)
     # The one library in the page wants its licence in every copy.
     shutil.copyfile(WEB / "node_modules" / "preact" / "LICENSE", PAGE / "preact.LICENSE.txt")
+    return 0
+
+
+def build_reader() -> int:
+    """Builds core/viz/wasm, and packs it: not every web server compresses what it sends."""
+    stamp = ROOT / ".venv" / "stamps" / "go"
+    go = stamp.read_text().strip() if stamp.exists() else "go"
+    env = {**os.environ, "GOOS": "js", "GOARCH": "wasm", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
+    folder = PAGE / "reader"
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = folder / "deeplake.wasm"
+    # Without inlining the file is an eighth smaller; loops of decoders keep it.
+    flags = ["-gcflags=all=-l", "-gcflags=github.com/klauspost/compress/...=", "-gcflags=golang.org/x/image/...="]
+    subprocess.run(
+        [go, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", *flags, "-o", whole, "./core/viz/wasm"],
+        cwd=ROOT,
+        env=env,
+        check=True,
+    )
+    packed = gzip.compress(whole.read_bytes(), 9, mtime=0)
+    (folder / "deeplake.wasm.gz").write_bytes(packed)
+    print(f"the reader has {whole.stat().st_size / 1e6:.1f} MB, {len(packed) / 1e6:.2f} MB with gzip")
+    whole.unlink()
+    home = subprocess.run([go, "env", "GOROOT"], env=env, capture_output=True, text=True, check=True).stdout.strip()
+    shutil.copyfile(Path(home) / "lib" / "wasm" / "wasm_exec.js", folder / "wasm_exec.js")
+    if len(packed) > MOST_READER:
+        raise SystemExit(f"the reader has {len(packed)} bytes with gzip, want at most {MOST_READER}")
     return 0
 
 

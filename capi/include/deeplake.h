@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 2
+#define DL_ABI_MINOR 3
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -803,6 +803,13 @@ DL_API dl_status dl_ingest_close(dl_ingest ingest, dl_error* err);
 
 /* ---- Visualizer ---- */
 
+/* Draws n rows as a PNG file: their pictures side by side, with annotations. Rows that cannot be
+ * read are cells with the error. JSON options: "cell" (the longer side of a picture in pixels, 16
+ * to 4096), "columns" (cells beside each other; 0: as many as fit) and "tensor" (of pictures or
+ * masks; "": the first pictures). The caller releases the buffer. */
+DL_API dl_status dl_view_plot(dl_context context, dl_view view, dl_const_i64* rows, int64_t n,
+                              dl_text* options, dl_buffer* png, dl_error* err);
+
 /* Starts a server of pages that show a view in a browser. It reads, and changes nothing. dataset is
  * that of the view, for other versions and saved views; {0}: pages show none. Both must stay open.
  * JSON options: "page" (the directory of the built page), "host" (the address to listen on, by
@@ -838,7 +845,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_rename_tensor) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
-    X(view_read) X(view_with_weights) X(view_close) X(query) X(query_explain) \
+    X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) \
     X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \

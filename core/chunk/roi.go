@@ -39,6 +39,10 @@ func (w *Worker) DecodeROIs(ctx context.Context, refs []*Ref, parts []codec.ROI,
 	r.over(ctx, refs)
 }
 
+// DecodesRegions reports whether a region of a sample in one piece, of any size, is decoded without
+// memory for all its pixels.
+func (w *Worker) DecodesRegions(ref *Ref) bool { return w.decodesROIs(ref) }
+
 func (w *Worker) decodesROIs(r *Ref) bool {
 	if !runnable(r) {
 		return false

@@ -46,6 +46,9 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	if rows == 0 {
 		return nil
 	}
+	if columns, err = w.withLevels(ctx, columns, rows); err != nil {
+		return errs.Wrap(errs.Invalid, "append", "", err)
+	}
 	w.adopt(columns)
 	start := w.txn.Rows()
 	at := func(i int64) int64 { return start + i }
@@ -96,6 +99,9 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 				return errs.New(errs.Unsupported, "update tensor %q: a sample cannot be replaced by None; delete the row, or store an empty sample", c.Tensor)
 			}
 		}
+	}
+	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {
+		return errs.Wrap(errs.Invalid, "update", "", err)
 	}
 	w.adopt(columns)
 	at := func(i int64) int64 { return physical[i] }

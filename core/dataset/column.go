@@ -26,7 +26,7 @@ type Column struct {
 func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: chunkmap.NewFinder(v.snap.Tree(ct.schema.ID))}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
-		GatherPlan: c.gatherPlan, HType: ct.schema.HType, Info: ct.schema.Info}
+		GatherPlan: c.gatherPlan, HType: ct.schema.HType, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
 	if ct.packs {
 		c.access.PackRun = c.packRun
 	}
@@ -135,7 +135,8 @@ func (c *Column) SampleBytes() (stored, decoded float64) {
 func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
-		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info}
+		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info,
+		Downsample: downsampleOf(c.view.snap.Schema, ts)}
 }
 
 // SampleCodec returns the codec of the files of samples; codec.None: samples are no files.

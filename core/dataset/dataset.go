@@ -221,9 +221,16 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if err != nil {
 		return err
 	}
+	levels, err := newLevels(&ts, spec.Downsample)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "create tensor", spec.Name, err)
+	}
 	if old := d.find(spec.Name); old != nil {
 		if !spec.ExistOK {
 			return errs.New(errs.Exists, "create tensor %q: it exists; use exist_ok, or take another name", spec.Name)
+		}
+		if err := sameLevels(d.schema(), old, spec.Downsample); err != nil {
+			return err
 		}
 		return sameTensor(old, &ts)
 	}
@@ -234,11 +241,24 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if n, ok := w.groupClash(spec.Name); ok {
 		return errs.New(errs.Exists, "create tensor %q: %q exists, and a name cannot be both a tensor and a group", spec.Name, n)
 	}
-	if err := w.txn.MayAdd(&ts); err != nil {
-		return err
+	all := append([]format.TensorSchema{ts}, levels...)
+	for i := range all {
+		if err := w.txn.MayAdd(&all[i]); err != nil {
+			return err
+		}
 	}
-	w.addTensor(ts)
+	for _, one := range all {
+		w.addTensor(one)
+	}
 	return nil
+}
+
+// schema returns the schema, with uncommitted changes.
+func (d *Dataset) schema() *format.Schema {
+	if d.w == nil {
+		return d.head.Schema
+	}
+	return d.w.txn.Schema()
 }
 
 // sameTensor refuses exist_ok for a tensor that is another kind of thing.

@@ -38,6 +38,16 @@ type TensorDescription struct {
 	MinShape tensor.Shape   `json:"min_shape"`
 	MaxShape tensor.Shape   `json:"max_shape"`
 	Info     map[string]any `json:"info"`
+	// hidden tensors with its pictures made smaller
+	Levels []LevelDescription `json:"levels,omitempty"`
+}
+
+// LevelDescription describes a level of a pyramid.
+type LevelDescription struct {
+	Name   string `json:"name"`
+	Factor int64  `json:"factor"`
+	Chunks int64  `json:"chunks"`
+	Bytes  int64  `json:"bytes"`
 }
 
 // Describe describes the dataset, with its uncommitted changes.
@@ -82,6 +92,10 @@ func describeTensors(schema *format.Schema, columns map[format.UUID]format.Colum
 		}
 		if h, err := tensor.ParseHType(ts.HType); err == nil {
 			t.Sequence = h.List()
+		}
+		for _, l := range levelsOf(schema, ts) {
+			level := columns[schema.Find(l.Name).ID]
+			t.Levels = append(t.Levels, LevelDescription{Name: l.Name, Factor: l.Factor, Chunks: level.Chunks, Bytes: level.Bytes})
 		}
 		out = append(out, t)
 	}

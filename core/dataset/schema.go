@@ -26,6 +26,9 @@ type TensorSpec struct {
 	ChunkBytes  int64          `json:"chunk_bytes"`
 	ExistOK     bool           `json:"exist_ok"`
 	Info        map[string]any `json:"info"`
+	// Downsample is a factor and a number of levels: the tensor gets hidden tensors with its
+	// pictures made smaller by the factor, its square and so on. nil: none
+	Downsample []int64 `json:"downsample"`
 	// Hidden tensors have names that begin with "_". Views and descriptions do not list them, and
 	// rows may be appended without them. A caller with their name reads them like others.
 	Hidden bool `json:"-"`

@@ -381,7 +381,14 @@ func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
 	if err != nil {
 		return err
 	}
+	if err := w.isNoLevel("rename", old); err != nil {
+		return err
+	}
 	if err := w.txn.RenameTensor(old, name); err != nil {
+		return err
+	}
+	if err := w.renameLevels(); err != nil {
+		w.broken = err
 		return err
 	}
 	return w.renamed()
@@ -399,14 +406,22 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 	if ts == nil {
 		return errs.Wrap(errs.NotFound, "delete tensor", name, unknownTensor(w.txn.Schema(), name))
 	}
-	id := ts.ID
-	if err := w.txn.DropTensor(name); err != nil {
+	if err := w.isNoLevel("delete", name); err != nil {
 		return err
 	}
-	for _, set := range []opened{w.adding, w.fixing} {
-		if o := set[id]; o != nil {
-			o.builder.Abort()
-			delete(set, id)
+	gone := map[format.UUID]string{ts.ID: name}
+	for _, l := range w.levelsBelow(ts.ID) {
+		gone[l.ct.schema.ID] = l.ct.schema.Name
+	}
+	for id, name := range gone {
+		if err := w.txn.DropTensor(name); err != nil {
+			return err
+		}
+		for _, set := range []opened{w.adding, w.fixing} {
+			if o := set[id]; o != nil {
+				o.builder.Abort()
+				delete(set, id)
+			}
 		}
 	}
 	return w.renamed()

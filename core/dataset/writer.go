@@ -23,9 +23,10 @@ type writer struct {
 	session *chunk.Session
 	types   map[string]*columnType
 	byID    map[format.UUID]*columnType
-	groups  map[string]string // a tensor of each group
-	adding  opened            // chunks of appended rows
-	fixing  opened            // chunks of updated rows
+	levels  map[format.UUID][]*columnType // the levels of each tensor that are made of it
+	groups  map[string]string             // a tensor of each group
+	adding  opened                        // chunks of appended rows
+	fixing  opened                        // chunks of updated rows
 	group   *task.Group
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
@@ -66,7 +67,7 @@ func newGroup() *task.Group { return task.New(context.Background(), finishesInFl
 func (w *writer) resolveTypes() error {
 	schema := w.txn.Schema()
 	clear(w.types)
-	w.groups, w.byID = map[string]string{}, map[format.UUID]*columnType{}
+	w.groups, w.byID, w.levels = map[string]string{}, map[format.UUID]*columnType{}, map[format.UUID][]*columnType{}
 	for i := range schema.Tensors {
 		if err := w.resolveType(&schema.Tensors[i]); err != nil {
 			return err
@@ -82,6 +83,9 @@ func (w *writer) resolveType(ts *format.TensorSchema) error {
 		return err
 	}
 	w.types[ts.Name], w.byID[ts.ID] = ct, ct
+	if of := ts.Reduces; of != nil {
+		w.levels[of.Tensor] = append(w.levels[of.Tensor], ct)
+	}
 	for i := range len(ts.Name) {
 		if ts.Name[i] == '/' {
 			w.groups[ts.Name[:i]] = ts.Name
@@ -326,6 +330,9 @@ func (w *writer) columnsOf(cols []tensor.Rows) ([]*columnType, error) {
 		}
 		if seen[c.Tensor] {
 			return nil, errs.New(errs.Invalid, "tensor %q is given twice", c.Tensor)
+		}
+		if ct.schema.Reduces != nil {
+			return nil, errs.New(errs.Invalid, "tensor %q is a level of another one, which is written with it", c.Tensor)
 		}
 		seen[c.Tensor] = true
 		out[i] = ct

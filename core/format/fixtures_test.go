@@ -320,6 +320,10 @@ func (g *gen) schema() *Schema {
 			}
 		}
 		s.Tensors = append(s.Tensors, t)
+		if g.IntN(4) == 0 {
+			t.ID, t.Name, t.Reduces = g.uuid(), "_"+t.Name, &Reduction{Tensor: t.ID, Factor: MinFactor + g.Int64N(MaxFactor-MinFactor+1)}
+			s.Tensors = append(s.Tensors, t)
+		}
 	}
 	return s
 }
@@ -381,6 +385,7 @@ func (g *gen) record() *Record {
 		r.Columns[g.uuid()] = Column{}
 	} else {
 		r.Schema = g.schema()
+		r.Features = r.Schema.Features()
 		for _, t := range r.Schema.Tensors {
 			s := g.stats()
 			c := Column{MinShape: s.MinShape, MaxShape: s.MaxShape}

@@ -30,7 +30,7 @@ type Column struct {
 // Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if
 // Txn is nil.
 type Record struct {
-	Features []string // none is defined, hence empty
+	Features []string // those of the schema, see Schema.Features
 	// the record is of version 2 and of this dataset; zero: it is of version 1, which does not say
 	Dataset     UUID
 	UUID        UUID
@@ -115,7 +115,7 @@ func (r *Record) payload() ([]byte, error) {
 		return nil, err
 	}
 	w := wireRecord{
-		Format: r.version(), Features: []string{}, UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
+		Format: r.version(), Features: append([]string{}, r.Features...), UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
 		Base: r.Base, Merged: r.Merged, Time: r.Time.UTC().Format(timeLayout), Author: r.Author, Message: r.Message,
 		Writer: r.Writer, Rows: r.Rows, DeletedRows: r.DeletedRows, Deleted: r.Deleted, RowIDs: r.RowIDs,
 		SchemaPage: r.SchemaPage, Columns: r.Columns, Txn: r.Txn,
@@ -157,7 +157,7 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	if err := strictJSON(payload); err != nil {
 		return nil, err
 	}
-	m, version, _, err := versioned("commit record", payload)
+	m, version, features, err := versioned("commit record", payload, FeatureLevels)
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +165,9 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 		return nil, fmt.Errorf("commit record of format version %d in a frame of version %d", version, head.version)
 	}
 	r := &Record{Dataset: head.salt}
+	if len(features) > 0 {
+		r.Features = features
+	}
 	m.value("uuid", &r.UUID)
 	m.value("branch", &r.Branch)
 	m.value("version", &r.Version)
@@ -287,8 +290,10 @@ func (r *Record) check() error {
 	switch {
 	case r == nil:
 		return errors.New("record is nil")
-	case len(r.Features) > 0:
-		return fmt.Errorf("feature %q is not known", clip(r.Features[0]))
+	case len(r.Features) > 1 || len(r.Features) == 1 && r.Features[0] != FeatureLevels:
+		return fmt.Errorf("feature %q is not known, or stands twice", clip(r.Features[len(r.Features)-1]))
+	case r.Schema != nil && len(r.Schema.Features()) != len(r.Features):
+		return fmt.Errorf("its features are %q, those of its schema %q", r.Features, r.Schema.Features())
 	case r.UUID.IsZero() || r.Branch.IsZero():
 		return errors.New("uuid or branch is zero")
 	case r.Version > 0 && (r.Parent == nil || r.Base != nil):

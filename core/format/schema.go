@@ -26,6 +26,35 @@ type TensorSchema struct {
 	ClassNames []string `json:"class_names"`
 	// nil is stored as an empty object; decoded numbers are json.Number
 	Info map[string]any `json:"info"`
+	// a level of a pyramid: what it is made of; nil: an ordinary tensor. Records of schemas with
+	// levels have FeatureLevels
+	Reduces *Reduction `json:"reduces,omitempty"`
+}
+
+// Reduction says that the samples of a tensor are those of another one, made smaller.
+type Reduction struct {
+	Tensor UUID  `json:"tensor"`
+	Factor int64 `json:"factor"` // of each side, rounded up
+}
+
+// Bounds of a Reduction.
+const (
+	MinFactor = 2
+	MaxFactor = 16
+)
+
+// FeatureLevels is the feature of records whose schema has levels. A writer that does not know it
+// would leave them behind their tensors.
+const FeatureLevels = "levels"
+
+// Features returns the features that a record with the schema has.
+func (s *Schema) Features() []string {
+	for i := range s.Tensors {
+		if s.Tensors[i].Reduces != nil {
+			return []string{FeatureLevels}
+		}
+	}
+	return nil
 }
 
 // Schema lists the tensors of a commit, in order of creation.
@@ -45,6 +74,10 @@ func (s *Schema) Clone() *Schema {
 		t.Shape = slices.Clone(t.Shape)
 		t.ClassNames = slices.Clone(t.ClassNames)
 		t.Info = cloneInfo(t.Info)
+		if t.Reduces != nil {
+			of := *t.Reduces
+			t.Reduces = &of
+		}
 	}
 	return c
 }
@@ -160,6 +193,15 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	m.value("chunk_bytes", &t.ChunkBytes)
 	t.ClassNames = list[string](m, "class_names")
 	t.Info = m.object("info")
+	if _, ok := m.left["reduces"]; ok {
+		of := open("reduces", m.take("reduces"))
+		t.Reduces = &Reduction{}
+		of.value("tensor", &t.Reduces.Tensor)
+		of.value("factor", &t.Reduces.Factor)
+		if err := of.end(); err != nil {
+			return t, err
+		}
+	}
 	return t, m.end()
 }
 
@@ -199,6 +241,16 @@ func (t *TensorSchema) check() error {
 		return fmt.Errorf("chunk_bytes is %d, want %d to %d", t.ChunkBytes, MinChunkBytes, MaxChunkBytes)
 	case len(t.Shape) > tensor.MaxDims:
 		return fmt.Errorf("shape has %d axes, want at most %d", len(t.Shape), tensor.MaxDims)
+	}
+	if r := t.Reduces; r != nil {
+		switch {
+		case r.Tensor.IsZero() || r.Tensor == t.ID:
+			return errors.New("it reduces no other tensor")
+		case r.Factor < MinFactor || r.Factor > MaxFactor:
+			return fmt.Errorf("it reduces by %d, want %d to %d", r.Factor, MinFactor, MaxFactor)
+		case t.Name[0] != '_':
+			return errors.New("the name of a level does not begin with \"_\"")
+		}
 	}
 	for _, d := range t.Shape {
 		if d < -1 {

@@ -345,6 +345,13 @@ func TestStrictEncoders(t *testing.T) {
 		"far row":               encode(EncodeBitmap(far)),
 		"nil schema":            encode(EncodeSchema(nil)),
 		"unnamed tensor":        encode(EncodeSchema(&Schema{Tensors: []TensorSchema{{ID: u}}})),
+		"level of nothing":      encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Reduces.Tensor = UUID{} }))),
+		"level of itself":       encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Reduces.Tensor = ts.ID }))),
+		"level by 1":            encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Reduces.Factor = 1 }))),
+		"level by 17":           encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Reduces.Factor = 17 }))),
+		"level in sight":        encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Name = "x" }))),
+		"level, no feature":     record(func(r *Record) { r.Schema, r.Features = level(func(*TensorSchema) {}), nil }),
+		"feature, no level":     record(func(r *Record) { r.Features = []string{FeatureLevels} }),
 		"infinite info":         encode(EncodeSchema(&Schema{Info: map[string]any{"x": make(chan int)}})),
 		"info not UTF-8":        encode(EncodeSchema(&Schema{Info: map[string]any{"x": []any{"\xff"}}})),
 		"operation of no kind":  encode(EncodeOps([]Op{{}})),
@@ -512,5 +519,34 @@ func TestStrictChunkHead(t *testing.T) {
 		if _, err := DecodeChunkHead(c.data); !errs.Is(err, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 		}
+	}
+}
+
+// level is a right schema with a tensor that reduces another one, and a change to it.
+func level(change func(ts *TensorSchema)) *Schema {
+	s := &Schema{Tensors: []TensorSchema{
+		{ID: id(1), Name: "x", HType: "image", DType: "uint8", Compression: "png", ChunkBytes: 1 << 20},
+		{ID: id(2), Name: "_x_downsampled_2", HType: "image", DType: "uint8", Compression: "png", ChunkBytes: 1 << 20, Reduces: &Reduction{Tensor: id(1), Factor: 2}},
+	}}
+	change(&s.Tensors[1])
+	return s
+}
+
+// TestLevelsAreAFeature holds that a schema with levels comes back, and that its record says so.
+func TestLevelsAreAFeature(t *testing.T) {
+	t.Parallel()
+	r := goldenRecord()
+	r.Schema, r.Columns = level(func(*TensorSchema) {}), nil
+	r.Features, r.Ops = r.Schema.Features(), nil
+	data, err := EncodeRecord(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeRecord(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Features) != 1 || got.Features[0] != FeatureLevels || *got.Schema.Tensors[1].Reduces != *r.Schema.Tensors[1].Reduces {
+		t.Errorf("it comes back as %+v", got)
 	}
 }

@@ -39,6 +39,13 @@ type Column interface {
 	Access() Access
 }
 
+// Level is a tensor whose samples are those of another one, with each side divided by a factor and
+// rounded up.
+type Level struct {
+	Name   string
+	Factor int64
+}
+
 // Access is the optional abilities of a Column: a nil function is an ability that it lacks. A
 // wrapper copies the struct and replaces the functions that it changes.
 type Access struct {
@@ -63,6 +70,8 @@ type Access struct {
 	GatherPlan func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
+	// Levels are tensors of the same dataset that hold the pictures smaller, the largest first.
+	Levels []Level
 	// Info is the user's notes about the tensor. It is shared, read-only.
 	Info map[string]any
 }

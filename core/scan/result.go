@@ -347,6 +347,15 @@ func (a *Result) Rows(dst []int64) error {
 	return nil
 }
 
+// Row returns the row of the result's dataset that row i is, or -1: row i was joined, grouped or
+// computed, or an outer join found no row.
+func (a *Result) Row(i int64) int64 {
+	if a.origin == nil {
+		return -1
+	}
+	return a.origin.Row(i)
+}
+
 // Select returns the given rows, in that order; repeats are allowed. It does not retain rows.
 func (a *Result) Select(rows []int64) (*Result, error) {
 	for _, row := range rows {

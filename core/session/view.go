@@ -105,6 +105,14 @@ func (v *View) Rows(dst []int64) error {
 	return nil
 }
 
+// Row returns the row of the dataset that row i is, or -1 if it is no row of one dataset.
+func (v *View) Row(i int64) int64 {
+	if v.view == nil {
+		return v.result.Row(i)
+	}
+	return v.view.Row(i)
+}
+
 // WithWeights returns a view of the same rows, with a weight for each by which loaders draw them.
 func (v *View) WithWeights(weights []float64) (*View, error) {
 	if int64(len(weights)) != v.Len() {

@@ -152,7 +152,7 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 	rec := &format.Record{
 		Dataset: b.repo.dataset(), Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
 		Writer: b.repo.Writer, Rows: onto.Record.Rows + b.rows, RowIDs: onto.Record.RowIDs,
-		Deleted: onto.Record.Deleted, Schema: b.schema, Ops: b.ops,
+		Deleted: onto.Record.Deleted, Schema: b.schema, Features: b.schema.Features(), Ops: b.ops,
 		Columns: make(map[format.UUID]format.Column, len(b.schema.Tensors)),
 	}
 	if page := onto.Record.SchemaPage; page != nil && reflect.DeepEqual(b.schema, onto.Schema) {

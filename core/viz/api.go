@@ -2,7 +2,6 @@ package viz
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -29,7 +28,7 @@ type viewInfo struct {
 
 // admit names a view and describes it. It takes over the view, and end, which closes what was
 // opened for it.
-func (s *Server) admit(v *session.View, info session.Info, end func()) (any, error) {
+func (s *Service) admit(v *session.View, info session.Info, end func()) (any, error) {
 	d := v.Describe()
 	out := viewInfo{
 		URI: d.URI, Rows: v.Len(), Branch: d.Branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
@@ -50,26 +49,14 @@ func (s *Server) admit(v *session.View, info session.Info, end func()) (any, err
 	return out, err
 }
 
-func (s *Server) enter(_ *http.Request, body []byte) (any, error) {
-	var in struct {
-		Key string `json:"key"`
-	}
-	if err := parse(body, &in); err != nil {
-		return nil, err
-	}
-	token, err := s.guard.enter(in.Key)
-	return map[string]string{"token": token}, err
-}
-
-func (s *Server) open(r *http.Request, body []byte) (any, error) {
+func (s *Service) open(ctx context.Context, body []byte) (any, error) {
 	var in struct {
 		At    string `json:"at"`
 		Saved string `json:"saved"`
 	}
-	if err := parse(body, &in); err != nil {
+	if err := Parse(body, &in); err != nil {
 		return nil, err
 	}
-	ctx := r.Context()
 	if in.At == "" && in.Saved == "" {
 		return s.admit(s.o.View, session.Info{}, nil)
 	}
@@ -110,7 +97,7 @@ func openAt(ctx context.Context, ds *dataset.Dataset, ref string) (*dataset.Data
 }
 
 // dataset returns the dataset that the server shows.
-func (s *Server) dataset() (*dataset.Dataset, error) {
+func (s *Service) dataset() (*dataset.Dataset, error) {
 	if s.o.Dataset == nil {
 		return nil, errs.New(errs.Unsupported, "show other versions: this page shows the result of a query; start one for its dataset")
 	}
@@ -119,17 +106,14 @@ func (s *Server) dataset() (*dataset.Dataset, error) {
 
 // question is the body of a query.
 type question struct {
-	View string `json:"view"`
+	ofView
 	Text string `json:"text"`
 }
 
 // ask calls body with the view and the query of a request.
-func (s *Server) ask(body []byte, do func(v *session.View, q *session.Query) (any, error)) (any, error) {
+func (s *Service) ask(body []byte, do func(v *session.View, q *session.Query) (any, error)) (any, error) {
 	var in question
-	if err := parse(body, &in); err != nil {
-		return nil, err
-	}
-	v, done, err := s.views.get(in.View)
+	v, done, err := s.views.use(body, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +125,9 @@ func (s *Server) ask(body []byte, do func(v *session.View, q *session.Query) (an
 	return out, nil
 }
 
-func (s *Server) query(r *http.Request, body []byte) (any, error) {
+func (s *Service) query(ctx context.Context, body []byte) (any, error) {
 	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
-		result, info, err := s.o.Session.Query(r.Context(), v, q)
+		result, info, err := s.o.Session.Query(ctx, v, q)
 		if err != nil {
 			return nil, err
 		}
@@ -151,25 +135,23 @@ func (s *Server) query(r *http.Request, body []byte) (any, error) {
 	})
 }
 
-func (s *Server) explain(r *http.Request, body []byte) (any, error) {
+func (s *Service) explain(ctx context.Context, body []byte) (any, error) {
 	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
-		info, err := s.o.Session.Explain(r.Context(), v, q, false)
+		info, err := s.o.Session.Explain(ctx, v, q, false)
 		return map[string]string{"text": info.Text}, err
 	})
 }
 
-func (s *Server) forget(_ *http.Request, body []byte) (any, error) {
-	var in struct {
-		View string `json:"view"`
-	}
-	if err := parse(body, &in); err != nil {
+func (s *Service) forget(_ context.Context, body []byte) (any, error) {
+	var in ofView
+	if err := Parse(body, &in); err != nil {
 		return nil, err
 	}
 	s.views.forget(in.View)
 	return struct{}{}, nil
 }
 
-func words(*http.Request, []byte) (any, error) {
+func words(context.Context, []byte) (any, error) {
 	return map[string][]string{"keywords": tql.Reserved(), "functions": compute.Names()}, nil
 }
 

@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -179,6 +180,29 @@ func TestStats(t *testing.T) {
 			if v := f.query("SELECT * WHERE " + filter); v.Rows != rows[i] {
 				t.Errorf("%s: %q finds %d rows, counted were %d", name, filter, v.Rows, rows[i])
 			}
+		}
+	}
+}
+
+// TestStatsOfSamples counts a part of the rows.
+func TestStatsOfSamples(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for sample, want := range map[int64]int64{0: 0, 4: 4, 11: 11, 12: 0, 1 << 40: 0} {
+		var s statsInfo
+		f.call("stats", map[string]any{"view": f.view, "column": "label", "sample": sample}, &s)
+		counted := s.Missing
+		for _, c := range s.Classes {
+			counted += c.Rows
+		}
+		if s.Rows != zooRows || s.Sampled != want || counted != cmp.Or(want, zooRows) {
+			t.Errorf("a sample of %d rows: %+v", sample, s)
+		}
+	}
+	for _, c := range [][2]int64{{10, 1}, {10, 9}, {1000, 256}, {1000, 257}, {10_000_000, 20_000}, {3_000_000, 1 << 20}} {
+		rows := spread(c[0], c[1])
+		if int64(len(rows)) != c[1] || rows[0] != 0 || rows[len(rows)-1] >= c[0] || !slices.IsSorted(rows) || len(slices.Compact(rows)) != len(rows) {
+			t.Errorf("%d of %d rows are spread as %d from %d to %d", c[1], c[0], len(rows), rows[0], rows[len(rows)-1])
 		}
 	}
 }

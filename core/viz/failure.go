@@ -3,7 +3,6 @@ package viz
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"regexp"
 	"strconv"
 
@@ -36,23 +35,20 @@ func failureOf(err error) failure {
 	return f
 }
 
-// fail answers with an error. Nothing was written before.
-func fail(w http.ResponseWriter, err error) {
-	body, _ := json.Marshal(map[string]failure{"error": failureOf(err)}) // text and numbers alone
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(status(errs.KindOf(err)))
-	_, _ = w.Write(body) // the client may be gone
+// Refuse returns the answer to a call that failed: its HTTP status, and its body.
+func Refuse(err error) (status int, body []byte) {
+	body, _ = json.Marshal(map[string]failure{"error": failureOf(err)}) // text and numbers alone
+	return statusOf(errs.KindOf(err)), body
 }
 
-func status(k errs.Kind) int {
+func statusOf(k errs.Kind) int {
 	switch k {
 	case errs.Invalid, errs.Type, errs.Range, errs.Unsupported:
-		return http.StatusBadRequest
+		return 400
 	case errs.NotFound, errs.Closed:
-		return http.StatusNotFound
+		return 404
 	case errs.Denied:
-		return http.StatusForbidden
+		return 403
 	}
-	return http.StatusInternalServerError
+	return 500
 }

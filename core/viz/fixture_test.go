@@ -5,12 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
-	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"deeplake/core/codec"
@@ -22,13 +17,12 @@ import (
 	"deeplake/core/tensor"
 )
 
-// fixture is a server of a dataset with a tensor of each kind, and a client with its token.
+// fixture is a service of a dataset with a tensor of each kind, and a page of it.
 type fixture struct {
-	*Server
-	t     *testing.T
-	ds    *dataset.Dataset
-	token string
-	view  string
+	*Service
+	t    *testing.T
+	ds   *dataset.Dataset
+	view string
 }
 
 const zooRows = 12
@@ -137,58 +131,29 @@ func pixels16(n, i int) []byte {
 	return little(out)
 }
 
-// newFixture starts a server of the zoo, and opens its view.
+// newFixture makes a service of the zoo, and opens its view.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	env, ds := newZoo(t)
-	f := serve(t, env, ds, Options{})
-	f.enter()
-	return f
+	return serve(t, env, ds)
 }
 
-// serve starts a server of all rows of a dataset.
-func serve(t *testing.T, env *dataset.Env, ds *dataset.Dataset, o Options) *fixture {
+// serve makes a service of all rows of a dataset, and opens its view.
+func serve(t *testing.T, env *dataset.Env, ds *dataset.Dataset) *fixture {
 	t.Helper()
 	v, err := ds.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Session, o.Codecs, o.Dataset, o.View, o.Page = session.New(env), all.All(), ds, session.NewView(v), newPage(t)
-	s, err := Listen(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := session.NewView(v)
+	s := New(Options{Session: session.New(env), Codecs: all.All(), Dataset: ds, View: first})
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		o.View.Close()
+		s.Close()
+		first.Close()
 	})
-	return &fixture{Server: s, t: t, ds: ds}
-}
-
-func newPage(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range map[string]string{"index.html": "<!doctype html><title>page</title>", "assets/app-1.js": "export {}"} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
-// enter gets the token and opens the first view.
-func (f *fixture) enter() {
-	f.t.Helper()
-	var in struct{ Token string }
-	f.call("enter", map[string]string{"key": f.Key()}, &in)
-	f.token = in.Token
+	f := &fixture{Service: s, t: t, ds: ds}
 	f.view = f.open(map[string]string{}).View
+	return f
 }
 
 func (f *fixture) open(body any) viewInfo {
@@ -205,51 +170,37 @@ func (f *fixture) query(text string) viewInfo {
 	return v
 }
 
-// request sends a request and returns its answer.
-func (f *fixture) request(method, path, body string, header http.Header) (*http.Response, []byte) {
-	f.t.Helper()
-	r, err := http.NewRequestWithContext(f.t.Context(), method, "http://"+f.Address()+path, strings.NewReader(body))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if f.token != "" {
-		r.Header.Set("Authorization", "Bearer "+f.token)
-	}
-	for name, values := range header {
-		r.Header[name] = values
-		if name == "Host" {
-			r.Host = values[0]
-		}
-	}
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return response, data
+// answer keeps the answer of a call.
+type answer struct {
+	bytes.Buffer
+	media string
 }
 
-// post calls a function of the API and returns its answer.
+func (a *answer) Begin(media string) { a.media = media }
+func (a *answer) Flush() error       { return nil }
+
+// post calls a function and returns its answer.
 func (f *fixture) post(name string, body any) (int, []byte) {
 	f.t.Helper()
 	in, err := json.Marshal(body)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	response, data := f.request("POST", "/api/"+name, string(in), nil)
-	return response.StatusCode, data
+	var out answer
+	if err := f.Call(f.t.Context(), name, in, &out); err != nil {
+		if out.media != "" {
+			f.t.Errorf("%s: an answer that has begun is refused: %v", name, err)
+		}
+		return Refuse(err)
+	}
+	return 200, out.Bytes()
 }
 
 // call reads the answer of a function that succeeds.
 func (f *fixture) call(name string, body, into any) {
 	f.t.Helper()
 	status, data := f.post(name, body)
-	if status != http.StatusOK {
+	if status != 200 {
 		f.t.Fatalf("%s %v: %d %s", name, body, status, data)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
@@ -262,7 +213,7 @@ func (f *fixture) refused(name string, body any) (int, failure) {
 	f.t.Helper()
 	status, data := f.post(name, body)
 	var answer struct{ Error failure }
-	if err := json.Unmarshal(data, &answer); err != nil || status == http.StatusOK {
+	if err := json.Unmarshal(data, &answer); err != nil || status == 200 {
 		f.t.Fatalf("%s %v: %d %s", name, body, status, data)
 	}
 	return status, answer.Error
@@ -284,7 +235,7 @@ func (r record) numbers16() []uint16 {
 func (f *fixture) read(view string, rows []int64, columns ...wanted) map[string]record {
 	f.t.Helper()
 	status, data := f.post("samples", map[string]any{"view": view, "rows": rows, "columns": columns})
-	if status != http.StatusOK {
+	if status != 200 {
 		f.t.Fatalf("read %v of %v: %d %s", columns, rows, status, data)
 	}
 	all, err := parseRecords(data)

@@ -12,11 +12,12 @@ import (
 	"deeplake/core/transform"
 )
 
-// thumbKey names a small picture: a sample, and how small it is.
+// thumbKey names a small picture: a sample, how small it is, and of which region.
 type thumbKey struct {
 	chunk  chunk.ID
 	item   int64
 	pixels int
+	region rect // without pixels: all
 }
 
 // picture is a file with the size of the picture that it shows.
@@ -24,6 +25,7 @@ type picture struct {
 	file          []byte
 	media         string
 	width, height int64
+	region        []int64 // of the whole picture; nil: all
 }
 
 const (
@@ -33,10 +35,10 @@ const (
 
 // pictureBody sends the stored file where a page can show it, and else pixels, or a smaller picture
 // if that will do.
-func (s *Server) pictureBody(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
+func (s *Service) pictureBody(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
 	ref, pixels := &one.ref, one.column.want.Pixels
-	h.Height, h.Width = ref.Shape[0], ref.Shape[1]
-	longer := max(h.Height, h.Width)
+	h.Height, h.Width = one.whole()[0], one.whole()[1]
+	longer := max(ref.Shape[0], ref.Shape[1])
 	if pixels <= 0 || longer <= 2*int64(pixels) {
 		if body, ok, err := s.storedFile(ctx, one, w, h); ok || err != nil {
 			return body, err
@@ -62,7 +64,7 @@ func (s *Server) pictureBody(ctx context.Context, one *sample, w *chunk.Worker, 
 }
 
 // storedFile returns the stored bytes, if a browser makes the same picture of them as the core.
-func (s *Server) storedFile(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, bool, error) {
+func (s *Service) storedFile(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, bool, error) {
 	ref := &one.ref
 	if ref.Chunk == nil || ref.Tiles != nil || one.column.DType() != tensor.Uint8 || ref.Stored <= 0 {
 		return nil, false, nil
@@ -86,33 +88,24 @@ func (s *Server) storedFile(ctx context.Context, one *sample, w *chunk.Worker, h
 }
 
 // thumb returns a picture whose longer side has so many pixels.
-func (s *Server) thumb(ctx context.Context, one *sample, w *chunk.Worker, pixels int64) (picture, error) {
+func (s *Service) thumb(ctx context.Context, one *sample, w *chunk.Worker, pixels int64) (picture, error) {
 	if one.ref.Chunk == nil {
 		p, _, err := s.shrink(ctx, one, w, pixels)
 		return p, err
 	}
-	key := thumbKey{one.ref.Chunk.ID, one.ref.Item, int(pixels)}
+	key := thumbKey{chunk: one.ref.Chunk.ID, item: one.ref.Item, pixels: int(pixels)}
 	return s.thumbs.Load(ctx, key, func() (picture, int64, error) { return s.shrink(ctx, one, w, pixels) })
 }
 
 // shrink makes a small picture, and returns the bytes that it takes.
-func (s *Server) shrink(ctx context.Context, one *sample, w *chunk.Worker, pixels int64) (picture, int64, error) {
+func (s *Service) shrink(ctx context.Context, one *sample, w *chunk.Worker, pixels int64) (picture, int64, error) {
 	ref := &one.ref
 	height, width := fit(ref.Shape[0], ref.Shape[1], pixels)
-	p, err := resizing(one, height, width)
-	if err != nil {
-		return picture{}, 0, err
-	}
-	pix := make([]byte, height*width*ref.Shape[2])
 	space := s.spaces.Borrow()
 	defer s.spaces.Return(space)
 	defer space.Reset()
-	access := one.column.Access()
-	job, err := space.Job(p, transform.Key{}, ref.Shape, access.DecodeROIs != nil && w.CanDownscale(ref), pix)
+	pix, err := shrunk(ctx, one, w, height, width, space)
 	if err != nil {
-		return picture{}, 0, err
-	}
-	if err := decodeRegion(ctx, one, w, codec.ROI{Region: codec.Region(job.Region()), To: job}, space); err != nil {
 		return picture{}, 0, err
 	}
 	out := picture{file: pix, width: width, height: height}
@@ -127,6 +120,22 @@ func (s *Server) shrink(ctx context.Context, one *sample, w *chunk.Worker, pixel
 		}
 	}
 	return out, int64(len(out.file)) + 128, nil
+}
+
+// shrunk returns the pixels of a picture of bytes at a size.
+func shrunk(ctx context.Context, one *sample, w *chunk.Worker, height, width int64, space *transform.Workspace) ([]byte, error) {
+	p, err := resizing(one, height, width)
+	if err != nil {
+		return nil, err
+	}
+	ref := &one.ref
+	pix := make([]byte, height*width*ref.Shape[2])
+	access := one.column.Access()
+	job, err := space.Job(p, transform.Key{}, ref.Shape, access.DecodeROIs != nil && w.CanDownscale(ref), pix)
+	if err != nil {
+		return nil, err
+	}
+	return pix, decodeRegion(ctx, one, w, codec.ROI{Region: codec.Region(job.Region()), To: job}, space)
 }
 
 // resizing returns the transform to a size. Other pixels will do where that is faster: decoders of

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"encoding/json"
-	"net/http"
 	"sync"
-	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -24,6 +22,7 @@ type header struct {
 	Media   string  `json:"media,omitempty"`
 	Width   int64   `json:"width,omitempty"`
 	Height  int64   `json:"height,omitempty"`
+	Region  []int64 `json:"region,omitempty"`
 	DType   string  `json:"dtype,omitempty"`
 	Shape   []int64 `json:"shape,omitempty"`
 	Size    int64   `json:"size,omitempty"`
@@ -48,14 +47,14 @@ const (
 
 // records writes the answer of api/samples. All methods may be called in parallel.
 type records struct {
-	mu      sync.Mutex
-	out     *bufio.Writer
-	control *http.ResponseController
+	mu  sync.Mutex
+	out *bufio.Writer
+	to  Answer
 }
 
-func newRecords(w http.ResponseWriter) *records {
-	w.Header().Set("Content-Type", "application/x-deeplake-samples")
-	return &records{out: bufio.NewWriterSize(w, 64<<10), control: http.NewResponseController(w)}
+func newRecords(to Answer) *records {
+	to.Begin(mediaSamples)
+	return &records{out: bufio.NewWriterSize(to, 64<<10), to: to}
 }
 
 var padding [8]byte
@@ -75,8 +74,6 @@ func (r *records) write(h *header, body []byte) error {
 	binary.LittleEndian.PutUint64(fixed[8:], uint64(len(body)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// A client that stalls must not hold its place for ever.
-	_ = r.control.SetWriteDeadline(time.Now().Add(stallLimit)) // unknown to some tests' writers
 	for _, part := range [][]byte{fixed[:], head, body, padding[:-len(body)&7]} {
 		if _, err := r.out.Write(part); err != nil {
 			return errs.New(errs.Canceled, "send sample: %w", err)
@@ -91,7 +88,7 @@ func (r *records) flush() error {
 	defer r.mu.Unlock()
 	err := r.out.Flush()
 	if err == nil {
-		err = r.control.Flush()
+		err = r.to.Flush()
 	}
 	if err != nil {
 		return errs.New(errs.Canceled, "send samples: %w", err)

@@ -98,8 +98,7 @@ func TestScreen(t *testing.T) {
 	if _, err := ds.Commit(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	f := serve(t, env, ds, Options{})
-	f.enter()
+	f := serve(t, env, ds)
 	at := make([]int64, screen)
 	for i := range at {
 		at[i] = 200 + int64(i)

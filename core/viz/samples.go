@@ -2,7 +2,6 @@ package viz
 
 import (
 	"context"
-	"net/http"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
@@ -26,16 +25,21 @@ type wanted struct {
 	Name   string    `json:"name"`
 	Pixels int       `json:"pixels"`
 	Items  *[2]int64 `json:"items"`
+	Region []int64   `json:"region"` // top, left, bottom, right; nil: all
 }
 
 // sample is one record to be made.
 type sample struct {
 	row    int64 // of the view
+	index  int64 // the row of the dataset; -1: none
 	column *wantedColumn
 	ref    chunk.Ref
 	item   int64 // of a list
 	items  int64 // of the list; -1: the sample is none
 	failed error // it was not found
+	// ref is of a level, whose sides are those of full divided by factor; nil: ref is the sample
+	full   tensor.Shape
+	factor int64
 }
 
 type wantedColumn struct {
@@ -45,16 +49,13 @@ type wantedColumn struct {
 	list  bool // the htype is a list by nature
 }
 
-func (s *Server) samples(w http.ResponseWriter, r *http.Request, body []byte) error {
+func (s *Service) samples(ctx context.Context, body []byte, to Answer) error {
 	var in struct {
-		View    string   `json:"view"`
+		ofView
 		Rows    []int64  `json:"rows"`
 		Columns []wanted `json:"columns"`
 	}
-	if err := parse(body, &in); err != nil {
-		return err
-	}
-	v, done, err := s.views.get(in.View)
+	v, done, err := s.views.use(body, &in)
 	if err != nil {
 		return err
 	}
@@ -62,19 +63,23 @@ func (s *Server) samples(w http.ResponseWriter, r *http.Request, body []byte) er
 	if len(in.Rows) > mostRows || len(in.Columns) > mostColumns {
 		return errs.New(errs.Invalid, "read %d columns of %d rows, want at most %d of %d", len(in.Columns), len(in.Rows), mostColumns, mostRows)
 	}
+	for i := range in.Columns {
+		if err := in.Columns[i].checkRegion(); err != nil {
+			return err
+		}
+	}
 	for _, row := range in.Rows {
 		if row < 0 || row >= v.Len() {
 			return errs.New(errs.Range, "read row %d, want 0 to %d", row, v.Len()-1)
 		}
 	}
-	ctx := r.Context()
 	var all []sample
 	for i := range in.Columns {
 		if all, err = find(ctx, v, in.Rows, &in.Columns[i], all); err != nil {
 			return err
 		}
 	}
-	out := newRecords(w)
+	out := newRecords(to)
 	if s.send(ctx, v, all, out) == nil {
 		_ = out.end() // the client may be gone
 	}
@@ -103,10 +108,14 @@ func find(ctx context.Context, v *openView, rows []int64, want *wanted, all []sa
 			return nil, errs.Cause(ctx, "read samples")
 		}
 	}
+	levels := c.levels(v)
 	for i, row := range rows {
-		one := sample{row: row, column: c, ref: refs[i], items: -1}
+		one := sample{row: row, index: v.Row(row), column: c, ref: refs[i], items: -1}
 		if failed != nil {
 			one.failed = failed[i]
+		}
+		if one.failed == nil {
+			c.level(ctx, levels, &one)
 		}
 		if one.failed == nil && col.Sequence() && !one.ref.Hole() {
 			if all, err = one.expand(ctx, all); err != nil {
@@ -144,10 +153,8 @@ func (one sample) expand(ctx context.Context, all []sample) ([]sample, error) {
 		one.failed = err
 		return append(all, one), nil
 	}
-	row := one.ref.Row
 	for i := from; i < to; i++ {
 		one.item, one.ref = i, items[i]
-		one.ref.Row = row
 		all = append(all, one)
 	}
 	return all, nil
@@ -163,7 +170,7 @@ func samplesPerJob(c *wantedColumn) int {
 }
 
 // send reads samples and writes their records.
-func (s *Server) send(ctx context.Context, v *openView, all []sample, out *records) error {
+func (s *Service) send(ctx context.Context, v *openView, all []sample, out *records) error {
 	var ends []int // of jobs
 	for at := 0; at < len(all); {
 		end := at + 1
@@ -190,7 +197,7 @@ func (s *Server) send(ctx context.Context, v *openView, all []sample, out *recor
 	if v.Remote() {
 		j.Spans = func(k int, spans []chunk.Span) []chunk.Span {
 			for i := begin(k); i < ends[k]; i++ {
-				if one := &all[i]; one.failed == nil && one.readable() {
+				if one := &all[i]; one.failed == nil && one.readable() && one.column.want.Region == nil {
 					spans = one.ref.Spans(spans)
 				}
 			}
@@ -210,8 +217,8 @@ func (one *sample) readable() bool {
 }
 
 // record reads a sample and writes its record. Only errors of the connection end the others.
-func (s *Server) record(ctx context.Context, one *sample, w *chunk.Worker, out *records) error {
-	h := &header{Row: one.row, Index: one.ref.Row, Column: one.column.Name()}
+func (s *Service) record(ctx context.Context, one *sample, w *chunk.Worker, out *records) error {
+	h := &header{Row: one.row, Index: one.index, Column: one.column.want.Name}
 	if one.items >= 0 {
 		h.Items = &one.items
 		if one.item >= 0 {
@@ -237,7 +244,7 @@ func (s *Server) record(ctx context.Context, one *sample, w *chunk.Worker, out *
 }
 
 // body fills in the header and returns the body.
-func (s *Server) body(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
+func (s *Service) body(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, error) {
 	ref := &one.ref
 	if ref.Hole() {
 		h.Kind = kindMissing
@@ -247,18 +254,17 @@ func (s *Server) body(ctx context.Context, one *sample, w *chunk.Worker, h *head
 		h.Kind = kindArray
 		return nil, nil
 	}
+	if one.column.want.Region != nil {
+		return s.regionBody(ctx, one, w, h)
+	}
 	if size := max(ref.Size, ref.Stored); size > mostBytes {
-		h.Kind, h.Size = kindLarge, size
-		return nil, nil
+		return nil, one.large(h, size)
 	}
-	if ref.Size > largeBytes {
-		select {
-		case s.large <- struct{}{}:
-			defer func() { <-s.large }()
-		case <-ctx.Done():
-			return nil, errs.Cause(ctx, "read sample")
-		}
+	leave, err := hold(ctx, s.large, ref.Size)
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	d := one.column.DType()
 	switch {
 	case isPicture(one.column.htype) && len(ref.Shape) >= 2:
@@ -276,6 +282,28 @@ func (s *Server) body(ctx context.Context, one *sample, w *chunk.Worker, h *head
 		data, shape = thin(data, shape, d.Size(), one.column.want.Pixels)
 	}
 	return h.array(d, shape, data), nil
+}
+
+// hold waits until no other large sample is in memory. The caller leaves when it is done.
+func hold(ctx context.Context, large chan struct{}, size int64) (leave func(), err error) {
+	if size <= largeBytes {
+		return func() {}, nil
+	}
+	select {
+	case large <- struct{}{}:
+		return func() { <-large }, nil
+	case <-ctx.Done():
+		return nil, errs.Cause(ctx, "read sample")
+	}
+}
+
+// large describes a sample that is not sent.
+func (one *sample) large(h *header, size int64) error {
+	h.Kind, h.Size = kindLarge, size
+	if s := one.whole(); len(s) >= 2 && (isPicture(one.column.htype) || isMask(one.column.htype)) {
+		h.Height, h.Width = s[0], s[1]
+	}
+	return nil
 }
 
 // textBody reads text, JSON or bytes, and cuts it.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -156,8 +154,20 @@ func TestSamplesOfQueries(t *testing.T) {
 	got := f.read(v.View, []int64{0}, wanted{Name: "image", Pixels: 16}, wanted{Name: "twice"})
 	image, twice := got["image 0"], got["twice 0"]
 	image.is(t, kindFile)
-	if twice.is(t, kindArray); image.Index != 10 || binary.LittleEndian.Uint64(twice.body) != 0x4000000000000000 {
+	if twice.is(t, kindArray); image.Index != 10 || twice.Index != 10 || binary.LittleEndian.Uint64(twice.body) != 0x4000000000000000 {
 		t.Errorf("row %d, twice %v", image.Index, twice.body)
+	}
+}
+
+// TestSamplesOfNoRow reads groups, which are no rows of the dataset.
+func TestSamplesOfNoRow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	v := f.query("SELECT label, COUNT(*) AS n GROUP BY label ORDER BY label")
+	for name, r := range f.read(v.View, []int64{0, 1}, wanted{Name: "label"}, wanted{Name: "n"}) {
+		if r.Index != -1 || r.Kind != kindArray {
+			t.Errorf("%s has index %d and is %s, want -1 and an array", name, r.Index, r.Kind)
+		}
 	}
 }
 
@@ -230,13 +240,12 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
+	to := &breaking{cancel: cancel}
 	body := fmt.Sprintf(`{"view": %q, "rows": [0, 1, 2], "columns": [{"name": "image"}]}`, f.view)
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/api/samples", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+f.token)
-	w := &breaking{ResponseRecorder: httptest.NewRecorder(), cancel: cancel}
-	f.handler().ServeHTTP(w, r)
-	if _, err := parseRecords(w.Body.Bytes()); err == nil {
+	if err := f.Call(ctx, "samples", []byte(body), to); err != nil {
+		t.Errorf("an answer that has begun is refused: %v", err)
+	}
+	if _, err := parseRecords(to.Bytes()); err == nil {
 		t.Error("the answer has an end")
 	}
 	if len(f.read(f.view, []int64{0}, wanted{Name: "label"})) != 1 {
@@ -246,7 +255,7 @@ func TestGone(t *testing.T) {
 
 // breaking is a connection that breaks at the first byte.
 type breaking struct {
-	*httptest.ResponseRecorder
+	answer
 	cancel context.CancelFunc
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,8 @@ type statsInfo struct {
 	Rows    int64       `json:"rows"`
 	Missing int64       `json:"missing"` // rows without a sample
 	Kind    string      `json:"kind"`
-	What    string      `json:"what"` // the number that is counted, as "boxes" or "length"
+	What    string      `json:"what"`              // the counted number, as "boxes"
+	Sampled int64       `json:"sampled,omitempty"` // counts are of so many rows; 0: of all
 	Classes []classRows `json:"classes,omitempty"`
 	More    int64       `json:"more,omitempty"` // other classes
 	Bins    []bin       `json:"bins,omitempty"`
@@ -82,15 +82,13 @@ func measureOf(t *tensorInfo) (measure, bool) {
 	return measure{}, false
 }
 
-func (s *Server) stats(r *http.Request, body []byte) (any, error) {
+func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 	var in struct {
-		View   string `json:"view"`
+		ofView
 		Column string `json:"column"`
+		Sample int64  `json:"sample"`
 	}
-	if err := parse(body, &in); err != nil {
-		return nil, err
-	}
-	v, done, err := s.views.get(in.View)
+	v, done, err := s.views.use(body, &in)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +104,44 @@ func (s *Server) stats(r *http.Request, body []byte) (any, error) {
 		return out, nil
 	}
 	out.What = m.what
-	c := &counter{server: s, view: v.View, of: t, measure: m, out: out}
-	return out, c.count(r.Context())
+	from := v.View
+	if in.Sample > 0 && in.Sample < v.Len() {
+		if from, err = v.Select(spread(v.Len(), min(in.Sample, mostSampled))); err != nil {
+			return nil, err
+		}
+		defer from.Close()
+		out.Sampled = from.Len()
+	}
+	c := &counter{service: s, view: from, of: t, measure: m, out: out}
+	return out, c.count(ctx)
+}
+
+const (
+	mostSampled = 1 << 20 // rows of a sample
+	sampledRun  = 256     // rows beside each other, which are likely to share a chunk
+)
+
+// spread returns n of the rows 0 to all-1, n < all, in runs of neighbours at equal distances.
+func spread(all, n int64) []int64 {
+	rows := make([]int64, 0, n)
+	runs := (n + sampledRun - 1) / sampledRun
+	for k := range runs {
+		from, count := all/runs*k, n/runs
+		if k < n%runs {
+			count++
+		}
+		for i := range count {
+			rows = append(rows, from+i)
+		}
+	}
+	return rows
 }
 
 // counter fills a statsInfo by queries.
 type counter struct {
-	server *Server
-	view   *session.View
-	of     *tensorInfo
+	service *Service
+	view    *session.View
+	of      *tensorInfo
 	measure
 	out *statsInfo
 }
@@ -130,7 +157,7 @@ func (c *counter) count(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.out.Missing = c.out.Rows - int64(present[0][0])
+	c.out.Missing = c.view.Len() - int64(present[0][0])
 	finite := " WHERE " + x + " >= -1e308 AND " + x + " <= 1e308"
 	if c.whole {
 		finite = " WHERE " + x + " IS NOT NULL"
@@ -230,7 +257,7 @@ func (c *counter) bins(ctx context.Context, x, from, where string, low, high flo
 
 // ask runs a query of the view and returns its rows of numbers. A missing number is 0.
 func (c *counter) ask(ctx context.Context, text string) ([][]float64, error) {
-	v, info, err := c.server.o.Session.Query(ctx, c.view, &session.Query{Text: text})
+	v, info, err := c.service.o.Session.Query(ctx, c.view, &session.Query{Text: text})
 	if err != nil {
 		return nil, err
 	}

@@ -80,3 +80,50 @@ func sortedRows(set map[int64]bool) []int64 {
 	rows := append([]int64{}, slices.Sorted(maps.Keys(set))...)
 	return rows[:min(len(rows), mostListed)]
 }
+
+// element returns number i of an array. Complex numbers and text have none.
+func element(d tensor.DType, data []byte, i int) float64 {
+	switch d {
+	case tensor.Bool, tensor.Uint8:
+		return float64(data[i])
+	case tensor.Int8:
+		return float64(int8(data[i]))
+	case tensor.Uint16:
+		return float64(binary.LittleEndian.Uint16(data[2*i:]))
+	case tensor.Int16:
+		return float64(int16(binary.LittleEndian.Uint16(data[2*i:])))
+	case tensor.Uint32:
+		return float64(binary.LittleEndian.Uint32(data[4*i:]))
+	case tensor.Int32:
+		return float64(int32(binary.LittleEndian.Uint32(data[4*i:])))
+	case tensor.Uint64:
+		return float64(binary.LittleEndian.Uint64(data[8*i:]))
+	case tensor.Int64:
+		return float64(int64(binary.LittleEndian.Uint64(data[8*i:])))
+	case tensor.Float32:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:])))
+	case tensor.Float64:
+		return math.Float64frombits(binary.LittleEndian.Uint64(data[8*i:]))
+	case tensor.Float16:
+		return fromFloat16(binary.LittleEndian.Uint16(data[2*i:]))
+	case tensor.BFloat16:
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(data[2*i:])) << 16))
+	}
+	return math.NaN()
+}
+
+func fromFloat16(bits uint16) float64 {
+	sign, exponent, fraction := 1.0, int(bits>>10&31), float64(bits&1023)
+	if bits>>15 != 0 {
+		sign = -1
+	}
+	switch {
+	case exponent == 31 && fraction != 0:
+		return math.NaN()
+	case exponent == 31:
+		return math.Inf(int(sign))
+	case exponent == 0:
+		return sign * math.Ldexp(fraction, -24)
+	}
+	return sign * math.Ldexp(1024+fraction, exponent-25)
+}

@@ -1,9 +1,10 @@
 package viz
 
 import (
-	"net/http"
+	"context"
 	"time"
 
+	"deeplake/core/errs"
 	"deeplake/core/version"
 )
 
@@ -50,38 +51,46 @@ type versionsInfo struct {
 	Commits  []commitInfo `json:"commits"`
 }
 
+// unlisted drops the error of a store that lists nothing, as web servers: what it has is not shown.
+func unlisted(err error) error {
+	if errs.Is(err, errs.Unsupported) {
+		return nil
+	}
+	return err
+}
+
 // versions lists what can be opened besides the first view: nothing if there is no dataset.
-func (s *Server) versions(r *http.Request, _ []byte) (any, error) {
+func (s *Service) versions(ctx context.Context, _ []byte) (any, error) {
 	out := versionsInfo{Branches: []branchInfo{}, Tags: []tagInfo{}, Saved: []savedInfo{}, Commits: []commitInfo{}}
 	ds := s.o.Dataset
 	if ds == nil {
 		return out, nil
 	}
-	ctx, at := r.Context(), ds.Versions()
+	at := ds.Versions()
 	out.Branch = ds.Branch()
 	branches, err := at.Branches(ctx)
-	if err != nil {
+	if unlisted(err) != nil {
 		return nil, err
 	}
 	for _, b := range branches {
 		out.Branches = append(out.Branches, branchInfo{b.Name, b.Head.Commit, b.Head.Version})
 	}
 	tags, err := at.Tags(ctx)
-	if err != nil {
+	if unlisted(err) != nil {
 		return nil, err
 	}
 	for _, t := range tags {
 		out.Tags = append(out.Tags, tagInfo{t.Name, t.Commit.Commit, t.Message})
 	}
 	saved, err := at.Views(ctx)
-	if err != nil {
+	if unlisted(err) != nil {
 		return nil, err
 	}
 	for _, v := range saved {
 		out.Saved = append(out.Saved, savedInfo{v.Name, v.Query, v.Rows, v.Commit})
 	}
 	commits, err := at.Graph(ctx, mostCommits, false)
-	if err != nil {
+	if unlisted(err) != nil {
 		return nil, err
 	}
 	for _, c := range commits {
@@ -113,19 +122,19 @@ type diffInfo struct {
 	Removed []int64        `json:"removed"`
 }
 
-func (s *Server) diff(r *http.Request, body []byte) (any, error) {
+func (s *Service) diff(ctx context.Context, body []byte) (any, error) {
 	var in struct {
 		From string `json:"from"`
 		To   string `json:"to"`
 	}
-	if err := parse(body, &in); err != nil {
+	if err := Parse(body, &in); err != nil {
 		return nil, err
 	}
 	ds, err := s.dataset()
 	if err != nil {
 		return nil, err
 	}
-	d, err := ds.Versions().Diff(r.Context(), in.From, in.To)
+	d, err := ds.Versions().Diff(ctx, in.From, in.To)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const mostViews = 32
 type openView struct {
 	*session.View
 	workers read.Pool[*chunk.Worker]
-	close   func() // what was opened for the view; nil: nothing
+	close   func() // closes what the view needs; nil: nothing
 	readers int    // and the table, as long as the view is in it
 	used    uint64 // a higher number was used later
 }
@@ -92,6 +92,21 @@ func (t *views) get(name string) (v *openView, done func(), err error) {
 		defer t.mu.Unlock()
 		t.leave(v)
 	}, nil
+}
+
+// ofView is the part of a request that names an open view. Requests embed it.
+type ofView struct {
+	View string `json:"view"`
+}
+
+func (o *ofView) name() string { return o.View }
+
+// use parses a request and returns its view. The caller calls done after reading.
+func (t *views) use(body []byte, in interface{ name() string }) (v *openView, done func(), err error) {
+	if err := Parse(body, in); err != nil {
+		return nil, nil, err
+	}
+	return t.get(in.name())
 }
 
 // drop forgets a view, if it is there. The lock is held.

@@ -22,6 +22,9 @@ type packageRule struct {
 // noIO are the packages of the standard library that do input and output.
 var noIO = []string{"os/...", "net/...", "io/fs", "io/ioutil", "syscall", "path/filepath"}
 
+// noNet are those that make and take connections: in a browser they would cost a megabyte.
+var noNet = []string{"net", "net/http", "crypto/tls"}
+
 // Packages that many rules name.
 var (
 	ofValues   = []string{"core/errs", "core/tensor"}
@@ -35,6 +38,7 @@ var (
 	task       = "core/internal/task"
 	slab       = "core/slab"
 	lru        = "core/internal/lru"
+	area       = "core/internal/area"
 	tmpfile    = "core/internal/tmpfile"
 	request    = "core/internal/request"
 )
@@ -46,10 +50,12 @@ var packageRules = []packageRule{
 
 	{dir: "core/slab", why: "counted memory outside of Go's heap", project: []string{"core/errs"}},
 	{dir: "core/internal/invariant", why: "checks of invariants under a build tag"},
+	{dir: "core/internal/area", why: "averages of areas of pixels"},
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
 	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
-	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: ofStores, modules: []string{"golang.org/x/net/http/httpproxy"}},
+	{dir: "core/internal/ranges", why: "the ranges of HTTP; sends nothing", project: ofStores, never: noNet},
+	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: with(ofStores, "core/internal/ranges"), modules: []string{"golang.org/x/net/http/httpproxy"}},
 
 	{dir: "core/storage", why: "bytes under keys; not their meaning", project: []string{"core/errs"}},
 	{dir: "core/storage/local", why: "one provider; neither retry nor cache", project: ofStores, modules: []string{sys}},
@@ -62,7 +68,12 @@ var packageRules = []packageRule{
 		dir: "core/storage/gcs", why: "one provider; neither retry nor cache", project: with(ofStores, request, task),
 		modules: []string{"cloud.google.com/go/storage", "cloud.google.com/go/auth/...", "google.golang.org/api/..."},
 	},
-	{dir: "core/storage/httpstore", why: "one provider, read-only; neither retry nor cache", project: with(ofStores, request)},
+	{dir: "core/storage/web", why: "datasets below a URL, whatever asks the server; sends nothing", project: ofStores, never: noNet},
+	{dir: "core/storage/httpstore", why: "one provider, read-only; neither retry nor cache", project: with(ofStores, request, "core/storage/web")},
+	{
+		dir: "core/storage/fetchstore", why: "one provider of browsers, read-only; neither retry nor cache",
+		project: with(ofStores, "core/internal/ranges", "core/storage/web"), never: noNet,
+	},
 	{dir: "core/storage/retry", why: "one decorator; names no provider", project: with(ofStores, task)},
 	{dir: "core/storage/limit", why: "one decorator; names no provider", project: ofStores},
 	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, tmpfile)},
@@ -135,7 +146,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
-		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version",
+		project: with(ofValues, area, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version",
 			"core/version/chunkmap"),
 	},
 	{
@@ -162,9 +173,25 @@ var packageRules = []packageRule{
 			"core/loader", "core/order"),
 	},
 	{
-		dir: "core/viz", why: "the server of the visualizer; reads only, and knows neither loaders nor formats",
-		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/chunk", "core/compute", "core/dataset", "core/read", "core/session",
-			"core/tql", "core/transform", "core/version"),
+		dir: "core/viz", why: "the calls of the visualizer's page; reads only, and knows neither HTTP nor loaders", never: noIO,
+		project: with(ofValues, area, lru, task, "core/storage", "core/codec", "core/chunk", "core/compute", "core/dataset", "core/read", "core/session",
+			"core/tql", "core/transform", "core/version", "core/viz/draw", "core/viz/pca"),
+	},
+	{dir: "core/viz/pca", why: "principal components of vectors; no I/O", project: []string{"core/errs", task}, never: noIO},
+	{
+		dir: "core/viz/draw", why: "annotations painted over pictures in memory; neither datasets nor tensors", never: noIO,
+		modules: []string{"golang.org/x/image/font", "golang.org/x/image/font/basicfont", "golang.org/x/image/math/fixed"},
+	},
+	{
+		dir: "core/viz/wasm", why: "the calls of a page in a worker of the browser", never: noNet,
+		project: []string{
+			"core/errs", task, "core/storage", "core/storage/fetchstore", "core/storage/limit", "core/storage/retry", "core/codec/all", "core/dataset",
+			"core/session", "core/viz",
+		},
+	},
+	{
+		dir: "core/viz/server", why: "the visualizer over HTTP: who may connect; no datasets",
+		project: []string{"core/errs", task, "core/viz"},
 	},
 
 	{
@@ -174,7 +201,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "cuda"),
+			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
 	},
 }
 

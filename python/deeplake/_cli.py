@@ -5,18 +5,18 @@ A command imports its modules when it runs, so that `create` starts at once.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from deeplake import _native, _storage, _uri
 from deeplake._cli_bench import bench
 from deeplake._cli_create import Interrupted, create
+from deeplake._cli_head import head
 from deeplake._cli_output import json_option, show, size, table
 from deeplake._cli_query import query
 from deeplake._cli_versions import register
@@ -25,9 +25,6 @@ from deeplake._device import nvjpeg
 from deeplake._errors import Error
 from deeplake._text import printable
 from deeplake._version import __version__
-
-if TYPE_CHECKING:
-    from deeplake._view import Dataset
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _INTERRUPTED = 130
@@ -171,40 +168,6 @@ def _show_devices(as_json: bool) -> None:
     show(about, as_json, lines)
 
 
-@cli.command()
-@click.argument("uri")
-@click.option("--rows", "-n", "count", type=click.IntRange(min=1), default=5, show_default=True)
-@json_option
-def head(uri: str, count: int, as_json: bool) -> None:
-    """Show the first rows."""
-    dataset = _open(uri)
-    names = list(dataset.tensors)
-    classes = {name: tensor.class_names for name, tensor in dataset.tensors.items()}
-    rows = [{name: _plain(row[name], classes[name]) for name in names} for row in dataset[:count]]
-    cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
-    show(rows, as_json, table(["row", *names], cells))
-
-
-def _plain(value: Any, classes: Sequence[str] | None) -> Any:
-    """Returns a printable form of a sample: small values, or the description of an array."""
-    if value is None or isinstance(value, str | bool | int | float | dict):
-        return value
-    if isinstance(value, bytes):
-        return f"{len(value)} bytes"
-    if isinstance(value, list):
-        return [_plain(item, classes) for item in value]
-    if value.ndim == 0 and classes is not None and 0 <= int(value) < len(classes):
-        return classes[int(value)]
-    if value.dtype.kind in "biuf" and value.size <= 8:
-        return value.tolist()
-    return f"{value.dtype} {value.shape}"
-
-
-def _cell(value: Any, width: int = 40) -> str:
-    text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
-    return text if len(text) <= width else text[: width - 3] + "..."
-
-
 @cli.command("rm")
 @click.argument("uri")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -220,12 +183,6 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
         click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
     _native.delete(place, store=_storage.reach(None))
     show({"deleted": place}, as_json, [f"deleted {place}"])
-
-
-def _open(uri: str) -> Dataset:
-    from deeplake._dataset import open as open_dataset
-
-    return open_dataset(uri, read_only=True)
 
 
 def _describe(uri: str) -> dict[str, Any]:
@@ -252,11 +209,17 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
         ]
         for t in tensors
     ]
+    rows += [
+        [f"{t['name']} / {level['factor']}", "", "", "", "", f"{level['chunks']:,}", size(level["bytes"])]
+        for t in tensors
+        for level in t.get("levels", ())
+    ]
     return table(["tensor", "htype", "dtype", "shape", "compression", "chunks", "stored"], rows)
 
 
 cli.add_command(create)
 cli.add_command(bench)
+cli.add_command(head)
 cli.add_command(query)
 cli.add_command(visualize)
 register(cli)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 import click
 
@@ -16,11 +17,36 @@ import click
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")
 @click.option("--allow-host", "hosts", multiple=True, help="A name by which a proxy reaches the server.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default if there is a desktop.")
-def visualize(uri: str, at: str, text: str, host: str, port: int, hosts: tuple[str, ...], browser: bool | None) -> None:
+@click.option(
+    "--export",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a page without a server into a folder. URI is then the https:// address of the dataset.",
+)
+@click.option("--copy", is_flag=True, help="With --export: copy the dataset into the folder.")
+def visualize(
+    uri: str,
+    at: str,
+    text: str,
+    host: str,
+    port: int,
+    hosts: tuple[str, ...],
+    browser: bool | None,
+    folder: Path | None,
+    copy: bool,
+) -> None:
     """Show a dataset in the browser, until Ctrl-C.
 
     The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
     """
+    if folder is not None:
+        from deeplake._export import export
+
+        export(folder, uri, copy=copy, at=at, query=text)
+        print("the page is written; any web server with range requests can serve the folder")
+        return
+    if copy:
+        raise click.UsageError("--copy goes with --export")
     from deeplake._dataset import open as open_dataset
 
     dataset = open_dataset(uri, at=at or None, read_only=True)

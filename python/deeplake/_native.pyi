@@ -253,6 +253,8 @@ class View:
         """Returns for each row its number in the dataset."""
     def column(self, name: str) -> Column:
         """Returns one tensor of the view. Raises NotFoundError."""
+    def plot(self, rows: npt.ArrayLike, options: Mapping[str, Any]) -> bytes:
+        """Draws rows as a PNG file. Options: `cell`, `columns` (0: as many as fit), `tensor` ("": the first)."""
     def read(self, rows: npt.ArrayLike, options: Mapping[str, Any] | None = None) -> Batch:
         """Reads and decodes rows into one piece of memory.
 

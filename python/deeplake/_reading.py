@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from deeplake._tensor import Tensor
 from deeplake._text import printable, table
 
 if TYPE_CHECKING:
+    from deeplake._plot import Plot
     from deeplake._torch import MapDataset
     from deeplake._visualize import Visualizer
 
@@ -149,6 +151,42 @@ class Reading(Loadable):
             self._source.pinned(), host=host, port=port, allow_hosts=allow_hosts, height=height, browser=browser
         )
 
+    @checks_keywords
+    def plot(
+        self,
+        rows: Any = None,
+        columns: int | None = None,
+        *,
+        tensor: str | None = None,
+        cell: int = 160,
+        path: str | PathLike[str] | None = None,
+    ) -> Plot:
+        """Draws rows as one picture: a grid of pictures with boxes, masks and labels over them.
+
+        It needs no browser and no other package. A sample that cannot be read is a grey cell with
+        the error. The colours of classes are those of the page.
+
+        Args:
+            rows: an int, a slice, ints or a boolean mask; None draws the first 60.
+            columns: pictures beside each other; None fits them into 1,000 pixels.
+            tensor: the tensor of pictures or masks to draw; None takes the first of pictures.
+            cell: the longer side of each picture in pixels, 16 to 4096.
+            path: also write the PNG file there.
+
+        Returns:
+            A Plot: notebooks show it, `save(path)` writes it, `png` has its bytes.
+
+        Raises:
+            NotFoundError: there are no pictures, or no such tensor.
+            InvalidArgumentError: the picture would have more than 40 million pixels.
+
+        Example:
+            ds.plot(range(20)).save("first.png")
+        """
+        from deeplake._plot import plot
+
+        return plot(self._source.pinned(), rows, columns, tensor, cell, path)
+
     def summary(self) -> None:
         """Prints the tensors as a table."""
         print(_summary(self._title(), self._source))
@@ -175,6 +213,8 @@ def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
     spec["compression"] = about["compression"]
     if about["class_names"] is not None:
         spec["class_names"] = list(about["class_names"])
+    if levels := about.get("levels"):
+        spec["downsample"] = (levels[0]["factor"], len(levels))
     return spec
 
 

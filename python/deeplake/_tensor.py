@@ -164,6 +164,8 @@ class Tensor:
         text += f", rows={len(self)}, shape={shape_text(about)}"
         if about["class_names"] is not None:
             text += f", classes={len(about['class_names'])}"
+        if levels := about.get("levels"):
+            text += f", downsample=({levels[0]['factor']}, {len(levels)})"
         return printable(f'{text}, compression="{about["compression"]}")')
 
     def _about(self) -> dict[str, Any]:

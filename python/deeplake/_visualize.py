@@ -30,14 +30,14 @@ class Visualizer:
     """A server of pages that show a view, in this process. `View.visualize` makes one.
 
     A page reads what it shows, and changes nothing. A link works once, for one browser: `link()`
-    makes another. A notebook shows the page under the cell.
+    makes another. `repr` shows the same link each time. A notebook shows the page under the cell.
 
     Example:
         with ds.visualize(browser=False) as shown:
             print(shown.link())
     """
 
-    __slots__ = ("__weakref__", "_height", "_native")
+    __slots__ = ("__weakref__", "_height", "_native", "_shown")
 
     def __init__(self, source: Pinned, host: str, port: int, allow_hosts: Sequence[str], height: int) -> None:
         self._height = height
@@ -52,6 +52,7 @@ class Visualizer:
                 **_storage.reach(source.version.storage),
             },
         )
+        self._shown = ""
         _running.add(self)
 
     @property
@@ -77,7 +78,11 @@ class Visualizer:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Visualizer({self.link()})" if self._native.alive else "Visualizer(closed)"
+        if not self._native.alive:
+            return "Visualizer(closed)"
+        # A server keeps few unused keys: a REPL that shows its variables must not use them up.
+        self._shown = self._shown or self.link()
+        return f"Visualizer({self._shown})"
 
     def _repr_html_(self) -> str | None:
         if not self._native.alive:

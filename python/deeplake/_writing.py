@@ -64,6 +64,7 @@ class Writing:
         subsampling: str | None = None,
         class_names: Sequence[str] | None = None,
         chunk_bytes: int | None = None,
+        downsample: tuple[int, int] | None = None,
         exist_ok: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> Tensor:
@@ -82,6 +83,8 @@ class Writing:
             class_names: the names of classes 0, 1 and so on of a class_label. Appending an unknown
                 name adds it.
             chunk_bytes: the size that chunks aim at, in bytes.
+            downsample: (factor, layers) of images of uint8 or uint16: each picture is also stored
+                smaller by factor, by its square and so on, for viewers. Hidden tensors hold these.
             exist_ok: return an existing tensor of the same kind.
             info: the user's description of the tensor, a JSON object.
 
@@ -105,6 +108,7 @@ class Writing:
             "subsampling": subsampling,
             "class_names": None if class_names is None else list(class_names),
             "chunk_bytes": chunk_bytes,
+            "downsample": None if downsample is None else list(downsample),
             "exist_ok": exist_ok,
             "info": None if info is None else dict(info),
         }

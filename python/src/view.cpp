@@ -104,6 +104,23 @@ std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::
     return unpack(BatchExport(c, out));
 }
 
+py::bytes plot(const View& self, const py::object& rows, const py::object& options) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const std::string json = options_json(options);
+    const dl_view h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    Buffer png;
+    call_long(
+        c,
+        [&](dl_context ctx, dl_error* err) {
+            return c.view_plot(ctx, h, data, n, json.c_str(), png.out(), err);
+        },
+        [&](std::uint64_t press) { interrupt_functions(*self.handle, press); });
+    return png.bytes();
+}
+
 }  // namespace
 
 void register_view(py::module_& m) {
@@ -116,6 +133,7 @@ void register_view(py::module_& m) {
         .def("slice", slice, arg("start"), arg("stop"), arg("step") = 1)
         .def("weigh", weigh, arg("weights"))
         .def("rows", rows)
+        .def("plot", plot, arg("rows"), arg("options"))
         .def("read", read, arg("rows"), arg("options") = py::none());
 }
 

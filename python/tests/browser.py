@@ -6,11 +6,13 @@ import contextlib
 import io
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 WIDTH, HEIGHT = 1280, 800
+AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS = [
@@ -111,3 +113,28 @@ class Tab:
         self.context.close()
         assert not self.foreign, self.foreign
         assert not self.faults, self.faults
+
+
+@contextlib.contextmanager
+def shown(chromium, view, **options):
+    """Opens a view in a tab. At the end no script has failed, and no other place was asked."""
+    with view.visualize(browser=False) as server:
+        tab = Tab(chromium, server.link(), **options)
+        yield tab
+        tab.close()
+
+
+def share(pixels, color, near=40):
+    """Returns the part of the pixels that have a color, nearly."""
+    return float((np.abs(pixels.astype(int) - color).max(axis=-1) < near).mean())
+
+
+def check_access(tab, state):
+    """Fails with what axe finds wrong on the page as it is now."""
+    assert AXE.exists(), f"{AXE} is missing: python tools/web.py fetches it"
+    # The protocol of the browser evaluates past the content policy of the page.
+    if not tab.page.evaluate("() => 'axe' in window"):
+        tab.page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = tab.page.evaluate("() => axe.run(document, {resultTypes: ['violations']})")["violations"]
+    lines = [f"{v['id']}: {v['help']}: {[n['html'][:160] for n in v['nodes'][:4]]}" for v in found]
+    assert not lines, state + "\n" + "\n".join(lines)

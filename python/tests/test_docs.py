@@ -62,3 +62,12 @@ def test_the_pages_have_examples():
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_pictures_of_the_page_are_small():
+    """`make web-pictures` makes them; test_links_lead_somewhere finds those that are missing."""
+    pictures = sorted((Path(__file__).resolve().parents[2] / "docs").glob("visualizer*.jpg"))
+    assert pictures
+    for picture in pictures:
+        assert picture.stat().st_size <= 150_000, picture
+        assert Image.open(picture).size == (1280, 800), picture

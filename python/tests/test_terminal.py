@@ -50,7 +50,13 @@ COMMANDS = {
     ],
     "ls": [["ls", "{root}"], ["ls", "{root}/d"]],
     "info": [["info", "{root}/d"], ["info", "{root}/d", "--json"]],
-    "head": [["head", "{root}/d"], ["head", "{root}/d", "--json"]],
+    "head": [
+        ["head", "{root}/d"],
+        ["head", "{root}/d", "--json"],
+        ["head", "{root}/d", "--query", "SELECT text FROM dataset"],
+        ["head", "{root}/d", "--images"],
+        ["head", "{root}/d", "--images=sixel"],
+    ],
     "log": [["log", "{root}/d"], ["log", "{root}/d", "--json"], ["log", "{root}/d", "--graph", "--all"]],
     "diff": [["diff", "{root}/d", "v1", "work"], ["diff", "{root}/d", "v1", "work", "--json"]],
     "branch": [["branch", "{root}/d"], ["branch", "{root}/d", "--json"], ["branch", "{root}/d", "x\x1b]0;owned\x07"]],
@@ -70,7 +76,10 @@ COMMANDS = {
     "merge": [["merge", "{root}/d", "work", "-m", HOSTILE]],
     "cp": [["cp", "{root}/d", "{root}/copy", "-m", HOSTILE]],
     # It refuses before it serves: a server would not end.
-    "visualize": [["visualize", "{root}/d", "--query", "SELECT nothing\x1b]0;owned\x07 FROM dataset"]],
+    "visualize": [
+        ["visualize", "{root}/d", "--query", "SELECT nothing\x1b]0;owned\x07 FROM dataset"],
+        ["visualize", "{root}/d", "--export", "{root}/site", "--copy"],
+    ],
     "rm": [["rm", "{root}/copy", "--yes"]],
 }
 

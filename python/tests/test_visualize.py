@@ -126,7 +126,7 @@ def test_notebook(ds, monkeypatch):
         assert 'height="321"' in html and re.search(r'src="http://127\.0\.0\.1:\d+/#key=[\w-]{43}"', html)
         monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ada/")
         assert f'src="/user/ada/proxy/{shown.address.split(":")[1]}/#key=' in shown._repr_html_()
-        assert shown.address in repr(shown)
+        assert shown.address in repr(shown) and repr(shown) == repr(shown) != shown.link()
     assert shown._repr_html_() is None and repr(shown) == "Visualizer(closed)"
 
 

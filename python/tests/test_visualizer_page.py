@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-
 import browser
 import deeplake
 import numpy as np
 import pytest
+from browser import share, shown
 
 HOSTILE = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 COLORS = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (30, 30, 230)}
@@ -43,20 +42,6 @@ def ds():
                 )
         ds.commit("three colours")
         yield ds
-
-
-@contextlib.contextmanager
-def shown(chromium, view, **options):
-    """Opens a view in a tab. At the end no script has failed, and no other place was asked."""
-    with view.visualize(browser=False) as server:
-        tab = browser.Tab(chromium, server.link(), **options)
-        yield tab
-        tab.close()
-
-
-def share(pixels, color, near=40):
-    """Returns the part of the pixels that have a color, nearly."""
-    return float((np.abs(pixels.astype(int) - color).max(axis=-1) < near).mean())
 
 
 def test_grid_shows_the_pictures(chromium, ds):

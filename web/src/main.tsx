@@ -1,14 +1,18 @@
 // Starts the page.
 
 import { render } from "preact";
-import { Client } from "./data/client";
+import { openClient } from "./data/open";
 import { openGrid, openSingle } from "./draw";
 import { App } from "./ui/app";
 import { ModelContext } from "./ui/hooks";
 import { Model } from "./ui/model";
+import { firstPanels, keepPanels } from "./ui/panels";
+import { sessionOf } from "./ui/history";
 import "./style.css";
 
-const model = new Model(new Client(), { openGrid, openSingle });
+const model = new Model(openClient(), { openGrid, openSingle });
+model.set(firstPanels(sessionOf(), window.innerWidth));
+keepPanels(model.state, sessionOf());
 const root = document.getElementById("app");
 if (root) {
   render(<ModelContext.Provider value={model}><App /></ModelContext.Provider>, root);

@@ -6,10 +6,10 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/ranges"
 	"deeplake/core/storage"
 )
 
@@ -73,7 +73,7 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 	rq.Header = header
 	if n == 0 {
 		rq.Method = http.MethodHead
-	} else if text := rangeText(off, n); text != "" {
+	} else if text := ranges.Text(off, n); text != "" {
 		header["Range"] = []string{text}
 	}
 	if tag != "" {
@@ -102,16 +102,6 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 			return nil, nil, err
 		}
 	}
-}
-
-func rangeText(off, n int64) string {
-	switch {
-	case n >= 0:
-		return "bytes=" + strconv.FormatInt(off, 10) + "-" + strconv.FormatInt(off+n-1, 10)
-	case off > 0:
-		return "bytes=" + strconv.FormatInt(off, 10) + "-"
-	}
-	return ""
 }
 
 func (d *Dialect) require(rq *http.Request, tag string) {
@@ -164,12 +154,12 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 	case rs.StatusCode == http.StatusOK && n == 0:
 		b.size = rs.ContentLength
 		if b.size >= 0 && off > b.size {
-			err = beyond(off, b.size)
+			err = ranges.Beyond(off, b.size)
 		}
 	case rs.StatusCode == http.StatusOK:
-		err = b.whole(rs, off, n)
+		b.length, b.size, err = answerOf(b.host, rs).Whole(off, n)
 	case rs.StatusCode == http.StatusPartialContent && n != 0:
-		err = b.part(rs, off, n)
+		b.length, b.size, err = answerOf(b.host, rs).Part(off, n)
 	case rs.StatusCode == http.StatusRequestedRangeNotSatisfiable && n != 0:
 		err = b.outside(rs, off)
 	default:
@@ -200,89 +190,15 @@ func (d *Dialect) explain(a *Response) error {
 	return a.Identify(a.Explain())
 }
 
-func beyond(off, size int64) error {
-	return errs.New(errs.Corrupt, "object is truncated (has %d bytes, want some at offset %d)", size, off)
-}
-
-// whole takes an answer that has the object from its first byte.
-func (b *body) whole(rs *http.Response, off, n int64) error {
-	if rs.ContentLength < 0 {
-		return errs.New(errs.Unsupported, "%q does not say how long the object is, so that its end cannot be told from a broken connection", b.host)
-	}
-	if off > 0 && off >= rs.ContentLength {
-		return beyond(off, rs.ContentLength)
-	}
-	if off > 0 {
-		return errs.New(errs.Unsupported, "%q answers a request for a part with the whole object; use a server that supports ranges", b.host)
-	}
-	b.size, b.length = rs.ContentLength, rs.ContentLength-off
-	if n >= 0 && n < b.length {
-		b.length = n
-	}
-	return nil
-}
-
-// part takes an answer that claims to be the range.
-func (b *body) part(rs *http.Response, off, n int64) error {
-	text := rs.Header.Get("Content-Range")
-	first, last, size, ok := parseContentRange(text)
-	ok = ok && first == off && (n < 0 || last-first < n)
-	// A range that stops early is right at the end of the object only.
-	ok = ok && (n >= 0 && last == off+n-1 || size >= 0 && last == size-1)
-	ok = ok && (rs.ContentLength < 0 || rs.ContentLength == last-first+1)
-	if !ok {
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage,
-			"%q answers with another range (got %q of %d bytes, want %d bytes at offset %d)", b.host, text, rs.ContentLength, n, off)}
-	}
-	b.size, b.length = size, last-first+1
-	return nil
-}
-
-// outside takes the answer to a range without a byte in the object, which is right for one that is
-// empty only.
-func (b *body) outside(rs *http.Response, off int64) error {
+// outside takes the answer to a range without a byte in the object.
+func (b *body) outside(rs *http.Response, off int64) (err error) {
 	_, _ = io.CopyN(io.Discard, rs.Body, maxText) // leaves the connection for the next
 	rs.Body.Close()
 	b.in = nil
-	text, ok := strings.CutPrefix(rs.Header.Get("Content-Range"), "bytes */")
-	size, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case !ok || err != nil || size < 0:
-		if off != 0 { // only the empty object has no first byte
-			return errs.New(errs.Corrupt, "object is truncated (it ends before offset %d)", off)
-		}
-		size = 0
-	case off >= size && off > 0:
-		return beyond(off, size)
-	case off < size:
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q refuses a range at offset %d of an object of %d bytes", b.host, off, size)}
-	}
-	b.size = size
-	return nil
+	b.size, err = answerOf(b.host, rs).Outside(off)
+	return err
 }
 
-// parseContentRange reads "bytes first-last/size"; size is -1 for "*".
-func parseContentRange(text string) (first, last, size int64, ok bool) {
-	text, isBytes := strings.CutPrefix(text, "bytes ")
-	span, total, hasTotal := strings.Cut(text, "/")
-	from, to, hasSpan := strings.Cut(span, "-")
-	if !isBytes || !hasTotal || !hasSpan {
-		return 0, 0, 0, false
-	}
-	first, ok1 := digits(from)
-	last, ok2 := digits(to)
-	size, ok3 := digits(total)
-	if total == "*" {
-		size, ok3 = -1, true
-	}
-	ok = ok1 && ok2 && ok3 && first <= last && (size < 0 || last < size)
-	return first, last, size, ok
-}
-
-func digits(text string) (int64, bool) {
-	if text == "" || text[0] < '0' || text[0] > '9' {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil
+func answerOf(host string, rs *http.Response) ranges.Answer {
+	return ranges.Answer{Host: host, Length: rs.ContentLength, Range: rs.Header.Get("Content-Range")}
 }

@@ -497,18 +497,6 @@ func TestClock(t *testing.T) {
 	}
 }
 
-func FuzzContentRange(f *testing.F) {
-	for _, text := range []string{"bytes 0-9/10", "bytes 5-9/*", "bytes */10", "bytes 9-5/10", "bytes 0-18446744073709551615/1", "", "bytes -1-5/7", "bytes +1-5/7"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		first, last, size, ok := parseContentRange(text)
-		if ok && (first < 0 || last < first || size >= 0 && last >= size || size < -1) {
-			t.Errorf("%q is read as %d-%d/%d", text, first, last, size)
-		}
-	})
-}
-
 // listen takes connections and gives them to each; nil: nothing listens at the address.
 func listen(t *testing.T, each func(net.Conn)) string {
 	t.Helper()

@@ -22,6 +22,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/request"
 	"deeplake/core/storage"
+	"deeplake/core/storage/web"
 )
 
 // maxRedirects is how often a request may be sent on: mirrors and content networks do it once or
@@ -44,12 +45,14 @@ type client struct {
 }
 
 // Provider reads the objects of a dataset below a URL. All methods may be called in parallel.
-type Provider struct{ site }
+type Provider struct {
+	web.Provider
+	site *site
+}
 
 var (
 	_ storage.Provider = (*Provider)(nil)
-	_ storage.Ranger   = (*Provider)(nil)
-	_ storage.Streamer = (*Provider)(nil)
+	_ web.Site         = (*site)(nil)
 	_ storage.Source   = (*Source)(nil)
 
 	_ storage.Identified = (*Provider)(nil)
@@ -67,15 +70,15 @@ type site struct {
 // Opener opens URLs of scheme, "http" or "https".
 func (p *Stores) Opener(scheme string) storage.Opener {
 	return func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
-		out := &Provider{}
-		if err := p.take(ctx, scheme, rest, o, &out.site); err != nil {
+		at := &site{}
+		if err := p.take(ctx, scheme, rest, o, at); err != nil {
 			return nil, err
 		}
-		if out.base.RawQuery != "" {
-			out.release()
-			return nil, errs.New(errs.Invalid, "open %q: a dataset has no query in its URL; give what the server needs as headers", out.URI())
+		if at.base.RawQuery != "" {
+			at.release()
+			return nil, errs.New(errs.Invalid, "open %q: a dataset has no query in its URL; give what the server needs as headers", at.URI())
 		}
-		return out, nil
+		return &Provider{web.Provider{Site: at}, at}, nil
 	}
 }
 
@@ -208,6 +211,9 @@ func meaning(a *request.Response) error {
 	return a.Explain()
 }
 
+// Base is the address that objects lie below.
+func (s *site) Base() *url.URL { return s.base }
+
 // URI is the address, without settings and without the query, which may be a signature.
 func (s *site) URI() string {
 	u := *s.base
@@ -219,8 +225,11 @@ func (s *site) URI() string {
 // likely ones.
 const hashRounds = 20_000
 
-// Identity is a hash of the headers: a server may answer each user with objects of their own.
-func (s *site) Identity() string {
+// Identity is that of the site.
+func (p *Provider) Identity() string { return p.site.identity() }
+
+// identity is a hash of the headers: a server may answer each user with objects of their own.
+func (s *site) identity() string {
 	if len(s.header) == 0 {
 		return ""
 	}
@@ -248,7 +257,8 @@ func errClosed(op, object string) error {
 	return errs.Wrap(errs.Closed, op, object, errors.New("the store was closed"))
 }
 
-func (s *site) admit(ctx context.Context, op, object string) error {
+// Admit refuses calls after Close, and those whose context has ended.
+func (s *site) Admit(ctx context.Context, op, object string) error {
 	if s.closed.Load() {
 		return errClosed(op, object)
 	}
@@ -261,8 +271,8 @@ func (s *site) admit(ctx context.Context, op, object string) error {
 // isHome reports whether u is on the site's own host.
 func (s *site) isHome(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.Host == s.base.Host }
 
-// ranged asks u, which is on the site's own host.
-func (s *site) ranged(ctx context.Context, name string, u *url.URL, off, n int64, tag string) (storage.Body, error) {
+// Ask requests a part of u, which is on the site's own host.
+func (s *site) Ask(ctx context.Context, name string, u *url.URL, off, n int64, tag string) (storage.Body, error) {
 	rq := &http.Request{Method: http.MethodGet, URL: u, Header: s.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if !s.isHome(u) {
 		return nil, errs.New(errs.Internal, "read %q: it is not on host %q", storage.RedactURL(name), s.base.Host)

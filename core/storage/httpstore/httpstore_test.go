@@ -257,7 +257,7 @@ func TestConnectionsAreShared(t *testing.T) {
 		return p.(*Provider)
 	}
 	a, b, c := open(storage.Settings{}), open(storage.Settings{}), open(storage.Settings{BearerToken: "x", AllowInsecure: true})
-	if a.client != b.client || a.client == c.client {
+	if a.site.client != b.site.client || a.site.client == c.site.client {
 		t.Error("what has the same settings shares, what has others does not")
 	}
 	for _, p := range []*Provider{a, b, c} {

@@ -11,6 +11,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/storage/web"
 )
 
 // maxLine bounds a line of a listing.
@@ -32,7 +33,7 @@ type Source struct {
 
 // Range asks for a part of what name says; storage.Ranger.
 func (s *Source) Range(ctx context.Context, name string, off, n int64, tag string) (storage.Body, error) {
-	if err := s.admit(ctx, "read", name); err != nil {
+	if err := s.Admit(ctx, "read", name); err != nil {
 		return nil, err
 	}
 	u, err := resolve(s.base, name)
@@ -45,7 +46,7 @@ func (s *Source) Range(ctx context.Context, name string, off, n int64, tag strin
 			return nil, errs.Wrap(errs.Storage, "read", storage.RedactURL(name), err)
 		}
 	}
-	return at.ranged(ctx, name, u, off, n, tag)
+	return at.Ask(ctx, name, u, off, n, tag)
 }
 
 // other opens the host of u, which the listing names, or gives the one that is open.
@@ -85,10 +86,10 @@ func (s *Source) Close() error {
 // Objects reads the listing file line by line, in the order of the file; storage.Source.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	const op = "list"
-	if err := s.admit(ctx, op, s.URI()); err != nil {
+	if err := s.Admit(ctx, op, s.URI()); err != nil {
 		return err
 	}
-	b, err := s.ranged(ctx, s.URI(), s.base, 0, -1, "")
+	b, err := s.Ask(ctx, s.URI(), s.base, 0, -1, "")
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 		if !fn(e) {
 			return nil
 		}
-		if err := s.admit(ctx, op, s.URI()); err != nil {
+		if err := s.Admit(ctx, op, s.URI()); err != nil {
 			return err
 		}
 	}
@@ -155,7 +156,7 @@ func resolve(base *url.URL, name string) (*url.URL, error) {
 	path, err := url.PathUnescape(name)
 	raw := name
 	if err != nil {
-		path, raw = name, escaped(name)
+		path, raw = name, web.Escape(name)
 	}
 	ref := &url.URL{Path: path, RawPath: raw}
 	if ref.EscapedPath() != raw { // bytes that a URL cannot hold

@@ -109,6 +109,11 @@ static void batches(const char* uri) {
     FAILS(DL_UNSUPPORTED, dl_view_read(none, view, rows, 3, options, &second, &batch, &err));
     FAILS(DL_INVALID, dl_view_read(none, view, rows, 3, options, NULL, NULL, &err));
     WANT(batch == NULL);
+    dl_buffer png = {0};
+    FAILS(DL_NOT_FOUND, dl_view_plot(none, view, rows, 3, "{\"cell\": 32}", &png, &err));
+    FAILS(DL_INVALID, dl_view_plot(none, view, rows, 3, "{\"cell\": 1}", &png, &err));
+    FAILS(DL_INVALID, dl_view_plot(none, view, rows, 3, "{\"size\": 1}", &png, &err));
+    WANT(png.release == NULL);
     OK(dl_view_read(none, view, rows, 3, options, &cpu, &batch, &err));
     WANT(batch->struct_size == sizeof *batch && batch->version == DL_BATCH_EXPORT_VERSION);
     WANT(batch->device_type == DL_DEVICE_CPU && batch->device_id == 0);

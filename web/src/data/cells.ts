@@ -136,7 +136,7 @@ export class Cells {
     this.replace(cell, sample);
   }
 
-  /** Drops what was not wanted for the longest time until the bound holds. */
+  /** Evicts the least recently wanted samples until the bound holds. */
   evict(turn: number): void {
     if (this.total <= this.bound) return;
     const idle: { entry: Entry; item: number; cell: Cell }[] = [];

@@ -1,5 +1,6 @@
 // Speaks with the server: see PROTOCOL.md.
 
+import { parseProjection, parseValues, type Projection } from "./points";
 import type { Diff, Stats, Tensor, Versions, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
 
@@ -12,8 +13,11 @@ export interface TokenStore {
 export interface SamplesRequest {
   view: string;
   rows: number[];
-  columns: { name: string; pixels?: number; items?: [number, number] }[];
+  columns: { name: string; pixels?: number; items?: [number, number]; region?: RegionBounds }[];
 }
+
+/** Top, left, bottom, right: pixels of the whole picture. */
+export type RegionBounds = [number, number, number, number];
 
 /** Where to open a version: both left out, the server opens what it was started for. */
 export interface OpenRequest {
@@ -107,12 +111,33 @@ export class Client {
     await this.ask("close", { view }, signal);
   }
 
-  async stats(view: string, column: string, signal?: AbortSignal): Promise<Stats> {
-    const stats = (await this.ask("stats", { view, column }, signal)) as Stats;
+  /** Counts all rows, or at most `sample` of them. */
+  async stats(view: string, column: string, signal?: AbortSignal, sample = 0): Promise<Stats> {
+    const stats = (await this.ask("stats", { view, column, sample }, signal)) as Stats;
     if (!isCount(stats.rows) || typeof stats.kind !== "string") {
       throw malformed("stats", "no rows or kind");
     }
+    if (stats.sampled !== undefined && !isCount(stats.sampled)) {
+      throw malformed("stats", "sampled is not a whole number");
+    }
     return stats;
+  }
+
+  /** The map of a column of vectors. */
+  async project(view: View, column: string, signal?: AbortSignal): Promise<Projection> {
+    return this.bytes("project", { view: view.view, column, method: "pca" },
+      (bytes) => parseProjection(bytes, view.rows), signal);
+  }
+
+  /** A number for every step-th row; NaN: it has none. */
+  async values(view: View, column: string, step: number, signal?: AbortSignal): Promise<Float32Array> {
+    return this.bytes("values", { view: view.view, column, step },
+      (bytes) => parseValues(bytes, view.rows, step), signal);
+  }
+
+  /** A view of rows of a view. */
+  async select(view: string, rows: number[], signal?: AbortSignal): Promise<View> {
+    return checkView("select", await this.ask("select", { view, rows }, signal));
   }
 
   async versions(signal?: AbortSignal): Promise<Versions> {
@@ -160,6 +185,22 @@ export class Client {
       // Ends the transfer of an answer that cannot be read.
       void reader?.cancel().catch(() => undefined);
       throw failure("samples", error, signal);
+    }
+  }
+
+  private async bytes<T>(path: string, body: object, read: (bytes: ArrayBuffer) => T,
+    signal?: AbortSignal): Promise<T> {
+    const response = await this.post(path, body, signal);
+    let bytes: ArrayBuffer;
+    try {
+      bytes = await response.arrayBuffer();
+    } catch (error) {
+      throw failure(path, error, signal);
+    }
+    try {
+      return read(bytes);
+    } catch (error) {
+      throw malformed(path, error instanceof Error ? error.message : String(error));
     }
   }
 

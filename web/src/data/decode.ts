@@ -24,7 +24,7 @@ export async function decodeRecord(record: SampleRecord, side: number,
     case "missing":
       return { kind: "missing" };
     case "large":
-      return { kind: "large", size: header.size ?? 0 };
+      return large(header.size ?? 0, header);
     case "error":
       return errorSample(header.message ?? "the sample cannot be read");
     case "array":
@@ -42,6 +42,10 @@ export function errorSample(message: string): Sample {
   return { kind: "error", message: message.slice(0, maxErrorText) };
 }
 
+function large(size: number, { width, height }: SampleRecord["header"]): Sample {
+  return width && height ? { kind: "large", size, width, height } : { kind: "large", size };
+}
+
 /** Notes the whole size of an array that was made smaller. */
 function sizedArray(sample: Sample, { header }: SampleRecord): Sample {
   if (sample.kind !== "array" || !header.width || !header.height) return sample;
@@ -54,7 +58,7 @@ async function decodeFile(record: SampleRecord, side: number,
   const media = header.media ?? "";
   if (!pictureMedia.has(media)) return errorSample(`${media || "the file"} is not a picture`);
   if ((header.width ?? 0) * (header.height ?? 0) > maxPicturePixels && side === 0) {
-    return { kind: "large", size: body.length };
+    return large(body.length, header);
   }
   try {
     const bitmap = await decodePicture(body, media, side);

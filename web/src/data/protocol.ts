@@ -29,6 +29,9 @@ export interface Tensor {
 export interface Stats {
   rows: number; missing: number;      // rows without a sample
   kind: "classes" | "histogram" | "text" | "none";
+  what: string;                       // the number that is counted: "class", "boxes", "points", "width",
+                                      // "length", "items", "value"; "" for kind "none"
+  sampled?: number;                   // all counts but `rows` are of so many rows, which stand for all
   classes?: { value: string | number; name: string; rows: number }[];  // most frequent first, at most 200
   more?: number;                      // other classes
   bins?: { from: number; to: number; rows: number }[];
@@ -55,12 +58,13 @@ export interface Diff {
 export interface Header {
   end?: true;
   row: number;                        // of the view
-  index: number;                      // the row of the dataset
+  index: number;                      // the row of the dataset; -1: none, as in joins and groups
   column: string;
   item?: number; items?: number;      // of a sequence or list: which item, of how many
   kind: "file" | "array" | "text" | "json" | "missing" | "error" | "large";
   media?: string;                     // file: "image/jpeg", "image/png", "image/webp"
-  width?: number; height?: number;    // file: of the whole picture, which may be larger than the file's
+  width?: number; height?: number;    // of the whole picture, which may be larger than what is sent
+  region?: number[];                  // [top, left, bottom, right] of the whole picture: what is sent
   dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
   size?: number;                      // large: bytes that were not sent
   message?: string;                   // error: the sample cannot be read

@@ -133,6 +133,7 @@ describe("checkHeader", () => {
     [{ ...good, row: 1.5 }, "row"],
     [{ ...good, row: 2 ** 53 }, "row"],
     [{ ...good, index: "0" }, "index"],
+    [{ ...good, index: -2 }, "index"],
     [{ ...good, column: undefined }, "column"],
     [{ ...good, kind: "picture" }, "kind"],
     [{ ...good, kind: "toString" }, "kind"],

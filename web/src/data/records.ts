@@ -24,7 +24,7 @@ const maxRank = 64;
 const kinds: ReadonlySet<string> = new Set(
   ["file", "array", "text", "json", "missing", "error", "large"]);
 
-/** Collects an announced number of bytes; memory grows with what came, not with what was announced. */
+/** Collects a declared number of bytes; memory grows with the received bytes, not the declared. */
 class Section {
   private buffer = new Uint8Array(0);
   private have = 0;
@@ -181,9 +181,8 @@ export function checkHeader(value: unknown): string {
   const header = value as Record<string, unknown>;
   if (header.end === true) return "";
   if (header.end !== undefined) return "header: end is not true";
-  for (const name of ["row", "index"]) {
-    if (!isCount(header[name])) return `header: ${name} is not a whole number`;
-  }
+  if (!isCount(header.row)) return "header: row is not a whole number";
+  if (header.index !== -1 && !isCount(header.index)) return "header: index is not a row, nor -1";
   for (const name of ["item", "items", "width", "height", "size"]) {
     if (header[name] !== undefined && !isCount(header[name])) {
       return `header: ${name} is not a whole number`;
@@ -196,7 +195,16 @@ export function checkHeader(value: unknown): string {
       return `header: ${name} is not a string`;
     }
   }
-  return checkShape(header.shape);
+  return checkRegion(header.region) || checkShape(header.shape);
+}
+
+function checkRegion(region: unknown): string {
+  if (region === undefined) return "";
+  if (!Array.isArray(region) || region.length !== 4 || !region.every(isCount)) {
+    return "header: region is not four whole numbers";
+  }
+  const [top, left, bottom, right] = region as number[];
+  return top < bottom && left < right ? "" : "header: region is empty";
 }
 
 function checkShape(shape: unknown): string {

@@ -1,6 +1,6 @@
-// The samples of one view: asks for what is wanted, decodes it, and keeps it within a bound.
+// The samples of one view: requests the wanted ones, decodes them, caches them within a bound.
 
-import type { Sample, SampleStore, Want } from "../draw/api";
+import type { PartOfPicture, RegionWant, Sample, SampleStore, Want } from "../draw/api";
 import {
   Cells, type Column, type Entry, maxItems, type Need, satisfied, touch, underway, widen,
 } from "./cells";
@@ -10,9 +10,10 @@ import {
 } from "./decode";
 import type { View } from "./protocol";
 import type { SampleRecord } from "./records";
+import { readRegion } from "./region";
 
 export interface StoreOptions {
-  /** Bound of decoded data; what is wanted now is kept above it too. */
+  /** Bound of decoded data; samples that are wanted now are kept beyond it. */
   bytes?: number;
   decode?: DecodePicture;
   /** Milliseconds. */
@@ -130,6 +131,11 @@ class Store implements SampleStore {
     });
   }
 
+  region(want: RegionWant, signal: AbortSignal): Promise<PartOfPicture> {
+    if (this.closed) return Promise.reject(aborted());
+    return readRegion(this.client, this.view.view, want, this.decode, signal);
+  }
+
   subscribe(changed: () => void): () => void {
     this.listeners.add(changed);
     return () => void this.listeners.delete(changed);
@@ -164,7 +170,7 @@ class Store implements SampleStore {
     });
   }
 
-  /** Brings requests in line with what is wanted now. */
+  /** Starts and cancels requests so that they match the wanted samples. */
   private flush(): void {
     this.turn++;
     this.settleLoads();
@@ -213,7 +219,7 @@ class Store implements SampleStore {
     this.marked.push(entry);
   }
 
-  /** Touches what is wanted, and forgets what was wanted before and left nothing. */
+  /** Marks the wanted samples, and drops entries that are no longer wanted and hold nothing. */
   private leave(): void {
     for (const entry of this.marked) touch(entry, this.turn);
     for (const entry of this.before) {
@@ -315,7 +321,7 @@ class Store implements SampleStore {
     const entry = this.cells.columns.get(header.column)?.entries.get(header.row);
     const part = entry && flight.parts.get(entry);
     if (!entry || !part || !this.flights.has(flight)) return;
-    this.indexes.set(header.row, header.index);
+    if (header.index >= 0) this.indexes.set(header.row, header.index);
     // The rest of a request goes on for other rows: this one is out of sight by now.
     if (entry.wanted !== this.turn) {
       part.skipped = true;
@@ -450,7 +456,7 @@ function columnRequest(entry: Entry): SamplesRequest["columns"][number] {
   return request;
 }
 
-/** Requests of large pictures take few rows, so that what is left behind is cancelled soon. */
+/** Requests of large pictures take few rows, so that scrolling cancels them early. */
 function rowsOfRequest(entries: Entry[]): number {
   let side = 64;
   let most = maxRowsOfRequest;

@@ -6,9 +6,11 @@ import type { Header, Tensor, View } from "../data/protocol";
 export interface Appearance {
   /** The pictures that cells show; "" draws cells of text alone. */
   primary: string;
-  /** By name of tensor: overlays and labels. A tensor without an entry is drawn with its defaults. */
+  /** By name of tensor: overlays and labels. Tensors without an entry have the defaults. */
   layers: Record<string, Layer>;
   dark: boolean;
+  /** Two overlays that are drawn apart: each picture stands twice, with one of them. */
+  pair?: readonly [string, string];
 }
 
 export interface Layer {
@@ -28,7 +30,8 @@ export type Sample =
   | { kind: "text"; text: string; whole: boolean }
   | { kind: "json"; value: unknown; text: string }
   | { kind: "missing" }
-  | { kind: "large"; size: number }
+  /** Not sent. With the size of a picture, regions of it can be read. */
+  | { kind: "large"; size: number; width?: number; height?: number }
   | { kind: "error"; message: string }
   /** Items of a sequence or list; `count` of them exist, and one that has not come is undefined. */
   | { kind: "items"; count: number; items: (Sample | undefined)[] };
@@ -48,6 +51,8 @@ export interface SampleStore {
   want(wants: Want[], owner: string): void;
   /** The whole sample of one row, for panels: of all items too. */
   load(row: number, column: string, signal?: AbortSignal): Promise<Sample>;
+  /** A region of a picture; not kept. The caller closes its bitmap. */
+  region(want: RegionWant, signal: AbortSignal): Promise<PartOfPicture>;
   /** Calls back after samples have come; returns the end of that. */
   subscribe(changed: () => void): () => void;
   /** Ends all requests and frees bitmaps. */
@@ -57,6 +62,23 @@ export interface SampleStore {
 export interface Want {
   rows: number[];
   columns: { name: string; pixels: number; items?: [number, number] }[];
+}
+
+export interface RegionWant {
+  row: number;
+  column: string;
+  /** Of a sequence. */
+  item?: number;
+  /** Top, left, bottom, right: pixels of the whole picture. */
+  region: [number, number, number, number];
+  /** The region is scaled down until its longer side has that many. */
+  pixels: number;
+}
+
+export interface PartOfPicture {
+  sample: Extract<Sample, { kind: "picture" | "array" }>;
+  /** What it shows of the whole picture: at least the wanted region. */
+  place: { x: number; y: number; width: number; height: number };
 }
 
 /** What lies under a point of the canvas. */
@@ -83,6 +105,17 @@ export interface GridEvents {
   resized?(pixels: number): void;
 }
 
+export interface Frames {
+  drawn: number;
+  /** Milliseconds between the last 600 frames. */
+  times: number[];
+  /** The rows in sight. */
+  first: number;
+  count: number;
+  /** All samples of the rows in sight have come and are drawn. */
+  complete: boolean;
+}
+
 /** A virtual grid of samples on a canvas: any number of rows, any size of cells. */
 export interface Grid {
   setStore(store: SampleStore): void;
@@ -93,9 +126,18 @@ export interface Grid {
   select(row: number): void;
   /** Takes a key of the keyboard; true: it was of use. */
   key(e: KeyboardEvent): boolean;
-  /** For tests and the figures panel: frames drawn, and the milliseconds between the last 600. */
-  frames(): { drawn: number; times: number[] };
+  /** For tests and benchmarks. */
+  frames(): Frames;
   destroy(): void;
+}
+
+/** What of a picture is in sight. */
+export interface Look {
+  scale: number;
+  x: number;
+  y: number;
+  /** The picture stays whole in the window. */
+  fitting: boolean;
 }
 
 /** One sample with pan and zoom. */
@@ -107,13 +149,17 @@ export interface Single {
   fit(): void;
   /** Factor above 1: closer, around a point of the canvas or its middle. */
   zoom(factor: number, x?: number, y?: number): void;
-  /** Values of numbers that map to black and white, for pictures that are not of uint8. null: as they are. */
+  /** The values that become black and white in pictures other than uint8. null: unchanged. */
   setWindow(window: { low: number; high: number } | null): void;
+  /** Shows the same part as another view does. */
+  setLook(look: Look): void;
   key(e: KeyboardEvent): boolean;
   destroy(): void;
 }
 
 export type OpenGrid = (canvas: HTMLCanvasElement, events: GridEvents) => Grid;
-export type OpenSingle = (canvas: HTMLCanvasElement, hovered: (hit: Hit | null) => void) => Single;
+/** `moved`: the person zoomed or panned. */
+export type OpenSingle = (canvas: HTMLCanvasElement, hovered: (hit: Hit | null) => void,
+  moved?: (look: Look) => void) => Single;
 
 export type { Header, Tensor, View };

@@ -1,6 +1,6 @@
 // Fills a scene with the cells of a grid: pictures with annotations, captions and messages.
 
-import type { Sample, SampleStore } from "./api";
+import type { Sample, SampleStore, Tensor } from "./api";
 import { fit, type Rect } from "./geometry";
 import { ui } from "./palettes";
 import type { Painter, PaintOptions } from "./painter";
@@ -50,29 +50,35 @@ export class CellFiller {
 
   /** Fills the cell of a row whose corner is at (x, y) in the world. */
   fill(to: CellContext, row: number, x: number, y: number): void {
-    const place = { x, y, width: to.cell, height: to.cell };
-    const { primary } = to.plan;
+    const { primary, panes } = to.plan;
     if (!primary) {
-      this.fillText(to, row, place);
+      this.fillText(to, row, { x, y, width: to.cell, height: to.cell });
       return;
     }
+    for (let pane = 0; pane < panes.length; pane++) {
+      const place = { x: x + pane * to.cell, y, width: to.cell, height: to.cell };
+      this.fillPane(to, row, primary, pane, place);
+    }
+    this.addCaptions(to, row, x, y);
+  }
+
+  private fillPane(to: CellContext, row: number, primary: Tensor, pane: number, place: Rect): void {
     const sample = itemOf(to.store.peek(row, primary.name), primary, 0);
     const size = sample && sizeOf(sample);
     if (!sample) {
       if (!this.addShown(to, row, place)) this.addMessage(to, place, "…", ui.dim);
     } else if (size) {
-      this.fillPicture(to, row, sample, size, place);
+      this.fillPicture(to, row, sample, size, place, pane);
     } else if (sample.kind === "text" || sample.kind === "json") {
       to.scene.addGround(place, code(0, ui.cell));
       this.addWrapped(to, sample, place, 0);
     } else {
       this.addMessage(to, place, messageOf(sample), sample.kind === "error" ? ui.error : ui.dim);
     }
-    this.addCaptions(to, row, x, y);
   }
 
   private fillPicture(to: CellContext, row: number, sample: Sample,
-    size: { width: number; height: number }, place: Rect): void {
+    size: { width: number; height: number }, place: Rect, pane: number): void {
     const rect = fit(size.width, size.height, place);
     const { scene, plan, painter } = to;
     if (plan.primaryIsOverlay) {
@@ -83,7 +89,7 @@ export class CellFiller {
     } else if (!this.addShown(to, row, place)) {
       scene.addGround(rect, code(0, ui.cell));
     }
-    painter.paint(scene, painter.annotations(to.store, plan, row, 0, size), size, rect,
+    painter.paint(scene, painter.annotations(to.store, plan, row, 0, size, pane), size, rect,
       optionsOf(to));
   }
 
@@ -108,7 +114,7 @@ export class CellFiller {
       const sample = itemOf(to.store.peek(row, tensor.name), tensor, 0);
       const text = captionOf(tensor, sample);
       if (text === "") return;
-      to.scene.addText(text, x, y + to.cell, 0, line * lineHeight, to.cell,
+      to.scene.addText(text, x, y + to.cell, 0, line * lineHeight, to.cell * to.plan.panes.length,
         code(0, line === 0 ? ui.text : ui.dim));
     });
   }

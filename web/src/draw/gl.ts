@@ -1,4 +1,4 @@
-// Programs, buffers of instances and textures over WebGL 2.
+// Programs, batches of shapes and textures over WebGL 2.
 
 /** Opens the context, or throws an error that can be shown. */
 export function openContext(canvas: HTMLCanvasElement): WebGL2RenderingContext {
@@ -69,23 +69,50 @@ export interface Attribute {
 export const floats = (words: 1 | 2 | 4): Attribute => ({ words, integer: false });
 export const integers = (words: 1 | 2 | 4): Attribute => ({ words, integer: true });
 
-const firstInstances = 256;
+/** The triangles of a shape. gl_VertexID modulo the vertices says which corner a vertex is. */
+export interface Pattern {
+  vertices: 1 | 4 | 8;
+  triangles: readonly number[];
+}
 
-/** Instances in memory and on the GPU. They are uploaded when they changed, not for each frame. */
-export class Instances {
+/** A rectangle of the corners (0, 0), (1, 0), (0, 1), (1, 1). */
+export const quad: Pattern = { vertices: 4, triangles: [0, 1, 2, 2, 1, 3] };
+/** An outline: the inner and the outer side of each corner in turn, around the rectangle. */
+export const ring: Pattern = {
+  vertices: 8,
+  triangles: [0, 2, 4, 6].flatMap((at) => {
+    const next = (at + 2) % 8;
+    return [at, at + 1, next, next, at + 1, next + 1];
+  }),
+};
+/** The inner side of an outline. */
+export const ringArea: Pattern = { vertices: 8, triangles: [0, 2, 4, 4, 6, 0] };
+/** A vertex of a triangle. */
+export const vertex: Pattern = { vertices: 1, triangles: [0] };
+
+const firstShapes = 256;
+
+/**
+ * Batch in memory and on the GPU. They are uploaded when they changed, not for each frame.
+ *
+ * Each vertex holds the attributes of its shape, so that one call draws all shapes. Instances would
+ * take less memory, but software GL (SwiftShader) draws them one by one, at some 10 us each.
+ */
+export class Batch {
   f: Float32Array;
   u: Uint32Array;
   count = 0;
   private readonly stride: number;
   private readonly array: WebGLVertexArrayObject;
   private readonly buffer: WebGLBuffer;
+  private readonly indices = new Map<Pattern, { buffer: WebGLBuffer; shapes: number }>();
+  private staged = new Uint32Array(0);
   private room = 0;
 
-  /** `divisor` 0: these are vertices and not instances. */
   constructor(private readonly gl: WebGL2RenderingContext, attributes: readonly Attribute[],
-    divisor = 1) {
+    private readonly pattern = quad) {
     this.stride = attributes.reduce((sum, { words }) => sum + words, 0);
-    this.f = new Float32Array(firstInstances * this.stride);
+    this.f = new Float32Array(firstShapes * this.stride);
     this.u = new Uint32Array(this.f.buffer);
     this.array = gl.createVertexArray();
     this.buffer = gl.createBuffer();
@@ -97,7 +124,6 @@ export class Instances {
       const bytes = 4 * this.stride;
       if (integer) gl.vertexAttribIPointer(location, words, gl.UNSIGNED_INT, bytes, offset);
       else gl.vertexAttribPointer(location, words, gl.FLOAT, false, bytes, offset);
-      gl.vertexAttribDivisor(location, divisor);
       offset += 4 * words;
     });
     gl.bindVertexArray(null);
@@ -107,7 +133,7 @@ export class Instances {
     this.count = 0;
   }
 
-  /** Adds an instance and returns the place of its first word in `f` and `u`. */
+  /** Adds a shape and returns the place of its first word in `f` and `u`. */
   next(): number {
     const at = this.count * this.stride;
     if (at + this.stride > this.f.length) {
@@ -124,33 +150,72 @@ export class Instances {
   upload(): void {
     const { gl } = this;
     if (this.count === 0) return;
+    const words = this.stage();
     gl.bindBuffer(gl.ARRAY_BUFFER, this.buffer);
-    if (this.u.byteLength > this.room) {
-      gl.bufferData(gl.ARRAY_BUFFER, this.u, gl.DYNAMIC_DRAW);
-      this.room = this.u.byteLength;
+    if (this.staged.byteLength > this.room) {
+      gl.bufferData(gl.ARRAY_BUFFER, this.staged, gl.DYNAMIC_DRAW);
+      this.room = this.staged.byteLength;
     } else {
-      gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.u, 0, this.count * this.stride);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, this.staged, 0, words);
     }
   }
 
-  /** Draws each instance as a strip of so many vertices. */
-  drawStrips(vertices: number): void {
-    if (this.count === 0) return;
-    this.gl.bindVertexArray(this.array);
-    this.gl.drawArraysInstanced(this.gl.TRIANGLE_STRIP, 0, vertices, this.count);
-  }
-
-  /** Draws vertices as triangles. */
-  drawTriangles(): void {
-    if (this.count === 0) return;
-    this.gl.bindVertexArray(this.array);
-    this.gl.drawArrays(this.gl.TRIANGLES, 0, this.count);
+  /** Draws all shapes, by default with the pattern that they were made for. */
+  draw(pattern = this.pattern): void {
+    const { gl, count } = this;
+    if (count === 0) return;
+    gl.bindVertexArray(this.array);
+    if (pattern.vertices === 1) {
+      gl.drawArrays(gl.TRIANGLES, 0, count);
+      return;
+    }
+    this.bindIndices(pattern);
+    gl.drawElements(gl.TRIANGLES, count * pattern.triangles.length, gl.UNSIGNED_INT, 0);
   }
 
   delete(): void {
     this.gl.deleteVertexArray(this.array);
     this.gl.deleteBuffer(this.buffer);
+    for (const { buffer } of this.indices.values()) this.gl.deleteBuffer(buffer);
+    this.indices.clear();
   }
+
+  /** Copies each shape to its vertices. Returns the number of words. */
+  private stage(): number {
+    const { u, count, stride, pattern: { vertices } } = this;
+    const words = count * stride * vertices;
+    if (this.staged.length < words) this.staged = new Uint32Array(u.length * vertices);
+    const { staged } = this;
+    let to = 0;
+    for (let from = 0; from < count * stride; from += stride) {
+      for (let copy = 0; copy < vertices; copy++) {
+        for (let word = 0; word < stride; word++) staged[to++] = u[from + word];
+      }
+    }
+    return words;
+  }
+
+  private bindIndices(pattern: Pattern): void {
+    const { gl, count } = this;
+    let made = this.indices.get(pattern);
+    if (!made) {
+      made = { buffer: gl.createBuffer(), shapes: 0 };
+      this.indices.set(pattern, made);
+    }
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, made.buffer);
+    if (made.shapes >= count) return;
+    made.shapes = this.f.length / this.stride;
+    gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, indicesOf(pattern, made.shapes), gl.STATIC_DRAW);
+  }
+}
+
+/** The vertices of the triangles of `shapes` shapes. */
+export function indicesOf({ vertices, triangles }: Pattern, shapes: number): Uint32Array {
+  const all = new Uint32Array(shapes * triangles.length);
+  for (let shape = 0, to = 0; shape < shapes; shape++) {
+    for (const at of triangles) all[to++] = shape * vertices + at;
+  }
+  return all;
 }
 
 /** How texels are stored. */

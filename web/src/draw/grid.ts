@@ -1,6 +1,6 @@
-// The virtual grid: scroll position, selection and what is wanted of the store.
+// The virtual grid: scroll position, selection, and the samples to request.
 
-import type { Appearance, Grid, GridEvents, Hit, OpenGrid, SampleStore, Want } from "./api";
+import type { Appearance, Frames, Grid, GridEvents, Hit, OpenGrid, SampleStore, Want } from "./api";
 import { CellFiller } from "./cells";
 import {
   cellRect, clamp, fit, inside, keepRow, type Layout, layout, linesIn, lineTop, maxCell, minCell,
@@ -9,6 +9,7 @@ import {
 import { type Gestures, listen } from "./gestures";
 import { annotationAt, hitOf } from "./hits";
 import { groundOf, ui } from "./palettes";
+import { restTime } from "./layer";
 import { Painter } from "./painter";
 import { itemOf, type Plan, planOf } from "./plan";
 import { sizeOf } from "./pixels";
@@ -123,8 +124,13 @@ class GridView implements Grid, Gestures {
     return true;
   }
 
-  frames(): { drawn: number; times: number[] } {
-    return { drawn: this.surface.frames.drawn, times: this.surface.frames.times() };
+  frames(): Frames {
+    const { frames, scene } = this.surface;
+    const { store, plan, first, count } = this;
+    const complete = scene !== undefined && !scene.pending && this.built !== undefined &&
+      store !== undefined && plan !== undefined && count > 0 &&
+      this.isThere(store, plan, { from: first, to: first + count });
+    return { drawn: frames.drawn, times: frames.times(), first, count, complete };
   }
 
   destroy(): void {
@@ -205,11 +211,13 @@ class GridView implements Grid, Gestures {
     const size = sample && sizeOf(sample);
     if (!store || !plan || !size) return { row };
     const cell = cellRect(this.place, this.scroll, row);
-    const rect = fit(size.width, size.height, { ...cell, height: this.place.cell });
+    const side = this.place.cell;
+    const pane = clamp(Math.floor((x - cell.x) / side), 0, plan.panes.length - 1);
+    const rect = fit(size.width, size.height, { x: cell.x + pane * side, y: cell.y, width: side, height: side });
     if (!inside(rect, x, y)) return { row };
     const px = (x - rect.x) / rect.width * size.width;
     const py = (y - rect.y) / rect.height * size.height;
-    const found = annotationAt(this.painter.annotations(store, plan, row, 0, size), size, px, py,
+    const found = annotationAt(this.painter.annotations(store, plan, row, 0, size, pane), size, px, py,
       6 * size.width / rect.width, (one, place) =>
         plan.palettes[one.overlay.palette - 1].hidden.has(place));
     return hitOf(row, px, py, found);
@@ -248,7 +256,8 @@ class GridView implements Grid, Gestures {
     const cell = Math.round(this.side);
     const lines = cell >= captionsFrom && this.plan?.primary ? this.plan.captions.length : 0;
     const rows = this.store?.view.rows ?? 0;
-    this.place = layout(surface.width, surface.height, rows, cell, lines * lineHeight);
+    this.place = layout(surface.width, surface.height, rows, cell, lines * lineHeight,
+      this.plan?.panes.length);
     if (before.rows === rows && rows > 0) {
       const under = rowAt(before, this.scroll, x, y);
       const row = under >= 0 ? under : rowsOf(before, linesIn(before, this.scroll, 1)).from;
@@ -293,7 +302,7 @@ class GridView implements Grid, Gestures {
     }, wait);
   }
 
-  /** Asks for what is in sight, and for one more screen once that has come. */
+  /** Requests the visible samples, then those of one more screen. */
   private want(): void {
     const { store, plan, place } = this;
     if (!store || !plan || place.height === 0) return;
@@ -346,6 +355,7 @@ class GridView implements Grid, Gestures {
     this.style.fill = place.cell >= fillFrom ? 0.12 : 0;
     scene.draw(surface.canvas.width, surface.canvas.height, this.view, this.style,
       groundOf(this.appearance.dark));
+    if (scene.coarse) surface.invalidateLater(restTime);
     if (scene.pending) this.built = undefined;
     if (scene.pending || this.speed !== 0) surface.invalidate();
   }

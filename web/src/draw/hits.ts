@@ -102,7 +102,7 @@ function found(one: Annotation, instance: number): Found {
   return { tensor: one.overlay.tensor.name, instance, text };
 }
 
-/** A hit of a row, with what was found at a point of its picture. */
+/** A hit of a row, with the overlays at that point of its picture. */
 export function hitOf(row: number, x: number, y: number, at: Found | undefined): Hit {
   return at ? { row, x, y, ...at } : { row, x, y };
 }

@@ -50,10 +50,10 @@ export class Painter {
 
   /** The annotations at a picture that have come. */
   annotations(store: SampleStore, plan: Plan, row: number, item: number,
-    size: PictureSize): Annotation[] {
+    size: PictureSize, pane = 0): Annotation[] {
     const found: Annotation[] = [];
     for (const overlay of plan.overlays) {
-      if (!overlay.visible) continue;
+      if (!overlay.visible || plan.panes[pane]?.has(overlay.tensor)) continue;
       const { tensor } = overlay;
       const sample = itemOf(store.peek(row, tensor.name), tensor, item);
       if (sample) found.push(this.annotation(store, overlay, row, item, sample, size));

@@ -37,6 +37,8 @@ export function groundOf(dark: boolean): Rgb {
 }
 
 export class Palettes {
+  /** Counts the changes. */
+  version = 0;
   private texture: WebGLTexture | undefined;
   private layers = 0;
   private dark: boolean | undefined;
@@ -85,6 +87,7 @@ export class Palettes {
 
   private upload(layer: number): void {
     const { gl } = this;
+    this.version++;
     gl.pixelStorei(gl.UNPACK_PREMULTIPLY_ALPHA_WEBGL, false);
     gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, layer, 256, 256, 1, gl.RGBA, gl.UNSIGNED_BYTE,
       this.texels);

@@ -1,4 +1,4 @@
-// Decides from the tensors and their appearance what is drawn: pictures, overlays and captions.
+// Plans the drawing from tensors and their appearance: pictures, overlays and captions.
 
 import type { Appearance, Layer, Sample, Tensor, View } from "./api";
 import { maxPalettes, type PaletteState } from "./palettes";
@@ -20,8 +20,10 @@ export interface Plan {
   overlays: Overlay[];
   captions: Tensor[];
   palettes: PaletteState[];
-  /** What is asked for, and whether it comes in sizes. */
+  /** The tensor to request, and whether the server scales it. */
   columns: { name: string; sized: boolean }[];
+  /** The overlays that are left out of each copy of a picture; most often there is one copy. */
+  panes: ReadonlySet<Tensor>[];
 }
 
 const overlayDraws: ReadonlySet<string> =
@@ -62,7 +64,14 @@ export function planOf(view: View, appearance: Appearance): Plan {
   }
   for (const tensor of captions) names.set(tensor.name, false);
   const columns = [...names].map(([name, sized]) => ({ name, sized }));
-  return { primary, primaryIsOverlay, overlays, captions, palettes, columns };
+  const panes = panesOf(overlays, appearance.pair);
+  return { primary, primaryIsOverlay, overlays, captions, palettes, columns, panes };
+}
+
+function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Tensor>[] {
+  const [left, right] = (pair ?? []).map((name) =>
+    overlays.find(({ tensor }) => tensor.name === name)?.tensor);
+  return left && right && left !== right ? [new Set([right]), new Set([left])] : [new Set()];
 }
 
 function paletteOf(tensor: Tensor, labels: Tensor[],
@@ -104,7 +113,7 @@ function captionsOf(view: View, appearance: Appearance, primary: Tensor | undefi
   return chosen.sort((a, b) => first(a) - first(b)).slice(0, most);
 }
 
-/** The item of a sequence; what is no sequence is the same for all items. */
+/** The item of a sequence; other tensors have one sample for all items. */
 export function itemOf(sample: Sample | undefined, tensor: Tensor, item: number): Sample | undefined {
   if (sample?.kind !== "items" || !tensor.sequence) return sample;
   if (sample.count === 0) return { kind: "missing" };

@@ -2,10 +2,11 @@
 
 import type { Sample } from "./api";
 import {
-  type Attribute, type Format, floats, Instances, integers, Program, r16ui, r32f, r32ui, r8ui,
-  rgba32f, rgba8,
+  type Attribute, Batch, type Format, floats, integers, Program, r16ui, r32f, r32ui, r8ui, rgba32f,
+  rgba8, ring, ringArea, vertex,
 } from "./gl";
 import type { Rect } from "./geometry";
+import { Layer } from "./layer";
 import { Palettes } from "./palettes";
 import {
   defaultRange, drawnChannels, maxPlanes, planesOfGroup, type Range, rasterOf, toBits, toFloats,
@@ -44,6 +45,8 @@ export interface Style {
 const uploadTime = 6;
 /** More boxes than this are drawn without fill, which costs the most where there is no GPU. */
 const maxFilled = 3000;
+/** More shapes than this are drawn to a layer, which then moves with the picture. */
+const maxDirect = 1000;
 
 type Programs = Record<"picture" | "segments" | "bits" | "ring" | "rect" | "triangle" | "line"
   | "point" | "text", Program>;
@@ -53,6 +56,8 @@ export class Scene {
   readonly texts: Texts;
   /** Uploads wait for the next frame: fill the scene again then. */
   pending = false;
+  /** Overlays are drawn scaled: draw again after `restTime`. */
+  coarse = false;
 
   private readonly programs: Programs;
   private readonly pictures: Atlas;
@@ -62,18 +67,23 @@ export class Scene {
   private readonly wholePictures: Singles;
   private readonly wholeSegments: Singles;
   private readonly wholeBits: Singles;
-  private readonly grounds: Instances;
-  private readonly triangles: Instances;
-  private readonly boxes: Instances;
-  private readonly lines: Instances;
-  private readonly points: Instances;
-  private readonly words: Instances;
-  private readonly frames: Instances;
-  private readonly chrome: Instances;
+  private readonly grounds: Batch;
+  private readonly triangles: Batch;
+  private readonly boxes: Batch;
+  private readonly lines: Batch;
+  private readonly points: Batch;
+  private readonly words: Batch;
+  private readonly frames: Batch;
+  private readonly chrome: Batch;
   private readonly groups = new WeakMap<Sample, Sample[]>();
   private readonly maxSide: number;
   private readonly ranges = new WeakMap<Sample, Range>();
+  private readonly layer: Layer;
   private deadline = 0;
+  private lastKey = "";
+  private changed = false;
+  /** Counts the fillings. */
+  private version = 0;
   private uploaded = false;
   private width = 0;
   private height = 0;
@@ -93,17 +103,18 @@ export class Scene {
     this.wholeSegments = new Singles(gl, segmentQuad);
     this.wholeBits = new Singles(gl, bitsQuad);
     const rect = [floats(4), integers(1)];
-    this.grounds = new Instances(gl, rect);
-    this.triangles = new Instances(gl, [floats(2), integers(1)], 0);
-    this.boxes = new Instances(gl, rect);
-    this.lines = new Instances(gl, rect);
-    this.points = new Instances(gl, [floats(2), integers(1)]);
-    this.words = new Instances(gl, [floats(2), floats(4), floats(2), integers(1)]);
-    this.frames = new Instances(gl, rect);
-    this.chrome = new Instances(gl, rect);
+    this.grounds = new Batch(gl, rect);
+    this.triangles = new Batch(gl, [floats(2), integers(1)], vertex);
+    this.boxes = new Batch(gl, rect, ring);
+    this.lines = new Batch(gl, rect);
+    this.points = new Batch(gl, [floats(2), integers(1)]);
+    this.words = new Batch(gl, [floats(2), floats(4), floats(2), integers(1)]);
+    this.frames = new Batch(gl, rect, ring);
+    this.chrome = new Batch(gl, rect);
+    this.layer = new Layer(gl);
   }
 
-  /** Empties the scene; what is added again keeps its texels. */
+  /** Empties the scene; samples that are added again keep their texels. */
   begin(): void {
     this.pending = false;
     this.deadline = performance.now() + uploadTime;
@@ -113,13 +124,14 @@ export class Scene {
     for (const part of this.shapes()) part.reset();
   }
 
-  /** Uploads what was added. */
+  /** Uploads the added samples. */
   end(): void {
     this.wholePictures.end();
     this.wholeSegments.end();
     this.wholeBits.end();
     for (const part of this.textured()) for (const page of part.pages) page.quads.upload();
     for (const part of this.shapes()) part.upload();
+    this.version++;
   }
 
   private textured(): (Atlas | Singles)[] {
@@ -127,7 +139,7 @@ export class Scene {
       this.wholeSegments, this.wholeBits];
   }
 
-  private shapes(): Instances[] {
+  private shapes(): Batch[] {
     return [this.grounds, this.triangles, this.boxes, this.lines, this.points, this.words];
   }
 
@@ -311,9 +323,7 @@ export class Scene {
 
   draw(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
     const { gl, programs } = this;
-    this.width = width;
-    this.height = height;
-    this.view = view;
+    this.look(view, width, height);
     this.style = style;
     gl.viewport(0, 0, width, height);
     gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, 1);
@@ -323,26 +333,26 @@ export class Scene {
     this.palettes.bind();
     this.use(programs.rect);
     gl.uniform1f(programs.rect.place("uFill"), 1);
-    this.grounds.drawStrips(4);
+    this.grounds.draw();
     this.use(programs.picture);
     this.drawPages(this.pictures.pages, programs.picture);
     this.drawPages(this.wholePictures.pages, programs.picture);
-    this.use(programs.segments);
-    this.drawPages(this.segments8.pages);
-    this.drawPages(this.segments16.pages);
-    this.drawPages(this.wholeSegments.pages);
-    this.use(programs.bits);
-    this.drawPages(this.bits.pages);
-    this.drawPages(this.wholeBits.pages);
-    this.drawShapes();
+    this.coarse = false;
+    if (this.isHeavy()) this.drawLayer(view, width, height);
+    else this.drawOverlays();
     this.use(programs.ring);
     gl.uniform1f(programs.ring.place("uStroke"), style.stroke * 1.5);
-    this.frames.drawStrips(10);
+    gl.uniform1f(programs.ring.place("uFill"), 1);
+    this.frames.draw();
     if (this.chrome.count === 0) return;
     this.use(programs.rect);
     gl.uniform3f(programs.rect.place("uView"), this.texts.ratio, 0, 0);
     gl.uniform1f(programs.rect.place("uFill"), 1);
-    this.chrome.drawStrips(4);
+    this.chrome.draw();
+  }
+
+  private look(view: View, width: number, height: number): void {
+    Object.assign(this, { view, width, height });
   }
 
   private use(program: Program): void {
@@ -353,26 +363,64 @@ export class Scene {
     gl.uniform1f(program.place("uStroke"), this.style.stroke);
   }
 
+  private isHeavy(): boolean {
+    return this.shapes().reduce((sum, { count }) => sum + count, 0) > maxDirect;
+  }
+
+  private drawLayer(view: View, width: number, height: number): void {
+    const { stroke, radius, fill } = this.style;
+    const key = `${this.version} ${this.palettes.version} ${stroke} ${radius} ${fill}`;
+    const changed = key !== this.lastKey;
+    const changing = changed && this.changed;
+    this.lastKey = key;
+    this.changed = changed;
+    // A scene that changes in every frame would use each layer once.
+    if (changing) {
+      this.drawOverlays();
+      return;
+    }
+    this.coarse = this.layer.draw(view, width, height, key, performance.now(),
+      (larger, layerWidth, layerHeight) => {
+        this.look(larger, layerWidth, layerHeight);
+        this.drawOverlays();
+        this.look(view, width, height);
+      });
+  }
+
+  private drawOverlays(): void {
+    const { programs } = this;
+    this.use(programs.segments);
+    this.drawPages(this.segments8.pages);
+    this.drawPages(this.segments16.pages);
+    this.drawPages(this.wholeSegments.pages);
+    this.use(programs.bits);
+    this.drawPages(this.bits.pages);
+    this.drawPages(this.wholeBits.pages);
+    this.drawShapes();
+  }
+
   private drawShapes(): void {
     const { gl, programs, style } = this;
     this.use(programs.triangle);
     gl.uniform1f(programs.triangle.place("uFill"), style.fill);
-    this.triangles.drawTriangles();
+    this.triangles.draw();
     if (this.boxes.count <= maxFilled && style.fill > 0) {
-      this.use(programs.rect);
-      gl.uniform1f(programs.rect.place("uFill"), style.fill);
-      this.boxes.drawStrips(4);
+      this.use(programs.ring);
+      gl.uniform1f(programs.ring.place("uStroke"), 0);
+      gl.uniform1f(programs.ring.place("uFill"), style.fill);
+      this.boxes.draw(ringArea);
     }
     this.use(programs.line);
-    this.lines.drawStrips(4);
+    this.lines.draw();
     this.use(programs.ring);
-    this.boxes.drawStrips(10);
+    gl.uniform1f(programs.ring.place("uFill"), 1);
+    this.boxes.draw();
     this.use(programs.point);
     gl.uniform1f(programs.point.place("uRadius"), style.radius);
-    this.points.drawStrips(4);
+    this.points.draw();
     this.use(programs.text);
     this.texts.bind();
-    this.words.drawStrips(4);
+    this.words.draw();
   }
 
   private drawPages(pages: readonly Page[], picture?: Program): void {
@@ -387,7 +435,7 @@ export class Scene {
         gl.uniform2f(picture.place("uRange"), page.low, span > 0 ? 1 / span : 0);
         gl.uniform1i(picture.place("uGray"), page.gray ? 1 : 0);
       }
-      page.quads.drawStrips(4);
+      page.quads.draw();
     }
   }
 
@@ -397,6 +445,7 @@ export class Scene {
     for (const part of this.shapes()) part.delete();
     this.frames.delete();
     this.chrome.delete();
+    this.layer.delete();
     this.texts.delete();
     this.palettes.delete();
     for (const program of Object.values(this.programs)) program.delete();
@@ -433,7 +482,7 @@ function addQuad({ page, layer, x, y, width, height }: Placed, rect: Rect): numb
   return at;
 }
 
-function putRect(into: Instances, x0: number, y0: number, x1: number, y1: number,
+function putRect(into: Batch, x0: number, y0: number, x1: number, y1: number,
   color: number): void {
   const at = into.next();
   const { f, u } = into;
@@ -444,7 +493,7 @@ function putRect(into: Instances, x0: number, y0: number, x1: number, y1: number
   u[at + 4] = color;
 }
 
-function putPoint(into: Instances, x: number, y: number, color: number): void {
+function putPoint(into: Batch, x: number, y: number, color: number): void {
   const at = into.next();
   into.f[at] = x;
   into.f[at + 1] = y;

@@ -17,7 +17,7 @@ vec4 toClip(vec2 pixels) {
   vec2 unit = pixels / uWindowSize;
   return vec4(unit.x * 2.0 - 1.0, 1.0 - unit.y * 2.0, 0.0, 1.0);
 }
-vec2 corner() { return vec2(gl_VertexID & 1, gl_VertexID >> 1); }
+vec2 corner() { return vec2(gl_VertexID & 1, (gl_VertexID >> 1) & 1); }
 const vec4 nowhere = vec4(2.0, 2.0, 2.0, 1.0);
 `;
 
@@ -163,25 +163,28 @@ void main() {
   uint bits = texelFetch(uTexture, ivec3(texel, vLayer), 0).r;
   if (bits == 0u) discard;
   vec4 sum = vec4(0.0);
-  for (int mask = 0; mask < 32 && bits != 0u; mask++) {
-    if ((bits & 1u) != 0u) {
-      vec4 c = colorOf(vPalette | classOf(mask));
-      sum = vec4(c.rgb * c.a, c.a) + sum * (1.0 - c.a);
-    }
-    bits >>= 1;
+  while (bits != 0u) {
+    // The exponent of a power of two is the place of its bit.
+    uint lowest = bits & (~bits + 1u);
+    int mask = int(floatBitsToUint(float(lowest)) >> 23) - 127;
+    vec4 c = colorOf(vPalette | classOf(mask));
+    sum = vec4(c.rgb * c.a, c.a) + sum * (1.0 - c.a);
+    bits ^= lowest;
   }
   color = sum;
 }
 `;
 
-/** The outline of a rectangle as a strip of 10 vertices: inner and outer corners in turn. */
+/** The outline of a rectangle: inner and outer corners in turn. Without a stroke: the rectangle. */
 export const ringVertex = `${head}${transform}${palette}
 layout(location = 0) in vec4 rect;
 layout(location = 1) in uint code;
 uniform float uStroke;
+uniform float uFill;
 flat out vec4 vColor;
 void main() {
   vColor = colorOf(code);
+  vColor.a *= uFill;
   int at = (gl_VertexID >> 1) & 3;
   vec2 side = vec2(at == 1 || at == 2 ? 1.0 : 0.0, at >= 2 ? 1.0 : 0.0);
   vec2 pixels = toPixels(mix(rect.xy, rect.zw, side));
@@ -317,4 +320,22 @@ void main() {
     color = vec4(c * vColor.a, vColor.a);
   }
 }
+`;
+
+/** A picture of the overlays, with alpha multiplied in. Its first row is at the bottom. */
+export const layerVertex = `${head}${transform}
+layout(location = 0) in vec4 rect;
+out vec2 vTexel;
+void main() {
+  vec2 at = corner();
+  vTexel = vec2(at.x, 1.0 - at.y);
+  gl_Position = toClip(toPixels(mix(rect.xy, rect.zw, at)));
+}
+`;
+
+export const layerFragment = `${head}
+uniform sampler2D uTexture;
+in vec2 vTexel;
+out vec4 color;
+void main() { color = texture(uTexture, vTexel); }
 `;

@@ -1,6 +1,6 @@
 // One sample with pan and zoom.
 
-import type { Appearance, Hit, OpenSingle, Sample, SampleStore, Single, Want } from "./api";
+import type { Appearance, Hit, Look, OpenSingle, Sample, SampleStore, Single, Want } from "./api";
 import { messageOf } from "./cells";
 import {
   clamp, inside, keepInSight, toPicture, type Zoom, zoomAt, zoomToFit,
@@ -8,26 +8,31 @@ import {
 import { type Gestures, listen } from "./gestures";
 import { annotationAt, hitOf } from "./hits";
 import { groundOf, ui } from "./palettes";
+import { restTime } from "./layer";
 import { Painter, type PaintOptions } from "./painter";
 import { captionOf, itemOf, type Plan, planOf } from "./plan";
-import { sizeOf } from "./pixels";
+import { defaultRange, sizeOf } from "./pixels";
 import { code, type Style, type View } from "./scene";
 import { Surface } from "./surface";
 import { lineHeight, plain, wrap } from "./texts";
+import { hugeSize, mayBeHuge, partOf, Tiles } from "./tiles";
 
 const owner = "single";
 const maxScale = 64;
 const panStep = 60;
-/** A picture too large to be sent whole is asked for in this size. */
+/** The side, in pixels, that is requested of a picture too large to be sent whole. */
 const pixelsOfLarge = 4096;
+/** The same of a picture that is drawn in tiles: it lies under them. */
+const pixelsUnderTiles = 1024;
 /** Names stand at boxes from this width on, in CSS pixels at the fitting zoom. */
 const namesFrom = 12;
 
-export const openSingle: OpenSingle = (canvas, hovered) => new SingleView(canvas, hovered);
+export const openSingle: OpenSingle = (canvas, hovered, moved) =>
+  new SingleView(canvas, hovered, moved);
 
 class SingleView implements Single, Gestures {
   private readonly surface: Surface;
-  private readonly painter = new Painter();
+  private painter = new Painter();
   private readonly stopListening: () => void;
   private store: SampleStore | undefined;
   private stopStore: (() => void) | undefined;
@@ -37,6 +42,7 @@ class SingleView implements Single, Gestures {
   private item = 0;
   private window: { low: number; high: number } | null = null;
   private size: { width: number; height: number } | undefined;
+  private tiles: Tiles | undefined;
   private zoomed: Zoom = { scale: 1, x: 0, y: 0 };
   /** The picture stays whole in the window until someone zooms or pans. */
   private fitting = true;
@@ -46,7 +52,8 @@ class SingleView implements Single, Gestures {
   private readonly view: View = { scale: 1, x: 0, y: 0 };
   private readonly style: Style = { stroke: 2, radius: 4, fill: 0.12 };
 
-  constructor(canvas: HTMLCanvasElement, private readonly hovered: (hit: Hit | null) => void) {
+  constructor(canvas: HTMLCanvasElement, private readonly hovered: (hit: Hit | null) => void,
+    private readonly moved?: (look: Look) => void) {
     this.surface = new Surface(canvas, { reset: () => this.resized(), frame: () => this.frame() });
     this.stopListening = listen(canvas, this);
     this.surface.start();
@@ -56,6 +63,7 @@ class SingleView implements Single, Gestures {
     if (this.store === store) return;
     this.stopStore?.();
     this.store?.want([], owner);
+    this.dropTiles();
     this.store = store;
     this.stopStore = store.subscribe(() => this.changed());
     this.row = -1;
@@ -82,13 +90,29 @@ class SingleView implements Single, Gestures {
   fit(): void {
     this.fitting = true;
     this.fitWindow();
+    this.look();
     this.surface.invalidate();
+  }
+
+  setLook({ fitting, ...zoom }: Look): void {
+    this.fitting = fitting;
+    this.zoomed = zoom;
+    this.fitWindow();
+    this.surface.invalidate();
+  }
+
+  /** All copies of the picture, side by side, and from the left of one to the next. */
+  private spread(size: { width: number; height: number }): { width: number; height: number; step: number } {
+    const panes = this.plan?.panes.length ?? 1;
+    const step = Math.ceil(size.width * 1.02);
+    return { width: size.width + (panes - 1) * step, height: size.height, step };
   }
 
   zoom(factor: number, x = this.surface.width / 2, y = this.surface.height / 2): void {
     if (!this.size || !(factor > 0)) return;
     const { width, height } = this.surface;
-    const least = zoomToFit(this.size.width, this.size.height, width, height).scale;
+    const all = this.spread(this.size);
+    const least = zoomToFit(all.width, all.height, width, height).scale;
     this.fitting = false;
     this.setZoom(zoomAt(this.zoomed, factor, x, y, Math.min(1, least / 2), Math.max(maxScale, least)));
   }
@@ -120,6 +144,7 @@ class SingleView implements Single, Gestures {
   destroy(): void {
     this.stopListening();
     this.stopStore?.();
+    this.dropTiles();
     this.store?.want([], owner);
     this.surface.destroy();
   }
@@ -160,8 +185,11 @@ class SingleView implements Single, Gestures {
     const { store, plan, size, row } = this;
     if (!store || !plan || !size) return { row };
     const at = toPicture(this.zoomed, x, y);
+    const { step } = this.spread(size);
+    const pane = clamp(Math.floor(at.x / step), 0, plan.panes.length - 1);
+    at.x -= pane * step;
     if (!inside({ x: 0, y: 0, ...size }, at.x, at.y)) return { row };
-    const found = annotationAt(this.painter.annotations(store, plan, row, this.item, size), size,
+    const found = annotationAt(this.painter.annotations(store, plan, row, this.item, size, pane), size,
       at.x, at.y, 8 / this.zoomed.scale, (one, place) =>
         plan.palettes[one.overlay.palette - 1].hidden.has(place));
     return hitOf(row, at.x, at.y, found);
@@ -172,12 +200,17 @@ class SingleView implements Single, Gestures {
   private resized(): void {
     this.stalePalettes = true;
     this.fitWindow();
+    this.look();
     this.refill();
   }
 
   private replan(): void {
     if (!this.store) return;
+    const before = this.plan?.panes.length;
     this.plan = planOf(this.store.view, this.appearance);
+    // A painter cuts shapes for one margin.
+    if (before !== this.plan.panes.length) this.painter = new Painter();
+    this.fitWindow();
     this.stalePalettes = true;
     this.wanted = "";
     this.changed();
@@ -201,15 +234,18 @@ class SingleView implements Single, Gestures {
 
   private setZoom(zoom: Zoom): void {
     const { width, height } = this.surface;
-    this.zoomed = this.size
-      ? keepInSight(zoom, this.size.width, this.size.height, width, height) : zoom;
+    const all = this.size && this.spread(this.size);
+    this.zoomed = all ? keepInSight(zoom, all.width, all.height, width, height) : zoom;
+    this.moved?.({ ...this.zoomed, fitting: false });
+    this.look();
     this.surface.invalidate();
   }
 
   private fitWindow(): void {
     if (!this.size || !this.fitting) return;
     const { width, height } = this.surface;
-    this.zoomed = zoomToFit(this.size.width, this.size.height, width, height);
+    const all = this.spread(this.size);
+    this.zoomed = zoomToFit(all.width, all.height, width, height);
   }
 
   private primary(): Sample | undefined {
@@ -218,25 +254,62 @@ class SingleView implements Single, Gestures {
     return itemOf(store.peek(this.row, plan.primary.name), plan.primary, this.item);
   }
 
+  /** Draws a huge picture in tiles; any other one has none. */
+  private settleTiles(sample: Sample | undefined): void {
+    const { store, plan, row } = this;
+    const primary = plan?.primary;
+    const size = primary?.draw === "image" ? hugeSize(sample) : undefined;
+    if (!store || !primary || !size) {
+      this.dropTiles();
+      return;
+    }
+    const item = primary.sequence ? this.item : undefined;
+    if (this.tiles?.isOf(row, primary.name, item, size)) return;
+    this.dropTiles();
+    this.tiles = new Tiles(store, { row, column: primary.name, ...(item === undefined ? {} : { item }) },
+      size, () => this.refill());
+    // Without a size there is no zoom yet.
+    if (this.size) this.look();
+  }
+
+  private dropTiles(): void {
+    this.tiles?.close();
+    this.tiles = undefined;
+  }
+
+  /** Reads the tiles in sight. */
+  private look(): void {
+    const { surface, tiles, zoomed } = this;
+    if (tiles?.look(partOf(zoomed, surface.width, surface.height), zoomed.scale * surface.ratio)) {
+      this.refill();
+    }
+  }
+
   /** Asks for the sample, and for its neighbours once it has come. */
   private want(): void {
     const { store, plan, row, item } = this;
     if (!store || !plan) return;
     const sample = this.primary();
+    this.settleTiles(sample);
     const large = sample?.kind === "large";
-    const key = `${row} ${item} ${large} ${sample !== undefined}`;
+    const guess = plan.primary?.draw === "image" && mayBeHuge(plan.primary.max_shape);
+    // Of a picture that may be huge, a small one comes first, with the size.
+    const small = sample ? this.tiles !== undefined : guess;
+    const key = `${row} ${item} ${large} ${small} ${sample !== undefined}`;
     if (key === this.wanted) return;
     this.wanted = key;
     if (row < 0 || row >= store.view.rows) {
       store.want([], owner);
       return;
     }
-    const columns = (from: number, to: number): Want["columns"] => plan.columns.map(
-      ({ name, sized }) => ({
-        name, pixels: large && sized ? pixelsOfLarge : 0, items: [from, to] as [number, number],
+    const pixelsOf = (name: string, less: boolean): number =>
+      !less ? 0 : small && name === plan.primary?.name ? pixelsUnderTiles : pixelsOfLarge;
+    const columns = (from: number, to: number, less = large || small): Want["columns"] =>
+      plan.columns.map(({ name, sized }) => ({
+        name, pixels: sized ? pixelsOf(name, less) : 0, items: [from, to] as [number, number],
       }));
     const wants: Want[] = [{ rows: [row], columns: columns(item, item + 1) }];
-    if (sample && !large) {
+    if (sample && !large && !guess) {
       if (plan.primary?.sequence) wants.push({ rows: [row], columns: columns(item + 1, item + 4) });
       const beside = [row + 1, row - 1].filter((other) => other >= 0 && other < store.view.rows);
       wants.push({ rows: beside, columns: columns(0, 1) });
@@ -263,6 +336,7 @@ class SingleView implements Single, Gestures {
     this.style.radius = 4 * ratio;
     scene.draw(surface.canvas.width, surface.canvas.height, view, this.style,
       groundOf(this.appearance.dark));
+    if (scene.coarse) surface.invalidateLater(restTime);
     if (scene.pending) this.refill();
   }
 
@@ -274,7 +348,7 @@ class SingleView implements Single, Gestures {
     scene.begin();
     this.painter.begin();
     const sample = this.primary();
-    const size = sample && sizeOf(sample);
+    const size = sample && (this.tiles?.size ?? sizeOf(sample));
     if (sample || this.row < 0) this.setSize(size);
     if (sample && size && store && plan) this.addPicture(sample, size, store, plan);
     else if (!this.size) this.addMessage(sample);
@@ -284,23 +358,41 @@ class SingleView implements Single, Gestures {
   private setSize(size: { width: number; height: number } | undefined): void {
     const same = size?.width === this.size?.width && size?.height === this.size?.height;
     this.size = size;
-    if (!same) this.fitWindow();
+    if (same) return;
+    this.fitWindow();
+    this.look();
   }
 
   private addPicture(sample: Sample, size: { width: number; height: number }, store: SampleStore,
     plan: Plan): void {
     const { scene } = this.surface;
     if (!scene) return;
-    const place = { x: 0, y: 0, ...size };
-    if (plan.primaryIsOverlay || !scene.addWholePicture(sample, place, this.window)) {
-      scene.addGround(place, code(0, ui.cell));
+    const all = this.spread(size);
+    const scale = zoomToFit(all.width, all.height, this.surface.width, this.surface.height).scale;
+    plan.panes.forEach((_, pane) => {
+      const place = { x: pane * all.step, y: 0, ...size };
+      if (plan.primaryIsOverlay || !scene.addWholePicture(sample, place, this.window)) {
+        scene.addGround(place, code(0, ui.cell));
+      }
+      if (this.tiles) this.addTiles(this.tiles, place.x);
+      const options: PaintOptions = {
+        maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240,
+        // Shapes outside of the picture would lie on its neighbour.
+        margin: plan.panes.length > 1 ? 0 : 2,
+      };
+      this.painter.paint(scene, this.painter.annotations(store, plan, this.row, this.item, size, pane),
+        size, place, options);
+    });
+  }
+
+  /** Adds the tiles of a picture that begins at `left`. */
+  private addTiles(tiles: Tiles, left: number): void {
+    // Each tile has its own range of numbers; all are drawn in that of the whole.
+    const { base } = tiles;
+    const range = this.window ?? (base?.kind === "array" ? defaultRange(base) : null);
+    for (const { sample, place } of tiles.shown()) {
+      this.surface.scene?.addWholePicture(sample, { ...place, x: left + place.x }, range);
     }
-    const scale = zoomToFit(size.width, size.height, this.surface.width, this.surface.height).scale;
-    const options: PaintOptions = {
-      maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240, margin: 2,
-    };
-    this.painter.paint(scene, this.painter.annotations(store, plan, this.row, this.item, size),
-      size, place, options);
   }
 
   /** Says in the middle of the window why there is no picture. */

@@ -18,7 +18,7 @@ export class FrameTimes {
   private last = -Infinity;
   private asked = 0;
 
-  /** A frame was asked for. */
+  /** A frame is scheduled. */
   ask(time: number): void {
     this.asked = time;
   }
@@ -50,6 +50,7 @@ export class Surface {
   private readonly gl: WebGL2RenderingContext;
   private readonly observer: ResizeObserver;
   private handle = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly run = (time: number): void => this.draw(time);
 
   constructor(readonly canvas: HTMLCanvasElement, private readonly painting: Painting) {
@@ -73,7 +74,14 @@ export class Surface {
     this.handle = requestAnimationFrame(this.run);
   }
 
+  /** Asks for a frame after a rest, in which no other is asked for. */
+  invalidateLater(milliseconds: number): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.invalidate(), milliseconds);
+  }
+
   destroy(): void {
+    clearTimeout(this.timer);
     cancelAnimationFrame(this.handle);
     this.observer.disconnect();
     this.canvas.removeEventListener("webglcontextlost", this.lost);

@@ -1,7 +1,7 @@
 // Keeps the texels of samples on the GPU: in slots of an atlas, or each in a texture of its own.
 
 import type { Sample } from "./api";
-import { type Attribute, type Format, Instances, textureArray } from "./gl";
+import { type Attribute, Batch, type Format, textureArray } from "./gl";
 import { Slots } from "./slots";
 
 /** One array of textures and the quads that are drawn from it: one draw call. */
@@ -9,7 +9,7 @@ export interface Page {
   texture: WebGLTexture;
   width: number;
   height: number;
-  quads: Instances;
+  quads: Batch;
   /** Of pictures of numbers: one channel, and the values of black and white. */
   gray: boolean;
   low: number;
@@ -71,7 +71,7 @@ export class Atlas {
     return { page: this.pages[slot.page], layer: slot.layer, x: slot.x, y: slot.y, ...size };
   }
 
-  /** undefined: the atlas is full of what is in sight. */
+  /** undefined: visible pictures fill the atlas. */
   put(key: Sample, texels: Upload): Placed | undefined {
     const { gl } = this;
     const slot = this.slots.take(key, Math.max(texels.width, texels.height));
@@ -96,7 +96,7 @@ export class Atlas {
     gl.activeTexture(gl.TEXTURE0);
     const texture = textureArray(gl, this.format, atlasSide, atlasSide, layersOfPage, 1);
     this.pages.push({
-      texture, width: atlasSide, height: atlasSide, quads: new Instances(gl, this.attributes),
+      texture, width: atlasSide, height: atlasSide, quads: new Batch(gl, this.attributes),
       gray: false, low: 0, high: 1,
     });
   }
@@ -105,8 +105,9 @@ export class Atlas {
 /** A few large rasters, each with its own texture and, where that is allowed, smaller levels. */
 export class Singles {
   readonly pages: Page[] = [];
-  private readonly held = new Map<Sample, { page: Page; stamp: number }>();
+  private readonly held = new Map<Sample, { page: Page; stamp: number; turn: number }>();
   private now = 0;
+  private uses = 0;
 
   constructor(private readonly gl: WebGL2RenderingContext,
     private readonly attributes: readonly Attribute[]) {}
@@ -120,6 +121,7 @@ export class Singles {
     const one = this.held.get(key);
     if (!one) return undefined;
     one.stamp = this.now;
+    one.turn = this.uses++;
     return { page: one.page, layer: 0, x: 0, y: 0, width: one.page.width, height: one.page.height };
   }
 
@@ -132,15 +134,15 @@ export class Singles {
     upload(gl, format, 0, 0, 0, texels);
     if (levels > 1) gl.generateMipmap(gl.TEXTURE_2D_ARRAY);
     const page: Page = {
-      texture, width, height, quads: new Instances(gl, this.attributes),
+      texture, width, height, quads: new Batch(gl, this.attributes),
       gray: false, low: 0, high: 1,
     };
-    this.held.set(key, { page, stamp: this.now });
+    this.held.set(key, { page, stamp: this.now, turn: this.uses++ });
     this.pages.push(page);
     return { page, layer: 0, x: 0, y: 0, width, height };
   }
 
-  /** Frees what this turn did not use. */
+  /** Frees what this turn did not use. What was added later lies above. */
   end(): void {
     for (const [key, { page, stamp }] of this.held) {
       if (stamp === this.now) continue;
@@ -148,6 +150,9 @@ export class Singles {
       this.pages.splice(this.pages.indexOf(page), 1);
       this.held.delete(key);
     }
+    if (this.pages.length < 2) return;
+    const turns = new Map([...this.held.values()].map(({ page, turn }) => [page, turn]));
+    this.pages.sort((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0));
   }
 
   delete(): void {

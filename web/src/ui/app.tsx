@@ -7,8 +7,10 @@ import { formatNumber } from "./describe";
 import { MainGrid } from "./grid";
 import { Help } from "./help";
 import { useApp, useModel } from "./hooks";
+import { EmbeddingMap } from "./map";
 import { modeOf } from "./layers";
 import { RowPanel } from "./panel";
+import { SidePanel } from "./panels";
 import { Sidebar } from "./sidebar";
 import { SingleView } from "./single";
 import { Table } from "./table";
@@ -45,14 +47,15 @@ function Shown() {
       <TopBar />
       <Offline />
       <div class="body">
-        {left && <Sidebar />}
+        {left && <SidePanel side="left"><Sidebar /></SidePanel>}
         <main class="middle">
           {!store && <p class="empty">Opening…</p>}
           {store && mode === "table" && <Table store={store} />}
+          {store && mode === "map" && <EmbeddingMap store={store} />}
           {store && mode === "grid" && <MainGrid store={store} />}
           {store && mode === "single" && <SingleView store={store} />}
         </main>
-        {right && <RowPanel />}
+        {right && <SidePanel side="right"><RowPanel /></SidePanel>}
       </div>
       <StatusLine />
       <Dialogs />
@@ -61,9 +64,18 @@ function Shown() {
 }
 
 function Offline() {
+  const model = useModel();
   const offline = useApp((s) => s.offline);
-  return offline && (
-    <div class="offline" role="alert">The server does not answer. The page tries again by itself.</div>
+  if (!offline) return null;
+  const over = offline.retryAt === Infinity;
+  return (
+    <div class="offline">
+      <span role="alert">{over
+        ? "The server is gone: it was closed, or the network fails. Start it again, and open its new link."
+        : "The server does not answer. The page tries again by itself."}</span>
+      <button type="button" class="plain" onClick={() => model.connection.retryNow()}>Try again now</button>
+      {over && <button type="button" class="plain" onClick={() => location.reload()}>Reload the page</button>}
+    </div>
   );
 }
 
@@ -92,7 +104,7 @@ function Dialogs() {
   if (dialog === "help") return <Help />;
   if (dialog === "versions") return <Versions />;
   if (dialog === "compare") return <Compare />;
-  if (dialog === "plan") return <Dialog title="Plan of the query"><pre class="plan">{plan}</pre></Dialog>;
+  if (dialog === "plan") return <Dialog title="Plan of the query"><pre class="plan" tabIndex={0} aria-label="Plan of the query">{plan}</pre></Dialog>;
   return null;
 }
 
@@ -102,7 +114,7 @@ function useKeys(): void {
   useEffect(() => {
     const onKey = (e: KeyboardEvent): void => {
       const at = e.target instanceof Element ? e.target : null;
-      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || at?.closest("input, textarea, select, dialog")) return;
+      if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || at?.closest("input, textarea, select, dialog, [role=separator]")) return;
       if (e.key === "?") model.open("help");
       else if (e.key === "/") document.querySelector<HTMLElement>("[data-testid=query]")?.focus();
       else if (e.key === "g") document.querySelector<HTMLElement>("[data-testid=go]")?.focus();

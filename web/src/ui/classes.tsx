@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { colorOf } from "../draw/colors";
 import type { Stats, Tensor } from "../data/protocol";
-import { useApp, useModel, useTask } from "./hooks";
+import { useApp, useModel, useStats } from "./hooks";
 import { IconButton } from "./icons";
 import { hasClasses, layerOf } from "./layers";
 import { Section } from "./sidebar";
@@ -48,7 +48,7 @@ export function classLines(names: readonly string[], stats: Stats | undefined): 
     const name = value < names.length ? names[value] : String(c.name);
     counted.set(value, { value, name, rows: c.rows, condition: stats.filters?.[i] ?? "" });
   });
-  const none = stats?.kind === "classes" && !stats.more ? 0 : undefined;
+  const none = stats?.kind === "classes" && !stats.more && !stats.sampled ? 0 : undefined;
   const lines = [...counted.values()];
   names.forEach((name, value) => {
     if (!counted.has(value)) lines.push({ value, name, rows: none, condition: "" });
@@ -58,12 +58,10 @@ export function classLines(names: readonly string[], stats: Stats | undefined): 
 
 function ClassList({ tensor }: { tensor: Tensor }) {
   const model = useModel();
-  const view = useApp((s) => s.view);
   const hidden = useApp((s) => layerOf(s.layers, tensor.name).hidden);
   const [search, setSearch] = useState("");
   const counted = tensor.draw === "label" || tensor.draw === "segments";
-  const stats = useTask(view && counted ? () => model.stats(tensor.name) : null,
-    [view, tensor.name]);
+  const stats = useStats(tensor, counted);
   const all = useMemo(() => classLines(tensor.class_names, stats.value), [tensor, stats.value]);
   const lines = useMemo(() => {
     const wanted = search.trim().toLowerCase();

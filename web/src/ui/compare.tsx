@@ -1,12 +1,13 @@
 // Two commits side by side: the rows that were changed, added or removed.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Diff, View } from "../data/protocol";
-import type { GridEvents, SampleStore } from "../draw/api";
+import type { Grid, GridEvents, SampleStore } from "../draw/api";
 import { formatCount } from "./describe";
 import { Dialog } from "./dialog";
 import { GridPane, useAppearance } from "./grid";
 import { useApp, useModel, useTask } from "./hooks";
+import { SliderView } from "./slider";
 import { RowMap, subset } from "./subset";
 
 type Kind = "changed" | "added" | "removed";
@@ -22,26 +23,37 @@ export function Compare() {
     ]);
     return { diff, from, to };
   }, signal)), [pair]);
+  const opened = task.value;
+  useEffect(() => () => {
+    for (const view of opened ? [opened.from, opened.to] : []) {
+      model.client.close(view.view).catch(() => undefined);
+    }
+  }, [opened]);
   return (
     <Dialog title="Compare commits" wide>
-      {task.busy && <p class="quiet">Comparing…</p>}
+      {task.busy && <p class="quiet" role="status">Comparing…</p>}
       {task.error && <p class="fault" role="alert">{task.error}</p>}
-      {task.value && <Changes key={task.value.diff.to} {...task.value} />}
+      {opened && <Changes key={`${opened.diff.from} ${opened.diff.to}`} {...opened} />}
     </Dialog>
   );
 }
 
 function Changes({ diff, from, to }: Pair) {
-  const [kind, setKind] = useState<Kind>(diff.changed.length > 0 ? "changed" : diff.added.length > 0 ? "added" : "removed");
-  const counts: [Kind, number][] = [["changed", diff.rows.updated], ["added", diff.rows.added], ["removed", diff.rows.removed]];
+  const kinds: [Kind, number][] = [["changed", diff.rows.updated], ["added", diff.rows.added], ["removed", diff.rows.removed]];
+  const [kind, setKind] = useState<Kind>(kinds.find(([, count]) => count > 0)?.[0] ?? "changed");
+  const changes = diff.tensors.filter((t) => t.change !== "changed" || t.updated > 0)
+    .map((t) => (t.change === "changed" ? `${t.name}: ${formatCount(t.updated, "row")}`
+      : `${t.name} ${t.change}${t.was ? ` from ${t.was}` : ""}`));
   return (
     <>
       <div class="tools" role="group" aria-label="Kind of change">
-        {counts.map(([name, count]) => <button key={name} type="button" class="plain" aria-pressed={kind === name}
-          data-testid={`compare-${name}`} onClick={() => setKind(name)}>{formatCount(count, `${name} row`)}</button>)}
-        <span class="quiet">{diff.tensors.map((t) => `${t.name} ${t.change}`).join(", ")}</span>
+        {kinds.map(([name, count]) => <button key={name} type="button" class="plain" aria-pressed={kind === name}
+          data-testid={`compare-${name}`} disabled={count === 0}
+          onClick={() => setKind(name)}>{formatCount(count, `${name} row`)}</button>)}
+        <span class="quiet">{changes.join(", ")}</span>
       </div>
-      <Sides key={kind} kind={kind} diff={diff} from={from} to={to} />
+      {kinds.every(([, count]) => count === 0) ? <p class="quiet">Both commits have the same rows.</p>
+        : <Sides key={kind} kind={kind} diff={diff} from={from} to={to} />}
     </>
   );
 }
@@ -54,38 +66,99 @@ export function rowsOf(diff: Diff, kind: Kind): { from: number[]; to: number[] }
   return { from: diff.changed.map((row) => map.before(row) ?? -1), to: diff.changed };
 }
 
-function Sides({ kind, diff, from, to }: Pair & { kind: Kind }) {
-  const rows = useMemo(() => rowsOf(diff, kind), [diff, kind]);
-  const [first, setFirst] = useState(0);
-  const [selected, setSelected] = useState(-1);
-  const events: GridEvents = {
-    selected: setSelected, opened: () => undefined, hovered: () => undefined, scrolled: (row) => setFirst(row),
-  };
-  return (
-    <div class="sides">
-      <Side title={`before: ${from.version}`} view={from} rows={rows.from} first={first} selected={selected} events={events} />
-      <Side title={`after: ${to.version}`} view={to} rows={rows.to} first={first} selected={selected} events={events} />
-    </div>
-  );
-}
-
-function Side({ title, view, rows, first, selected, events }: {
-  title: string; view: View; rows: number[]; first: number; selected: number; events: GridEvents;
-}) {
+/** Samples of some rows of a version, as long as the component is there. */
+function useSubset(view: View, rows: number[], owner: string): SampleStore | null {
   const model = useModel();
-  const appearance = useAppearance();
-  const cell = useApp((s) => s.place.cell);
   const [store, setStore] = useState<SampleStore | null>(null);
   useEffect(() => {
     const whole = model.storeOf(view, () => undefined);
-    setStore(subset(whole, rows, title));
+    setStore(subset(whole, rows, owner));
     return () => whole.close();
   }, [model, view, rows]);
+  return store;
+}
+
+function Sides({ kind, diff, from, to }: Pair & { kind: Kind }) {
+  const primary = useApp((s) => s.primary);
+  const rows = useMemo(() => rowsOf(diff, kind), [diff, kind]);
+  const before = useSubset(from, rows.from, "before");
+  const after = useSubset(to, rows.to, "after");
+  const [slider, setSlider] = useState(false);
+  const [row, setRow] = useState(0);
+  const [selected, setSelected] = useState(-1);
+  const select = (row: number): void => {
+    setSelected(row);
+    setRow(row);
+  };
+  const hasSlider = kind === "changed" && primary !== "";
+  const grids = useScrollTogether();
+  const events = (side: 0 | 1): GridEvents => ({
+    selected: (row) => {
+      select(row);
+      grids.select(row);
+    },
+    opened: (row) => {
+      select(row);
+      setSlider(hasSlider);
+    },
+    hovered: () => undefined, scrolled: (first) => grids.scrolled(side, first),
+  });
+  if (!before || !after) return null;
+  return (
+    <>
+      {hasSlider && <div class="tools" role="group" aria-label="Layout">
+        <button type="button" class="plain" aria-pressed={!slider} data-testid="layout-sides"
+          onClick={() => setSlider(false)}>Side by side</button>
+        <button type="button" class="plain" aria-pressed={slider} data-testid="layout-slider"
+          onClick={() => setSlider(true)}>Slider</button>
+        <span class="quiet">Enter or a double click shows a row with the slider.</span>
+      </div>}
+      {slider ? <SliderView before={before} after={after} row={row} rows={rows.to.length} show={select} />
+        : <div class="sides">
+          <Side title={`before: version ${from.version}`} store={before} selected={selected} events={events(0)}
+            opened={(grid) => grids.set(0, grid)} testid="side-before" />
+          <Side title={`after: version ${to.version}`} store={after} selected={selected} events={events(1)}
+            opened={(grid) => grids.set(1, grid)} testid="side-after" />
+        </div>}
+    </>
+  );
+}
+
+interface Together {
+  set(side: 0 | 1, grid: Grid | null): void;
+  select(row: number): void;
+  scrolled(side: 0 | 1, first: number): void;
+}
+
+/** Keeps two grids at the same rows. */
+function useScrollTogether(): Together {
+  const grids = useRef<(Grid | null)[]>([null, null]);
+  // A grid that follows reports its own move; answering that would hold the first one.
+  const following = useRef(false);
+  const follow = (move: () => void): void => {
+    if (following.current) return;
+    following.current = true;
+    move();
+    following.current = false;
+  };
+  return {
+    set: (side, grid) => void (grids.current[side] = grid),
+    select: (row) => follow(() => grids.current.forEach((grid) => grid?.select(row))),
+    scrolled: (side, first) => follow(() => grids.current[1 - side]?.scrollTo(first)),
+  };
+}
+
+function Side({ title, store, selected, events, opened, testid }: {
+  title: string; store: SampleStore; selected: number; events: GridEvents; opened: (grid: Grid | null) => void;
+  testid: string;
+}) {
+  const appearance = useAppearance();
+  const cell = useApp((s) => s.place.cell);
   return (
     <section class="side" aria-label={title}>
       <h3>{title}</h3>
-      {store && <GridPane store={store} appearance={appearance} cell={cell} first={first} selected={selected}
-        label={title} testid={`side-${title.split(":")[0]}`} events={events} />}
+      <GridPane store={store} appearance={appearance} cell={cell} first={0} selected={selected}
+        label={title} testid={testid} events={events} opened={opened} />
     </section>
   );
 }

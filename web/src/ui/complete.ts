@@ -87,7 +87,7 @@ function comparedName(before: readonly Token[]): string | undefined {
   return nameOf(before[at - 2 - not]);
 }
 
-/** What begins with the typed text first, then what has it inside; at most maxOptions. */
+/** Words that begin with the typed text, then words that contain it; at most maxOptions. */
 function ranked<T>(list: readonly T[], nameOfItem: (item: T) => string, typed: string): T[] {
   const wanted = typed.toLowerCase();
   const begins: T[] = [];

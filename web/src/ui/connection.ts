@@ -3,7 +3,7 @@
 import { ApiError } from "../data/client";
 
 export interface ConnectionEvents {
-  /** The time of the next attempt, or null once the server answers. */
+  /** The time of the next attempt, Infinity: there is none; null: the server answers. */
   offline(retryAt: number | null): void;
   /** The server refuses the token. */
   refused(): void;
@@ -11,16 +11,21 @@ export interface ConnectionEvents {
 
 const firstWait = 500;
 const lastWait = 15_000;
+/** Attempts before the page waits for the person: about 45 seconds. */
+const mostTries = 8;
 
 export class Connection {
   private waiting = new Set<() => void>();
   private tries = 0;
+  private retryAt = 0;
   private down = false;
 
   constructor(private readonly events: ConnectionEvents,
     private readonly now: () => number = () => Date.now()) {}
 
   async call<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    // While the server is gone, scrolling sends nothing: requests wait for the next attempt.
+    if (this.down) await this.pause(signal);
     for (;;) {
       try {
         const result = await task();
@@ -33,13 +38,15 @@ export class Connection {
           if (isRefusal(error)) this.events.refused();
           throw error;
         }
+        this.lost();
         await this.pause(signal);
       }
     }
   }
 
-  /** Repeats waiting requests at once. */
+  /** Repeats waiting requests at once. Afterwards they wait for the person again. */
   retryNow(): void {
+    this.retryAt = 0;
     for (const wake of [...this.waiting]) wake();
   }
 
@@ -47,18 +54,23 @@ export class Connection {
     if (!this.down) return;
     this.down = false;
     this.tries = 0;
+    this.retryAt = 0;
     this.events.offline(null);
     this.retryNow();
   }
 
-  private pause(signal?: AbortSignal): Promise<void> {
+  private lost(): void {
+    this.down = true;
     // Requests that fail together count as one attempt.
-    if (this.waiting.size === 0) {
-      this.tries++;
-      this.down = true;
-    }
+    if (this.now() < this.retryAt) return;
+    this.tries++;
     const wait = Math.min(lastWait, firstWait * 2 ** (this.tries - 1));
-    if (this.waiting.size === 0) this.events.offline(this.now() + wait);
+    this.retryAt = this.tries < mostTries ? this.now() + wait : Infinity;
+    this.events.offline(this.retryAt);
+  }
+
+  private pause(signal?: AbortSignal): Promise<void> {
+    const wait = Math.max(0, this.retryAt - this.now());
     return new Promise((resolve, reject) => {
       const end = (): void => {
         clearTimeout(timer);
@@ -73,7 +85,7 @@ export class Connection {
         end();
         reject(signal?.reason);
       };
-      const timer = setTimeout(wake, wait);
+      const timer = wait === Infinity ? undefined : setTimeout(wake, wait);
       this.waiting.add(wake);
       signal?.addEventListener("abort", cancel, { once: true });
     });

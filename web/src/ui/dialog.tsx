@@ -21,7 +21,7 @@ export function Dialog({ title, wide = false, children }: {
       onCancel={(e) => { e.preventDefault(); close(); }}
       onClick={(e) => { if (e.target === ref.current) close(); }}>
       <header class="dialog-head"><h2>{title}</h2><IconButton icon="close" label="Close (Escape)" onClick={close} /></header>
-      <div class="dialog-body">{children}</div>
+      <div class="dialog-body" tabIndex={0} role="group" aria-label={title}>{children}</div>
     </dialog>
   );
 }

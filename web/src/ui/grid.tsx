@@ -1,6 +1,6 @@
 // Holds a grid of samples: its canvas, keys, and what screen readers are told.
 
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Appearance, Grid, GridEvents, SampleStore } from "../draw/api";
 import { describe, formatCount } from "./describe";
 import { useApp, useModel, useSamples } from "./hooks";
@@ -42,6 +42,7 @@ export function GridPane(p: GridPaneProps) {
         opened: (row) => events.current.opened(row),
         hovered: (hit) => events.current.hovered(hit),
         scrolled: (first, count) => events.current.scrolled(first, count),
+        resized: (pixels) => events.current.resized?.(pixels),
       });
     } catch (error) {
       setFault(error instanceof Error ? error.message : String(error));
@@ -54,7 +55,7 @@ export function GridPane(p: GridPaneProps) {
       grid.current = null;
     };
   }, []);
-  // Order matters: the appearance and size of cells decide what a new store is asked for.
+  // Set the appearance and the cell size first: they decide which samples are requested.
   useLayoutEffect(() => grid.current?.setAppearance(p.appearance), [p.appearance]);
   useLayoutEffect(() => grid.current?.setCell(p.cell), [p.cell]);
   useLayoutEffect(() => {
@@ -99,12 +100,11 @@ export function useAppearance(): Appearance {
   const primary = useApp((s) => s.primary);
   const layers = useApp((s) => s.layers);
   const dark = useApp((s) => s.dark);
-  const last = useRef<Appearance>({ primary, layers, dark });
-  const { current } = last;
-  if (current.primary !== primary || current.layers !== layers || current.dark !== dark) {
-    last.current = { primary, layers, dark };
-  }
-  return last.current;
+  const pair = useApp((s) => s.place.pair);
+  return useMemo(() => {
+    const [left, right] = pair;
+    return right === undefined ? { primary, layers, dark } : { primary, layers, dark, pair: [left, right] };
+  }, [primary, layers, dark, pair]);
 }
 
 /** The grid of the page. */
@@ -128,6 +128,7 @@ export function MainGrid({ store }: { store: SampleStore }) {
         },
         hovered: (hit) => model.hover(hit),
         scrolled: (first, count) => model.scrolled(first, count),
+        resized: (pixels) => model.setCell(pixels),
       }} />
   );
 }

@@ -9,6 +9,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["Ctrl + wheel, pinch", "Larger or smaller cells; zoom in a sample"],
   ["n, p", "Next and previous sample, in the single view"],
   ["+, -, 0", "Zoom in, out, and fit, in the single view"],
+  ["Shift + drag", "Draw a lasso on the map; Enter shows the nearest points"],
   ["Space", "Play a sequence"],
   [", and .", "Previous and next item of a sequence"],
   ["/", "Query box; Enter runs, Ctrl + Space completes"],
@@ -16,6 +17,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["t", "Table or grid"],
   ["v", "Versions"],
   ["[ and ]", "Show or hide the panels"],
+  ["Arrows, Home, End on a divider", "Width of a panel; before and after of a picture"],
   ["?", "This sheet"],
 ];
 

@@ -6,7 +6,7 @@ const longest = 10_000;
 
 export class History {
   private list: string[];
-  /** The text on show; the length of the list: what is being written. */
+  /** Index of the text on show; the length of the list stands for the unsent text. */
   private at: number;
   private draft = "";
 
@@ -35,7 +35,7 @@ export class History {
     return this.list[--this.at];
   }
 
-  /** The text after the one on show, at last what was being written. */
+  /** The text after the one on show; after the last, the unsent text. */
   forward(): string | undefined {
     if (this.at >= this.list.length) return undefined;
     this.at++;
@@ -52,7 +52,8 @@ function read(storage: Pick<Storage, "getItem"> | null): string[] {
   }
 }
 
-function sessionOf(): Storage | null {
+/** The storage of the tab; null: the browser forbids it. */
+export function sessionOf(): Storage | null {
   try {
     return globalThis.sessionStorage ?? null;
   } catch {

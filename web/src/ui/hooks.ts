@@ -2,7 +2,9 @@
 
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
-import type { Sample, SampleStore } from "../draw/api";
+import type { Stats } from "../data/protocol";
+import type { Sample, SampleStore, Tensor } from "../draw/api";
+import { exactRows, sampleRows, scaled } from "./counts";
 import type { Model } from "./model";
 import type { State } from "./state";
 
@@ -59,6 +61,27 @@ export function useTask<T>(task: ((signal: AbortSignal) => Promise<T>) | null,
     return () => abort.abort();
   }, [task === null, ...on]);
   return state;
+}
+
+export interface Counted extends Task<Stats> {
+  /** The statistics are of all rows. */
+  exact: boolean;
+}
+
+/** Statistics of a tensor of the view: of a sample first where there are many rows. */
+export function useStats(tensor: Tensor, wanted: boolean): Counted {
+  const model = useModel();
+  const view = useApp((s) => s.view);
+  const large = (view?.rows ?? 0) > exactRows;
+  const on = [view, tensor.name];
+  const count = (sample: number) => async (signal: AbortSignal) =>
+    ({ view, stats: scaled(await model.stats(tensor.name, signal, sample)) });
+  const about = useTask(wanted && view && large ? count(sampleRows) : null, on);
+  const sampled = !large || about.value?.view === view || about.error !== "";
+  const all = useTask(wanted && view && sampled ? count(0) : null, on);
+  const exact = all.value?.view === view;
+  const value = (exact || about.value?.view !== view ? all.value : about.value)?.stats;
+  return { value, error: all.error, busy: all.busy || about.busy, exact };
 }
 
 /** The whole sample of a row once it is wanted. */

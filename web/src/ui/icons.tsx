@@ -19,6 +19,7 @@ const paths = {
   help: "M5.5 6a2.5 2.5 0 1 1 3.5 2.3c-.7.3-1 .7-1 1.7M8 12.5v.5",
   grid: "M2 2h5v5H2zM9 2h5v5H9zM2 9h5v5H2zM9 9h5v5H9z",
   table: "M2 3h12v10H2zM2 6.5h12M2 10h12M6.5 3v10",
+  map: "M2 2v12h12M5 11h.01M6 8h.01M8 9.5h.01M11 4h.01M12.5 6h.01M10 6.5h.01",
   single: "M2 2h12v12H2zM2 11l4-4 3 3 2-2 3 3",
   sidebar: "M2 3h12v10H2zM6 3v10",
   panel: "M2 3h12v10H2zM10 3v10",

@@ -1,4 +1,4 @@
-// Chooses what is drawn at first, and changes how.
+// Chooses the layers that are drawn at first, and changes their appearance.
 
 import type { Tensor, View } from "../data/protocol";
 import type { Layer } from "../draw/api";
@@ -11,7 +11,7 @@ export function isPicture(tensor: Tensor): boolean {
   return tensor.draw === "image";
 }
 
-/** The pictures of cells: what is asked for if it exists, else the first primary pictures. */
+/** The picture tensor of a cell: `wanted` if it exists, else the first primary one. */
 export function choosePrimary(view: View, wanted = ""): string {
   const pictures = view.tensors.filter((tensor) => tensor.role === "primary" && isPicture(tensor));
   return (pictures.find((tensor) => tensor.name === wanted) ?? pictures[0])?.name ?? "";
@@ -79,7 +79,7 @@ export function hasStats(tensor: Tensor): boolean {
 
 const smallElements = 4096;
 
-/** Values are small enough to be asked for without a wish. */
+/** Reports whether values are small enough to be requested for each selected row. */
 export function isSmall(tensor: Tensor): boolean {
   if (isPicture(tensor) || tensor.draw === "mask" || tensor.draw === "segments") return false;
   if (tensor.sequence) return false;

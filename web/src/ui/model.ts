@@ -6,6 +6,7 @@ import { openStore as openStoreOf } from "../data/store";
 import { defaultOpacity } from "../draw/plan";
 import type { Grid, Hit, Layer, OpenGrid, OpenSingle, SampleStore } from "../draw/api";
 import { Address, type Browser } from "./address";
+import { Counts } from "./counts";
 import { Connection } from "./connection";
 import { choosePrimary, hiddenNames, hideOnly, layerOf, modeOf, withDefaults, withLayer } from "./layers";
 import { clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, takeKey,
@@ -15,7 +16,7 @@ import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
 
 export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "explain" | "close" |
-  "stats" | "versions" | "diff" | "words" | "samples">;
+  "stats" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
 
 export interface Drawing {
   openGrid: OpenGrid;
@@ -39,9 +40,8 @@ export class Model {
   grid: Grid | null = null;
   private work = new AbortController();
   private reopening: Promise<void> | null = null;
-
-  /** Statistics of the view, by name of tensor. */
-  private counts = new Map<string, Promise<Stats>>();
+  private readonly counts = new Counts((name, signal, sample) =>
+    this.withView((view) => this.client.stats(view.view, name, signal, sample), signal));
 
   constructor(readonly client: Service, readonly drawing: Drawing, browser: Browser = window,
     private readonly openStore: typeof openStoreOf = openStoreOf) {
@@ -115,7 +115,7 @@ export class Model {
     else void this.visit(parsePlace(rest), "keep");
   }
 
-  /** The link to what is shown now. */
+  /** The link to the current place. */
   link(change: Partial<Place> = {}): string {
     return this.address.link({ ...this.get().place, ...change });
   }
@@ -138,7 +138,7 @@ export class Model {
 
   // Versions and queries.
 
-  /** Shows a place: opens its version and runs its query if they are not what is shown. */
+  /** Shows a place. Opens its version and runs its query unless they are open already. */
   async visit(place: Place, address: "push" | "keep"): Promise<boolean> {
     const { root, place: from } = this.get();
     if (root && !isElsewhere(from, place)) {
@@ -194,7 +194,7 @@ export class Model {
     }
   }
 
-  /** Runs a request on what is shown; opens it again if the server forgot it. */
+  /** Runs a request on the open view; opens the view again if the server dropped it. */
   async withView<T>(task: (view: View) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const attempt = (): Promise<T> => this.withRoot(() => {
       const { view } = this.get();
@@ -203,15 +203,12 @@ export class Model {
     return attempt();
   }
 
-  /** Statistics of a tensor of the view; those who ask share one request. */
-  stats(name: string): Promise<Stats> {
-    let counts = this.counts.get(name);
-    if (!counts) {
-      counts = this.withView((view) => this.client.stats(view.view, name));
-      this.counts.set(name, counts);
-      counts.catch(() => this.counts.delete(name));
-    }
-    return counts;
+  /**
+   * Statistics of a tensor of the view, of all rows or of `sample`. The request ends with the last
+   * caller who waits for it.
+   */
+  stats(name: string, signal?: AbortSignal, sample = 0): Promise<Stats> {
+    return this.counts.get(name, signal, sample);
   }
 
   /** Opens the version and its result again; requests that find them gone share one attempt. */
@@ -239,8 +236,10 @@ export class Model {
     }
     const primary = choosePrimary(view, before.primary);
     const layers = hideOnly(withDefaults(view, before.layers, defaultOpacity), place.hidden);
-    this.set({ root, view, store: this.storeOf(view), place, primary, layers, hover: null });
-    if (!again) this.counts = new Map();
+    this.set({
+      picked: false, root, view, store: this.storeOf(view), place, primary, layers, hover: null,
+    });
+    if (!again) this.counts.clear();
     before.store?.close();
     if (!again && before.view && before.view !== before.root && before.view !== view) {
       this.client.close(before.view.view).catch(() => undefined);
@@ -258,6 +257,27 @@ export class Model {
       }
     };
     return this.openStore({ samples }, view);
+  }
+
+  /** Shows rows of the view, until another query or version is opened. */
+  async pick(rows: number[]): Promise<void> {
+    try {
+      const { place } = this.get();
+      const view = await this.withView((of) => this.client.select(of.view, rows));
+      const { root } = this.get();
+      if (!root) return;
+      this.setView(root, view, { ...place, first: 0, row: -1, item: 0, mode: "" });
+      this.set({ picked: true });
+      this.say(`${view.rows.toLocaleString("en")} selected rows; the address does not keep them`);
+    } catch (error) {
+      this.say(messageOf(error));
+    }
+  }
+
+  /** Shows all rows of the query again. */
+  async unpick(): Promise<void> {
+    this.counts.clear();
+    await this.reopen().catch((error: unknown) => this.say(messageOf(error)));
   }
 
   private gone(view: View): void {
@@ -317,12 +337,12 @@ export class Model {
   openVersion(version: { at?: string; saved?: string }): Promise<boolean> {
     const { place } = this.get();
     this.set({ dialog: "" });
-    return this.visit({ ...home, cell: place.cell, hidden: place.hidden,
+    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair,
       mode: place.mode === "single" ? "" : place.mode,
       at: version.at ?? "", saved: version.saved ?? "" }, "push");
   }
 
-  /** Goes to a row, or shows a slice; returns what is wrong with the text, or "". */
+  /** Goes to a row, or shows a slice; returns an error message, or "". */
   goTo(text: string): string {
     const { view, place } = this.get();
     if (!view) return "";

@@ -25,7 +25,7 @@ export function RowPanel() {
   const { tensors, rows } = store.view;
   const there = row >= 0 && row < rows;
   return (
-    <aside class="row-panel" data-testid="row-panel" aria-label="Selected row">
+    <div class="row-panel" data-testid="row-panel">
       {there ? <>
         <RowHead store={store} row={row} />
         {tensors.slice(0, shown).map((tensor) =>
@@ -34,15 +34,22 @@ export function RowPanel() {
           onClick={() => setShown(shown + page)}>
           {formatCount(tensors.length - shown, "more tensor")}</button>}
       </> : <p class="quiet">Select a row to see its values.</p>}
-    </aside>
+    </div>
   );
+}
+
+/** Python that reads a row: by its number in the dataset, or in the result of a query. */
+export function rowCode(at: string, query: string, row: number, index: number | undefined): string {
+  const version = `ds${at ? `.at(${pythonString(at)})` : ""}`;
+  if (query === "" || index !== undefined) return `${version}[${index ?? row}]`;
+  return `${version}.query(${pythonString(query)})[${row}]`;
 }
 
 function RowHead({ store, row }: { store: SampleStore; row: number }) {
   const model = useModel();
-  const at = useApp((s) => s.place.at);
+  const { at, query } = useApp((s) => s.place);
   const index = store.index(row);
-  const code = `ds${at ? `.at(${pythonString(at)})` : ""}[${index ?? row}]`;
+  const code = rowCode(at, query, row, index);
   const copy = async (text: string, what: string): Promise<void> =>
     model.say(await copyText(text) ? `Copied ${what}` : `The browser forbids copying: ${text}`);
   return (
@@ -64,7 +71,7 @@ function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor
   const model = useModel();
   const [asked, setAsked] = useState(false);
   const small = isSmall(tensor);
-  // What was asked for another row may be large in this one.
+  // The consent to load a large value holds for one row.
   useEffect(() => setAsked(false), [store, row]);
   const task = useSample(store, row, tensor.name, small || asked);
   const sample = task.value ?? store.peek(row, tensor.name);

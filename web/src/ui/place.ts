@@ -1,6 +1,6 @@
 // The place in a dataset that the page shows, and its text in the fragment of the address.
 
-export type Mode = "" | "grid" | "single" | "table";
+export type Mode = "" | "grid" | "single" | "table" | "map";
 
 export interface Place {
   /** Branch, tag, commit or version; "": what the server was started for. */
@@ -20,6 +20,8 @@ export interface Place {
   cell: number;
   /** Names of the tensors that are not drawn. */
   hidden: string[];
+  /** The two overlays that are drawn side by side; none: all lie on one picture. */
+  pair: string[];
 }
 
 export const smallestCell = 32;
@@ -28,9 +30,10 @@ const maxHidden = 1000;
 
 export const home: Readonly<Place> = Object.freeze({
   at: "", saved: "", query: "", first: 0, row: -1, item: 0, mode: "", cell: 160, hidden: [],
+  pair: [],
 });
 
-/** The text after "#"; what has its default is left out. */
+/** Formats the text after "#", without the parts that have their defaults. */
 export function formatPlace(place: Place): string {
   const out = new URLSearchParams();
   if (place.at) out.set("at", place.at);
@@ -42,6 +45,7 @@ export function formatPlace(place: Place): string {
   if (place.mode) out.set("mode", place.mode);
   if (place.cell !== home.cell) out.set("cell", String(place.cell));
   for (const name of place.hidden.slice(0, maxHidden)) out.append("hide", name);
+  for (const name of place.pair) out.append("pair", name);
   return out.toString();
 }
 
@@ -58,6 +62,7 @@ export function parsePlace(fragment: string): Place {
     mode: mode(from.get("mode")),
     cell: clampCell(count(from.get("cell"), home.cell)),
     hidden: [...new Set(from.getAll("hide"))].slice(0, maxHidden),
+    pair: from.getAll("pair").length === 2 ? from.getAll("pair") : [],
   };
 }
 
@@ -68,7 +73,7 @@ function count(text: string | null, otherwise: number): number {
 }
 
 function mode(text: string | null): Mode {
-  return text === "grid" || text === "single" || text === "table" ? text : "";
+  return text === "grid" || text === "single" || text === "table" || text === "map" ? text : "";
 }
 
 export function clampCell(pixels: number): number {

@@ -8,9 +8,6 @@ import { asQuery, pythonString } from "./tql";
 
 const tallest = 240;
 
-// ARIA allows the role for a text area; the types of Preact do not know it.
-const combobox = { role: "combobox" } as object;
-
 export function QueryBox() {
   const model = useModel();
   const draft = useApp((s) => s.draft);
@@ -115,8 +112,8 @@ export function QueryBox() {
       <div class="query-line">
         <textarea ref={box} class="query-text" rows={1} spellcheck={false} autocomplete="off"
           autocapitalize="off" value={draft} data-testid="query" aria-label="Query in TQL"
-          placeholder="label = 'cat'   or   SELECT * WHERE …" {...combobox}
-          aria-autocomplete="list" aria-expanded={found !== null} aria-controls="query-options"
+          placeholder="label = 'cat'" title="TQL: a condition, or SELECT …"
+          aria-autocomplete="list" aria-haspopup="listbox" aria-controls="query-options"
           aria-activedescendant={found && active >= 0 ? `query-option-${active}` : undefined}
           aria-invalid={fault !== null} aria-describedby={fault ? "query-fault" : undefined}
           onInput={(e) => { model.set({ draft: e.currentTarget.value }); suggest(); }}
@@ -127,7 +124,7 @@ export function QueryBox() {
         <button type="submit" class="primary" data-testid="run" aria-busy={running}>
           {running ? "Running…" : "Run"}</button>
         <button type="button" class="plain" onClick={() => void model.explain()}>Explain</button>
-        <button type="button" class="plain" onClick={() => void copy()}>Copy as Python</button>
+        <IconButton icon="copy" label="Copy as Python" onClick={() => void copy()} />
       </div>
       <Options found={found} active={active} accept={accept} />
       {fault && <div id="query-fault" class="fault" role="alert" data-testid="error">

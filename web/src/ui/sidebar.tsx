@@ -7,6 +7,7 @@ import { formatForm } from "./describe";
 import { useApp, useModel } from "./hooks";
 import { IconButton } from "./icons";
 import { isPicture, layerOf } from "./layers";
+import { TruthAndPredictions } from "./pair";
 import { Statistics } from "./stats";
 import { VirtualList } from "./virtual";
 
@@ -17,13 +18,14 @@ export function Sidebar() {
   const view = useApp((s) => s.view);
   if (!view) return null;
   return (
-    <nav class="sidebar" data-testid="sidebar" aria-label="Tensors and filters">
+    <div class="sidebar" data-testid="sidebar">
       <Section title={`Tensors (${view.tensors.length.toLocaleString("en")})`} open>
         <Tensors tensors={view.tensors} />
       </Section>
       <Classes />
+      <TruthAndPredictions />
       <Statistics />
-    </nav>
+    </div>
   );
 }
 

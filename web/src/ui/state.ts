@@ -30,6 +30,8 @@ export interface State {
   /** What is shown. */
   view: View | null;
   store: SampleStore | null;
+  /** The view is rows that were chosen on the map. */
+  picked: boolean;
   place: Place;
   /** The text of the query box. */
   draft: string;
@@ -47,10 +49,12 @@ export interface State {
   sight: { first: number; count: number };
   dialog: Dialog;
   compare: { from: string; to: string } | null;
-  /** The server does not answer; the time of the next attempt. */
+  /** The server does not answer; the time of the next attempt, Infinity: there is none. */
   offline: { retryAt: number } | null;
   /** Read out by screen readers, and shown in the status line. */
   notice: string;
+  /** The overlays that were chosen for a view side by side. */
+  pair: readonly string[];
   left: Panel;
   right: Panel;
 }
@@ -62,10 +66,10 @@ export interface Panel {
 
 export function initialState(): State {
   return {
-    stop: null, root: null, view: null, store: null, place: { ...home }, draft: "", fault: null,
+    stop: null, root: null, view: null, store: null, picked: false, place: { ...home }, draft: "", fault: null,
     running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {},
     theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "",
-    compare: null, offline: null, notice: "", left: { open: true, width: 260 },
+    compare: null, offline: null, notice: "", pair: [], left: { open: true, width: 260 },
     right: { open: true, width: 320 },
   };
 }

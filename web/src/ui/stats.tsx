@@ -1,9 +1,9 @@
 // Statistics: bars of classes or values, each a filter.
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Stats, Tensor } from "../data/protocol";
 import { formatCount, formatNumber } from "./describe";
-import { useApp, useModel, useSeen, useTask } from "./hooks";
+import { useApp, useModel, useSeen, useStats } from "./hooks";
 import { hasStats } from "./layers";
 import { Section } from "./sidebar";
 import { hasCondition } from "./tql";
@@ -26,17 +26,27 @@ export function Statistics() {
 }
 
 function Card({ tensor }: { tensor: Tensor }) {
-  const model = useModel();
-  const view = useApp((s) => s.view);
   const [ref, seen] = useSeen<HTMLDivElement>();
-  const { value, error, busy } = useTask(
-    seen && view ? () => model.stats(tensor.name) : null, [view, tensor.name]);
+  const { value, error, busy, exact } = useStats(tensor, seen);
   return (
-    <div ref={ref} class="card" data-testid={`stats-${tensor.name}`}>
+    <div ref={ref} class={exact ? "card exact" : "card"} data-testid={`stats-${tensor.name}`}>
       <h3 title={tensor.name}>{tensor.name}</h3>
       {error ? <p class="fault">{error}</p> : value ? <Figures stats={value} />
-        : <p class="quiet">{busy ? "Counting…" : ""}</p>}
+        : busy && <Counting name={tensor.name} />}
     </div>
+  );
+}
+
+/** How long a count takes already: the server does not know how long it will. */
+function Counting({ name }: { name: string }) {
+  const [seconds, set] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => set((s) => s + 1), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p class="quiet counting"><progress aria-label={`Counting ${name}`} />
+      {seconds > 0 && ` ${seconds.toLocaleString("en")} s; closing the section ends it`}</p>
   );
 }
 
@@ -64,6 +74,9 @@ function count(rows: unknown): number {
   return typeof rows === "number" && Number.isFinite(rows) ? Math.max(0, rows) : 0;
 }
 
+/** Numbers that the name of the tensor says already. */
+const unnamed = new Set(["", "class", "value"]);
+
 function Figures({ stats }: { stats: Stats }) {
   const bars = useMemo(() => barsOf(stats), [stats]);
   const [all, setAll] = useState(false);
@@ -73,14 +86,13 @@ function Figures({ stats }: { stats: Stats }) {
   return (
     <>
       <p class="quiet">
-        {formatCount(stats.rows, "row")}
+        {unnamed.has(stats.what) ? "" : `${stats.what}: `}{stats.sampled
+          ? `about, from ${formatCount(stats.sampled, "row")}` : formatCount(stats.rows, "row")}
         {stats.missing > 0 && `, ${stats.missing.toLocaleString("en")} missing`}
         {numbers.map(([name, value]) => `, ${name} ${formatNumber(value ?? 0)}`)}
       </p>
       {stats.kind === "histogram"
-        ? <div class="histogram" role="list">
-          {bars.map((bar, i) => <BarButton key={i} bar={bar} most={most} upright />)}
-        </div>
+        ? <Histogram bars={bars} most={most} />
         : <div class="bars" role="list">
           {(all ? bars : bars.slice(0, barsAtFirst)).map((bar, i) =>
             <BarButton key={i} bar={bar} most={most} />)}
@@ -97,14 +109,37 @@ function Figures({ stats }: { stats: Stats }) {
   );
 }
 
-function BarButton({ bar, most, upright = false }: { bar: Bar; most: number; upright?: boolean }) {
+/** One stop for the Tab key; arrows go from bin to bin. */
+function Histogram({ bars, most }: { bars: Bar[]; most: number }) {
+  const [at, setAt] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
+  const onKeyDown = (e: KeyboardEvent): void => {
+    const last = bars.length - 1;
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last }[e.key];
+    if (next === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    const to = Math.min(last, Math.max(0, next));
+    setAt(to);
+    list.current?.querySelectorAll("button")[to]?.focus();
+  };
+  return (
+    <div ref={list} class="histogram" role="list" onKeyDown={onKeyDown}>
+      {bars.map((bar, i) => <BarButton key={i} bar={bar} most={most} upright stop={i === at} />)}
+    </div>
+  );
+}
+
+function BarButton({ bar, most, upright = false, stop = true }: {
+  bar: Bar; most: number; upright?: boolean; stop?: boolean;
+}) {
   const model = useModel();
   const on = useApp((s) => bar.condition !== "" && hasCondition(s.place.query, bar.condition));
   const part = `${100 * bar.rows / most}%`;
   const text = `${bar.label}: ${formatCount(bar.rows, "row")}`;
   return (
     <div role="listitem" class="bar-item">
-      <button type="button" class={upright ? "column" : "bar"} aria-pressed={on} aria-label={text}
+      <button type="button" class={upright ? "column" : "bar"} aria-pressed={on} aria-label={upright ? text : undefined}
+        tabIndex={stop ? 0 : -1}
         title={bar.condition ? `${text}\nFilter: ${bar.condition}` : text}
         disabled={bar.condition === ""} onClick={() => void model.filter(bar.condition)}>
         <span class="fill" style={upright ? { height: part } : { width: part }} />

@@ -3,7 +3,8 @@
 import type { Diff } from "../data/protocol";
 import type { SampleStore } from "../draw/api";
 
-/** Shows `rows` of a store as rows 0, 1, ... A row of -1 has no samples. Closing leaves the store open. */
+/** Shows `rows` of a store as rows 0, 1, ... A row of -1 has no samples. Closing leaves the
+ * store open. */
 export function subset(store: SampleStore, rows: readonly number[], owner: string): SampleStore {
   const rowOf = (row: number): number => rows[row] ?? -1;
   return {
@@ -14,6 +15,7 @@ export function subset(store: SampleStore, rows: readonly number[], owner: strin
       ({ ...want, rows: want.rows.map(rowOf).filter((row) => row >= 0) })), `${owner} ${by}`),
     load: (row, column, signal) => (rowOf(row) < 0
       ? Promise.resolve({ kind: "missing" }) : store.load(rowOf(row), column, signal)),
+    region: (want, signal) => store.region({ ...want, row: rowOf(want.row) }, signal),
     subscribe: (changed) => store.subscribe(changed),
     close: () => undefined,
   };

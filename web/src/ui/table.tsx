@@ -1,6 +1,6 @@
 // Rows as a table of small values.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useId } from "preact/hooks";
 import type { SampleStore } from "../draw/api";
 import { describe } from "./describe";
 import { useApp, useModel, useSamples } from "./hooks";
@@ -14,6 +14,8 @@ const pictureSide = 64;
 export function Table({ store }: { store: SampleStore }) {
   const model = useModel();
   const selected = useApp((s) => s.place.row);
+  const primary = useApp((s) => s.primary);
+  const id = useId();
   useSamples(store);
   const { view } = store;
   const columns = view.tensors.filter((tensor) => !isPicture(tensor)).slice(0, mostColumns);
@@ -28,12 +30,22 @@ export function Table({ store }: { store: SampleStore }) {
   }, [store, key]);
   useEffect(() => () => store.want([], "table"), [store]);
 
+  const open = (row: number): void => {
+    if (!primary) return;
+    model.select(row);
+    model.setMode("single");
+  };
   const onKeyDown = (e: KeyboardEvent): void => {
     const page = Math.max(1, v.inSight - 2);
     const step: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     let row = selected + (step[e.key] ?? 0);
     if (e.key === "Home") row = 0;
     else if (e.key === "End") row = view.rows - 1;
+    else if (e.key === "Enter" && selected >= 0) {
+      e.preventDefault();
+      open(selected);
+      return;
+    }
     else if (!(e.key in step)) return;
     e.preventDefault();
     row = Math.min(view.rows - 1, Math.max(0, row));
@@ -42,7 +54,7 @@ export function Table({ store }: { store: SampleStore }) {
   };
   return (
     <div ref={v.ref} class="table" role="grid" tabIndex={0} aria-label="Rows" aria-rowcount={view.rows}
-      data-testid="table" onScroll={v.onScroll} onKeyDown={onKeyDown}>
+      data-testid="table" aria-activedescendant={rows.includes(selected) ? id : undefined} onScroll={v.onScroll} onKeyDown={onKeyDown}>
       <div class="table-row table-head" role="row">
         <span role="columnheader">row</span>
         {columns.map((t) => <span key={t.name} role="columnheader" title={t.htype}>{t.name}</span>)}
@@ -50,8 +62,8 @@ export function Table({ store }: { store: SampleStore }) {
       <div class="virtual-content" style={{ height: `${v.content}px` }}>
         <div class="virtual-rows" style={{ transform: `translateY(${v.span.offset}px)` }}>
           {rows.map((row) => (
-            <div key={row} class="table-row" role="row" aria-rowindex={row + 1} aria-selected={row === selected}
-              style={{ height: `${rowHeight}px` }} onClick={() => model.select(row)}>
+            <div key={row} id={row === selected ? id : undefined} class="table-row" role="row" aria-rowindex={row + 1} aria-selected={row === selected}
+              style={{ height: `${rowHeight}px` }} onClick={() => model.select(row)} onDblClick={() => open(row)}>
               <span role="gridcell" class="quiet">{row.toLocaleString("en")}</span>
               {columns.map((t) => <span key={t.name} role="gridcell">{describe(store.peek(row, t.name), t, 8)}</span>)}
             </div>))}

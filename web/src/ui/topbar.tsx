@@ -3,13 +3,14 @@
 import { useState } from "preact/hooks";
 import { copyText, useApp, useModel } from "./hooks";
 import { IconButton, type IconName } from "./icons";
+import { embeddings } from "./map";
 import { modeOf } from "./layers";
 import { largestCell, smallestCell, type Mode } from "./place";
 import { QueryBox } from "./query";
 import { nextTheme } from "./theme";
 
 const modes: readonly [Exclude<Mode, "">, IconName, string][] = [
-  ["grid", "grid", "Grid"], ["single", "single", "Single sample"], ["table", "table", "Table (t)"],
+  ["grid", "grid", "Grid"], ["single", "single", "Single sample"], ["table", "table", "Table (t)"], ["map", "map", "Map of embeddings"],
 ];
 
 export function TopBar() {
@@ -43,15 +44,17 @@ function Dataset() {
   const model = useModel();
   const view = useApp((s) => s.view);
   const place = useApp((s) => s.place);
+  const picked = useApp((s) => s.picked);
   if (!view) return null;
   const name = view.uri.replace(/\/+$/, "").split("/").pop() || view.uri;
   const version = place.saved || place.at || `${view.branch}@${view.version}`;
   return (
     <>
-      <span class="dataset" title={view.uri}>{name}</span>
-      <IconButton icon="branch" label="Versions (v)" testid="versions" class="version"
+      <h1 class="dataset" title={view.uri}>{name}</h1>
+      <IconButton icon="branch" label={`${version}: versions (v)`} testid="versions" class="version"
         onClick={() => model.open("versions")}><span class="version-name">{version}</span></IconButton>
       <span class="count" data-testid="rows">{view.rows.toLocaleString("en")} {view.rows === 1 ? "row" : "rows"}</span>
+      {picked && <button type="button" class="plain" data-testid="unpick" onClick={() => void model.unpick()}>All rows</button>}
     </>
   );
 }
@@ -61,9 +64,10 @@ function Modes() {
   const place = useApp((s) => s.place);
   const primary = useApp((s) => s.primary);
   const mode = modeOf(place.mode, primary);
+  const maps = useApp((s) => embeddings(s.view).length > 0);
   return (
     <div class="modes" role="group" aria-label="Ways to look at rows">
-      {modes.map(([name, icon, label]) =>
+      {modes.filter(([name]) => name !== "map" || maps).map(([name, icon, label]) =>
         <IconButton key={name} icon={icon} label={label} pressed={mode === name} testid={`mode-${name}`}
           disabled={name === "single" && !primary} onClick={() => model.setMode(name)} />)}
       {mode === "grid" && <input type="range" class="cell" min={Math.log2(smallestCell)} max={Math.log2(largestCell)}

@@ -90,7 +90,7 @@ function enclosed(list: readonly Token[]): boolean {
   return deep.every((depth, i) => i === 0 || i === list.length - 1 || depth > 0);
 }
 
-/** A text in parentheses if a part of it would else bind to what is put beside it. */
+/** Puts a condition in parentheses if it would bind wrongly to a neighbouring AND. */
 function guarded(text: string): string {
   return hasOr(tokens(text)) ? `(${text})` : text;
 }
@@ -118,6 +118,18 @@ export function toggleCondition(text: string, condition: string): string {
   if (bare) return parts.order;
   if (where === "" && parts.order === "") return "";
   return ["SELECT *", where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
+}
+
+/** The query with its rows in the order of an expression, in place of the order that it has. */
+export function orderBy(text: string, expression: string): string {
+  const query = asQuery(text);
+  const order = `ORDER BY ${expression}`;
+  if (!query) return order;
+  const parts = simple(query.text);
+  if (!parts) return `SELECT * FROM (${textOf(query.text, tokens(query.text))}) ${order}`;
+  const where = textOf(query.text, parts.where);
+  if (query.shift > 0) return where === "" ? order : `${where} ${order}`;
+  return ["SELECT *", where && `WHERE ${where}`, order].filter(Boolean).join(" ");
 }
 
 function joined(where: string, condition: string): string {

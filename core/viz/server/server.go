@@ -1,8 +1,7 @@
-package viz
+package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -16,27 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"deeplake/core/codec"
-	"deeplake/core/dataset"
 	"deeplake/core/errs"
-	"deeplake/core/internal/lru"
 	"deeplake/core/internal/task"
-	"deeplake/core/read"
-	"deeplake/core/session"
-	"deeplake/core/storage"
-	"deeplake/core/transform"
+	"deeplake/core/viz"
 )
 
 // Options say what a server shows, and to whom.
 type Options struct {
-	Session *session.Session
-	Codecs  *codec.Registry
-	// the first view of a page; it must stay open
-	View *session.View
-	// the dataset of the view: for other versions and saved views; nil: they are not shown
-	Dataset *dataset.Dataset
-	Storage storage.Options // of datasets that queries name
-
+	viz.Options
 	Host  string   // the address to listen on; "": 127.0.0.1
 	Port  int      // 0: any free one
 	Hosts []string // names besides localhost by which browsers and proxies reach the server
@@ -45,13 +31,9 @@ type Options struct {
 
 // Server serves one dataset until it is closed. All methods may be called in parallel.
 type Server struct {
-	o        Options
+	service  *viz.Service
 	guard    *guard
 	page     fs.FS
-	views    views
-	spaces   read.Pool[*transform.Workspace]
-	thumbs   *lru.Cache[thumbKey, picture]
-	large    chan struct{} // holds the place of the one large sample that is in memory
 	listener net.Listener
 	http     *http.Server
 	running  *task.Group
@@ -59,7 +41,6 @@ type Server struct {
 }
 
 const (
-	thumbBytes  = 128 << 20
 	mostBody    = 4 << 20 // of a request
 	headTimeout = 10 * time.Second
 	stallLimit  = 60 * time.Second // of a client that reads no more
@@ -93,8 +74,7 @@ func Listen(o Options) (*Server, error) {
 	if ip := net.ParseIP(o.Host); ip == nil || !ip.IsLoopback() && !ip.IsUnspecified() {
 		hosts = append(hosts[:len(hosts):len(hosts)], o.Host)
 	}
-	s := &Server{o: o, guard: newGuard(hosts), page: root.FS(), listener: l, thumbs: lru.New[thumbKey, picture](thumbBytes), large: make(chan struct{}, 1)}
-	s.spaces.New = func() *transform.Workspace { return &transform.Workspace{} }
+	s := &Server{service: viz.New(o.Options), guard: newGuard(hosts), page: root.FS(), listener: l}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
 	s.http = &http.Server{
@@ -135,8 +115,7 @@ func (s *Server) Close() error {
 	if waited := s.running.Wait(); waited != nil && !errors.Is(waited, context.Canceled) {
 		err = waited
 	}
-	s.views.close()
-	s.spaces.Close()
+	s.service.Close()
 	if err != nil {
 		return errs.Wrap(errs.Storage, "close visualizer", s.Address(), err)
 	}
@@ -145,52 +124,84 @@ func (s *Server) Close() error {
 
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
-	for name, call := range map[string]func(r *http.Request, body []byte) (any, error){
-		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
-		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
-	} {
-		mux.HandleFunc("POST /api/"+name, s.api(true, func(w http.ResponseWriter, r *http.Request, body []byte) error {
-			return answer(w, r, body, call)
-		}))
-	}
-	mux.HandleFunc("POST /api/enter", s.api(false, func(w http.ResponseWriter, r *http.Request, body []byte) error {
-		return answer(w, r, body, s.enter)
-	}))
-	mux.HandleFunc("POST /api/samples", s.api(true, s.samples))
+	mux.HandleFunc("POST /api/enter", func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r, s.guard.check, s.enter)
+	})
+	mux.HandleFunc("POST /api/{name}", func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
+			return s.service.Call(r.Context(), r.PathValue("name"), body, to)
+		})
+	})
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, errs.New(errs.NotFound, "no %s %.100q", r.Method, r.URL.Path))
+		refuse(w, errs.New(errs.NotFound, "no %s %.100q", r.Method, r.URL.Path))
 	})
 	mux.HandleFunc("/", s.file)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.guard.headers(w.Header())
 		if err := s.guard.checkHost(r); err != nil {
-			fail(w, err)
+			refuse(w, err)
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// api wraps the handler of a request with a JSON body.
-func (s *Server) api(needsToken bool, call func(w http.ResponseWriter, r *http.Request, body []byte) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-store")
-		err := s.guard.check(r)
-		if err == nil && needsToken {
-			err = s.guard.authorized(r)
-		}
-		var body []byte
-		if err == nil {
-			body, err = readBody(w, r)
-		}
-		if err == nil {
-			// A panic in a request ends the request, not the process that the server lives in.
-			err = task.Call(func() error { return call(w, r, body) })
-		}
-		if err != nil {
-			fail(w, err)
-		}
+// answer answers a request with a JSON body, if check allows it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, check func(r *http.Request) error, call func(body []byte, to *answer) error) {
+	w.Header().Set("Cache-Control", "no-store")
+	err := check(r)
+	var body []byte
+	if err == nil {
+		body, err = readBody(w, r)
 	}
+	if err == nil {
+		err = call(body, &answer{w, http.NewResponseController(w)})
+	}
+	if err != nil {
+		refuse(w, err)
+	}
+}
+
+// answer is the answer to one request; viz.Answer.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+// Begin says what the answer is.
+func (a *answer) Begin(media string) { a.Header().Set("Content-Type", media) }
+
+// Write appends bytes. A client that stalls must not hold its place for ever.
+func (a *answer) Write(data []byte) (int, error) {
+	_ = a.control.SetWriteDeadline(time.Now().Add(stallLimit)) // unknown to some tests' writers
+	return a.ResponseWriter.Write(data)
+}
+
+// Flush sends what was written.
+func (a *answer) Flush() error { return a.control.Flush() }
+
+// refuse answers with an error. Nothing was written before.
+func refuse(w http.ResponseWriter, err error) {
+	status, body := viz.Refuse(err)
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// enter exchanges a key for the token.
+func (s *Server) enter(body []byte, to *answer) error {
+	var in struct {
+		Key string `json:"key"`
+	}
+	if err := viz.Parse(body, &in); err != nil {
+		return err
+	}
+	token, err := s.guard.enter(in.Key)
+	if err != nil {
+		return err
+	}
+	return viz.Write(to, map[string]string{"token": token})
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
@@ -202,31 +213,6 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		return nil, errs.New(errs.Invalid, "read request of at most %d bytes: %w", mostBody, err)
 	}
 	return body, nil
-}
-
-// parse reads the body of a request. Unknown fields are errors.
-func parse(body []byte, into any) error {
-	d := json.NewDecoder(strings.NewReader(string(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return errs.New(errs.Invalid, "read request: %w", err)
-	}
-	return nil
-}
-
-// answer calls a function and sends its result as JSON.
-func answer(w http.ResponseWriter, r *http.Request, body []byte, call func(r *http.Request, body []byte) (any, error)) error {
-	result, err := call(r, body)
-	if err != nil {
-		return err
-	}
-	text, err := json.Marshal(result)
-	if err != nil {
-		return errs.New(errs.Internal, "write answer: %w", err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // the client may be gone
-	return nil
 }
 
 // file sends a file of the page. Names of assets contain a digest of their content.

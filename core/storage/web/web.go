@@ -1,4 +1,7 @@
-package httpstore
+// Package web owns what a dataset below a URL is, whatever asks the server: which URL an object
+// has, how it is read by ranges, and that nothing can be written or listed. It sends nothing
+// itself.
+package web
 
 import (
 	"context"
@@ -13,22 +16,46 @@ import (
 // trustBytes is how much memory the length that a server names is taken for true.
 const trustBytes = 64 << 20
 
-func (p *Provider) admit(ctx context.Context, op, key string) error {
-	if err := p.site.admit(ctx, op, key); err != nil {
+// Site asks one server.
+type Site interface {
+	// Base is the URL that objects lie below.
+	Base() *url.URL
+	// URI is Base without its secrets.
+	URI() string
+	// Admit refuses calls after Close, and those whose context has ended.
+	Admit(ctx context.Context, op, object string) error
+	// Ask requests a part of the object at u; storage.Ranger.
+	Ask(ctx context.Context, key string, u *url.URL, off, n int64, tag string) (storage.Body, error)
+	// Close ends the use of the server.
+	Close() error
+}
+
+// Provider reads the objects of a dataset below a URL. All methods may be called in parallel.
+type Provider struct{ Site }
+
+var (
+	_ storage.Provider = Provider{}
+	_ storage.Ranger   = Provider{}
+	_ storage.Streamer = Provider{}
+)
+
+func (p Provider) admit(ctx context.Context, op, key string) error {
+	if err := p.Admit(ctx, op, key); err != nil {
 		return err
 	}
 	return errs.Wrap(errs.Invalid, op, "", storage.CheckKey(key))
 }
 
 // at is the URL of key, every byte of which is part of the path.
-func (p *Provider) at(key string) *url.URL {
-	u := *p.base
-	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + "/" + escaped(key)
+func (p Provider) at(key string) *url.URL {
+	u := *p.Base()
+	u.RawPath = strings.TrimRight(u.EscapedPath(), "/") + "/" + Escape(key)
 	u.Path = strings.TrimRight(u.Path, "/") + "/" + key
 	return &u
 }
 
-func escaped(path string) string {
+// Escape returns a path with everything escaped that is no part of a path in a URL.
+func Escape(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		parts[i] = url.PathEscape(part)
@@ -37,15 +64,15 @@ func escaped(path string) string {
 }
 
 // Range asks for a part of the object; storage.Ranger.
-func (p *Provider) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
+func (p Provider) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	if err := p.admit(ctx, "read", key); err != nil {
 		return nil, err
 	}
-	return p.ranged(ctx, key, p.at(key), off, n, tag)
+	return p.Ask(ctx, key, p.at(key), off, n, tag)
 }
 
 // ReadAt fills dst; storage.Provider.
-func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+func (p Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
 	b, err := p.Range(ctx, key, off, int64(len(dst)), "")
 	if err != nil {
 		return err
@@ -59,7 +86,7 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 }
 
 // Get returns the whole object; storage.Provider.
-func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
+func (p Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	b, err := p.Range(ctx, key, 0, -1, "")
 	if err != nil {
 		return nil, err
@@ -80,7 +107,7 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 }
 
 // refuse is the answer to everything that writes.
-func (p *Provider) refuse(ctx context.Context, op, key string) error {
+func (p Provider) refuse(ctx context.Context, op, key string) error {
 	if err := p.admit(ctx, op, key); err != nil {
 		return err
 	}
@@ -88,33 +115,31 @@ func (p *Provider) refuse(ctx context.Context, op, key string) error {
 }
 
 // Put is refused: errs.ReadOnly.
-func (p *Provider) Put(ctx context.Context, key string, _ []byte) error {
+func (p Provider) Put(ctx context.Context, key string, _ []byte) error {
 	return p.refuse(ctx, "put", key)
 }
 
 // PutIfAbsent is refused: errs.ReadOnly.
-func (p *Provider) PutIfAbsent(ctx context.Context, key string, _ []byte) error {
+func (p Provider) PutIfAbsent(ctx context.Context, key string, _ []byte) error {
 	return p.refuse(ctx, "put-if-absent", key)
 }
 
 // Create is refused: errs.ReadOnly.
-func (p *Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
+func (p Provider) Create(ctx context.Context, key string) (storage.Stream, error) {
 	return nil, p.refuse(ctx, "create", key)
 }
 
 // Delete is refused: errs.ReadOnly.
-func (p *Provider) Delete(ctx context.Context, keys ...string) error {
-	for _, key := range keys {
-		if err := p.refuse(ctx, "delete", key); err != nil {
-			return err
-		}
+func (p Provider) Delete(ctx context.Context, keys ...string) error {
+	if len(keys) == 0 {
+		return nil
 	}
-	return nil
+	return p.refuse(ctx, "delete", keys[0])
 }
 
 // List is refused: errs.Unsupported, since the web has no way to list.
-func (p *Provider) List(ctx context.Context, prefix, _ string, _ func(storage.Object) bool) error {
-	if err := p.site.admit(ctx, "list", prefix); err != nil {
+func (p Provider) List(ctx context.Context, prefix, _ string, _ func(storage.Object) bool) error {
+	if err := p.Admit(ctx, "list", prefix); err != nil {
 		return err
 	}
 	return errs.New(errs.Unsupported, "list %q: a web server does not list what it has; use the store behind it (s3://, gs://), or a copy", p.URI()+"/"+prefix)

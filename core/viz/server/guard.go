@@ -1,4 +1,4 @@
-package viz
+package server
 
 import (
 	"crypto/rand"
@@ -90,6 +90,14 @@ func (g *guard) checkHost(r *http.Request) error {
 		return nil
 	}
 	return errs.New(errs.Denied, "request for host %.100q, want localhost; name it by allow_hosts if a proxy stands before the visualizer", host)
+}
+
+// admit is check for requests that need the token.
+func (g *guard) admit(r *http.Request) error {
+	if err := g.check(r); err != nil {
+		return err
+	}
+	return g.authorized(r)
 }
 
 // authorized reports whether the request has the token.

@@ -1,4 +1,4 @@
-package viz
+package server
 
 import (
 	"net/http"
@@ -11,7 +11,7 @@ import (
 // TestStrangers tries all ways in without leave.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := serve(t, Options{})
 	token := f.token
 	set := func(pairs ...string) http.Header {
 		h := http.Header{}
@@ -61,7 +61,7 @@ func TestStrangers(t *testing.T) {
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := serve(t, Options{})
 	f.token = ""
 	key := f.Key()
 	var in struct{ Token string }
@@ -85,7 +85,7 @@ func TestKeys(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
+	f := serve(t, Options{})
 	f.token = ""
 	for path, want := range map[string]string{
 		"/": "text/html; charset=utf-8", "/index.html": "text/html; charset=utf-8", "/assets/app-1.js": "text/javascript; charset=utf-8",
@@ -115,9 +115,7 @@ func TestPage(t *testing.T) {
 
 func TestListen(t *testing.T) {
 	t.Parallel()
-	env, ds := newZoo(t)
-	f := serve(t, env, ds, Options{Hosts: []string{"hub.example.org"}})
-	f.enter()
+	f := serve(t, Options{Hosts: []string{"hub.example.org"}})
 	if r, _ := f.request("POST", "/api/words", "{}", http.Header{"Host": []string{"hub.example.org"}, "Origin": []string{"https://hub.example.org"}}); r.StatusCode != 200 {
 		t.Errorf("a named proxy: %d", r.StatusCode)
 	}

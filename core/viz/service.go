@@ -1,0 +1,131 @@
+package viz
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+
+	"deeplake/core/codec"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/internal/lru"
+	"deeplake/core/internal/task"
+	"deeplake/core/read"
+	"deeplake/core/session"
+	"deeplake/core/storage"
+	"deeplake/core/transform"
+)
+
+// Options say what a service shows.
+type Options struct {
+	Session *session.Session
+	Codecs  *codec.Registry
+	// the first view of a page; it must stay open
+	View *session.View
+	// the dataset of the view: for other versions and saved views; nil: they are not shown
+	Dataset *dataset.Dataset
+	Storage storage.Options // of datasets that queries name
+}
+
+// Service answers the calls of pages about one dataset, until it is closed. It knows nothing of how
+// calls travel. All methods may be called in parallel.
+type Service struct {
+	o      Options
+	views  views
+	spaces read.Pool[*transform.Workspace]
+	thumbs *lru.Cache[thumbKey, picture]
+	tiles  *lru.Cache[tileKey, []byte]
+	large  chan struct{} // holds the place of the one large sample that is in memory
+	// holds the place of the one projection that runs
+	projecting chan struct{}
+}
+
+const thumbBytes = 128 << 20
+
+// New makes a service. It must be closed.
+func New(o Options) *Service {
+	s := &Service{
+		o: o, thumbs: lru.New[thumbKey, picture](thumbBytes), tiles: lru.New[tileKey, []byte](tileBytes),
+		large: make(chan struct{}, 1), projecting: make(chan struct{}, 1),
+	}
+	s.spaces.New = func() *transform.Workspace { return &transform.Workspace{} }
+	return s
+}
+
+// Close closes what pages have opened.
+func (s *Service) Close() {
+	s.views.close()
+	s.spaces.Close()
+}
+
+// Answer takes the answer of a call. Its methods are called in turn.
+type Answer interface {
+	// Begin is called once, before the first byte. An answer that has begun was no refusal.
+	Begin(media string)
+	io.Writer
+	// Flush sends what was written. The end of the call sends the rest.
+	Flush() error
+}
+
+// The media types of answers.
+const (
+	mediaJSON    = "application/json"
+	mediaSamples = "application/x-deeplake-samples"
+	mediaPoints  = "application/x-deeplake-points"
+	mediaNumbers = "application/octet-stream"
+)
+
+// Call answers a call of web/PROTOCOL.md, by its name without "api/". After an error, the answer
+// has not begun, and Refuse gives it. A panic is an error.
+func (s *Service) Call(ctx context.Context, name string, body []byte, to Answer) error {
+	return task.Call(func() error {
+		switch name {
+		case "samples":
+			return s.samples(ctx, body, to)
+		case "project":
+			return s.project(ctx, body, to)
+		case "values":
+			return s.values(ctx, body, to)
+		}
+		call := s.calls()[name]
+		if call == nil {
+			return errs.New(errs.NotFound, "no call %.100q", name)
+		}
+		result, err := call(ctx, body)
+		if err != nil {
+			return err
+		}
+		return Write(to, result)
+	})
+}
+
+// calls are the functions whose answer is one JSON value.
+func (s *Service) calls() map[string]func(ctx context.Context, body []byte) (any, error) {
+	return map[string]func(context.Context, []byte) (any, error){
+		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
+		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
+		"select": s.pick,
+	}
+}
+
+// Parse reads the body of a request. Unknown fields are errors.
+func Parse(body []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return errs.New(errs.Invalid, "read request: %w", err)
+	}
+	return nil
+}
+
+// Write answers with a value as JSON.
+func Write(to Answer, result any) error {
+	text, err := json.Marshal(result)
+	if err != nil {
+		return errs.New(errs.Internal, "write answer: %w", err)
+	}
+	to.Begin(mediaJSON)
+	_, _ = to.Write(text) // the client may be gone
+	return nil
+}

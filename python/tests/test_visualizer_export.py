@@ -1,0 +1,169 @@
+"""Exported pages in a real browser: the page reads a dataset from a plain web server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import browser
+import deeplake
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from deeplake._cli import cli
+
+RED, BLUE = (230, 20, 20), (30, 30, 230)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser.chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """The folder of a dataset of six pictures, red and blue, with a box each."""
+    folder = tmp_path_factory.mktemp("lake") / "pets"
+    with deeplake.create(folder) as ds:
+        ds.create_tensor("images", "image.rgb", compression="jpeg")
+        ds.create_tensor("labels", "class_label", class_names=["red", "blue"])
+        ds.create_tensor("boxes", "bbox")
+        for i in range(6):
+            ds.append(
+                {
+                    "images": np.full((120, 160, 3), (RED, BLUE)[i % 2], np.uint8),
+                    "labels": i % 2,
+                    "boxes": np.array([[40, 30, 120, 90]], np.float32),
+                }
+            )
+        ds.commit("six pictures")
+    return folder
+
+
+@contextlib.contextmanager
+def serving(folder, ranges=True, cors=False):
+    """Serves the files of a folder, as a bucket does."""
+
+    class Files(SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(folder))
+
+        def end_headers(self):
+            if cors:
+                self.send_header("Access-Control-Allow-Origin", "*")
+                self.send_header("Access-Control-Allow-Headers", "Range")
+            super().end_headers()
+
+        def do_OPTIONS(self):
+            self.send_response(204)
+            self.end_headers()
+
+        def do_GET(self):
+            span = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+            path = Path(self.translate_path(self.path))
+            try:
+                data = path.read_bytes() if span and ranges else None
+            except OSError:
+                data = None
+            if data is None:
+                super().do_GET()
+                return
+            first = int(span[1])
+            last = min(int(span[2]) if span[2] else len(data) - 1, len(data) - 1)
+            if first > last:
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(data)}")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+            self.send_header("Content-Length", str(last - first + 1))
+            self.end_headers()
+            self.wfile.write(data[first : last + 1])
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def export(*words):
+    done = CliRunner().invoke(cli, ["visualize", *map(str, words)])
+    assert done.exit_code == 0, done.output + repr(done.exception)
+
+
+@contextlib.contextmanager
+def shown(chromium, address, *others):
+    """Opens an exported page. The newest commit is found by asking for the next, which is missing."""
+    tab = browser.Tab(chromium, address)
+    yield tab
+    tab.foreign = [url for url in tab.foreign if not url.startswith(others)] if others else tab.foreign
+    tab.faults = [fault for fault in tab.faults if "status of 404" not in fault]
+    tab.close()
+
+
+def share(pixels, color):
+    return float((np.abs(pixels.astype(int) - color).max(axis=-1) < 40).mean())
+
+
+def test_copy_beside_the_page(chromium, place, tmp_path):
+    export(place, "--export", tmp_path / "site", "--copy")
+    with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
+        tab.rows("6")
+        pixels = tab.drawn()
+        assert share(pixels, RED) > 0.02 and share(pixels, BLUE) > 0.02
+        tab.at("query").fill("labels = 'blue'")
+        tab.at("run").click()
+        tab.rows("3")
+        pixels = tab.drawn()
+        assert share(pixels, BLUE) > 0.02 and share(pixels, RED) < 0.01
+
+
+def test_dataset_of_another_origin(chromium, place, tmp_path):
+    with serving(place, cors=True) as data:
+        export(data, "--export", tmp_path / "site")
+        with serving(tmp_path / "site") as address, shown(chromium, address, data) as tab:
+            tab.rows("6")
+            assert share(tab.drawn(), RED) > 0.02
+
+
+@pytest.mark.parametrize(("options", "says"), [({"ranges": False, "cors": True}, "supports ranges"), ({}, "CORS")])
+def test_servers_that_cannot_be_read(chromium, place, tmp_path, options, says):
+    with serving(place, **options) as data:
+        export(data, "--export", tmp_path / "site")
+        with serving(tmp_path / "site") as address, shown(chromium, address, data) as tab:
+            tab.page.get_by_text(says).first.wait_for()
+            tab.faults = []
+
+
+def test_damaged_config(chromium, place, tmp_path):
+    export(place, "--export", tmp_path / "site", "--copy")
+    (tmp_path / "site" / "deeplake.json").write_text(json.dumps({"format": 1, "dataset": "javascript:1"}))
+    with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
+        tab.page.get_by_text("deeplake.json cannot be used").first.wait_for()
+
+
+@pytest.mark.parametrize("uri", ["s3://bucket/pets", "/data/pets", "https://a b/x", "https://x; script-src */y"])
+def test_addresses_that_no_browser_reads(uri, tmp_path):
+    done = CliRunner().invoke(cli, ["visualize", uri, "--export", str(tmp_path / "site")])
+    assert done.exit_code != 0 and not (tmp_path / "site").exists()
+
+
+def test_other_files_are_left_alone(place, tmp_path):
+    (tmp_path / "mine").write_text("x")
+    done = CliRunner().invoke(cli, ["visualize", str(place), "--export", str(tmp_path), "--copy"])
+    assert done.exit_code != 0 and [p.name for p in tmp_path.iterdir()] == ["mine"]

@@ -1,0 +1,145 @@
+"""What the page draws of each htype, in pixels, and what fingers do."""
+
+from __future__ import annotations
+
+import browser
+import deeplake
+import numpy as np
+import pytest
+from browser import share, shown
+
+GREY = np.full((100, 100, 3), 128, np.uint8)
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser.chromium() as running:
+        yield running
+
+
+def annotated(name, htype, value, **options):
+    ds = deeplake.create(f"mem://drawing-{name}", overwrite=True)
+    ds.create_tensor("images", "image.rgb", compression="png")
+    ds.create_tensor(name, htype, **options)
+    ds.append({"images": GREY, name: value})
+    ds.commit(name)
+    return ds
+
+
+def marked(pixels):
+    """Returns where something lies over the grey picture, in parts of it: (x, y) of each pixel."""
+    grey = np.abs(pixels.astype(int) - 128).max(axis=-1) < 4
+    ys, xs = np.nonzero(grey)
+    box = pixels[ys.min() : ys.max() + 1, xs.min() : xs.max() + 1].astype(int)
+    ys, xs = np.nonzero(np.abs(box - 128).max(axis=-1) > 24)
+    return xs / box.shape[1], ys / box.shape[0]
+
+
+def test_polygons(chromium):
+    square = np.array([[20, 20], [80, 20], [80, 80], [20, 80]], np.float32)
+    with annotated("outline", "polygon", [square]) as ds, shown(chromium, ds) as tab:
+        tab.rows("1")
+        x, y = marked(tab.picture())
+        assert abs(x.min() - 0.2) < 0.05 and abs(x.max() - 0.8) < 0.05
+        assert abs(y.min() - 0.2) < 0.05 and abs(y.max() - 0.8) < 0.05
+
+
+def test_points(chromium):
+    with annotated("spots", "point", np.array([[25, 75], [75, 75]], np.int32)) as ds, shown(chromium, ds) as tab:
+        tab.rows("1")
+        x, y = marked(tab.picture())
+        assert len(x) and (abs(y - 0.75) < 0.08).all()
+        assert ((abs(x - 0.25) < 0.08) | (abs(x - 0.75) < 0.08)).all()
+
+
+def test_keypoints_with_their_skeleton(chromium):
+    value = np.array([[20], [50], [2], [80], [50], [2], [50], [90], [0]], np.int32)
+    info = {"keypoints": ["a", "b", "c"], "connections": [[0, 1], [1, 2]]}
+    with annotated("pose", "keypoints_coco", value, info=info) as ds, shown(chromium, ds) as tab:
+        tab.rows("1")
+        x, y = marked(tab.picture())
+        # The line between both points is there, and that to the one which is not labelled is not.
+        assert (abs(x - 0.5) < 0.03).any() and (abs(y - 0.5) < 0.12).all()
+
+
+def test_a_sequence_plays(chromium):
+    from playwright.sync_api import expect
+
+    with deeplake.create("mem://drawing-frames", overwrite=True) as ds:
+        ds.create_tensor("frames", "sequence[image]", compression="png")
+        colors = [(230, 20, 20), (20, 200, 20), (30, 30, 230)]
+        ds.append({"frames": [np.full((60, 60, 3), color, np.uint8) for color in colors]})
+        ds.commit("three frames")
+        with shown(chromium, ds) as tab:
+            tab.rows("1")
+            assert share(tab.drawn(), colors[0]) > 0.005
+            tab.at("grid").focus()
+            tab.page.keyboard.press("Home")
+            tab.page.keyboard.press("Enter")
+            item = tab.page.get_by_role("slider", name="Item", exact=True)
+            item.wait_for()
+            tab.page.keyboard.press(".")
+            expect(item).to_have_value("1")
+            tab.page.wait_for_timeout(500)
+            assert share(tab.drawn(), colors[1]) > 0.1
+            browser.check_access(tab, "player")
+            tab.page.get_by_role("button", name="Play (space)").click()
+            expect(item).not_to_have_value("1")
+            tab.page.get_by_role("button", name="Pause (space)").click()
+
+
+def test_window_of_16_bits(chromium):
+    with deeplake.create("mem://drawing-deep", overwrite=True) as ds:
+        ds.create_tensor("images", "image.gray", dtype="uint16")
+        values = np.full((60, 60, 1), 1000, np.uint16)
+        values[:, 30:] = 3000
+        values[:4], values[-4:] = 0, 4000
+        ds.append({"images": values})
+        ds.commit("deep")
+        with shown(chromium, ds) as tab:
+            tab.rows("1")
+            tab.at("grid").focus()
+            tab.page.keyboard.press("Home")
+            tab.page.keyboard.press("Enter")
+            white = tab.page.get_by_label("White")
+            white.wait_for()
+            tab.page.wait_for_timeout(500)
+            assert share(tab.drawn(), (64, 64, 64), 6) > 0.05
+            for _ in range(3):
+                white.press("PageDown")
+            low = float(white.input_value())
+            assert low < 3500
+            tab.page.wait_for_timeout(300)
+            wanted = round(255 * 1000 / low)
+            assert share(tab.drawn(), (wanted,) * 3, 6) > 0.05
+
+
+def test_fingers_scroll_and_pinch(chromium):
+    with deeplake.create("mem://drawing-touch", overwrite=True) as ds:
+        ds.create_tensor("images", "image.gray", dtype="uint8")
+        ds.extend({"images": np.zeros((500, 8, 8, 1), np.uint8)})
+        ds.commit("many")
+        with shown(chromium, ds, has_touch=True) as tab:
+            tab.rows("500")
+            tab.drawn()
+            box = tab.at("grid").bounding_box()
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            touch = tab.context.new_cdp_session(tab.page)
+
+            def send(kind, *points):
+                points = [{"x": px, "y": py, "id": i} for i, (px, py) in enumerate(points)]
+                touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+            send("touchStart", (x, y + 200))
+            for k in range(1, 11):
+                send("touchMove", (x, y + 200 - 40 * k))
+            send("touchEnd")
+            tab.page.wait_for_url("**first=**")
+            size = tab.page.get_by_label("Size of cells")
+            before = float(size.input_value())
+            send("touchStart", (x - 50, y), (x + 50, y))
+            for k in range(1, 6):
+                send("touchMove", (x - 50 - 10 * k, y), (x + 50 + 10 * k, y))
+            send("touchEnd")
+            tab.page.wait_for_url("**cell=**")
+            assert abs(float(size.input_value()) - before - 1) < 0.3  # twice as large
