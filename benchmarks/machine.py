@@ -142,14 +142,16 @@ def tree_memory(pid: int) -> int:
 
     Pages of files (libraries, data) are left out: their share depends on the other processes that map them.
     """
-    total = 0
-    for one in tree(pid):
-        try:
-            held = re.findall(r"^Pss_(?:Anon|Shmem):\s*(\d+) kB", _read(f"/proc/{one}/smaps_rollup"), re.MULTILINE)
-        except OSError:
-            continue
-        total += sum(map(int, held)) * 1024
-    return total
+    return sum(map(own_memory, tree(pid)))
+
+
+def own_memory(pid: int) -> int:
+    """Returns the bytes that one process holds, as `tree_memory` counts them; 0 once it is gone."""
+    try:
+        held = re.findall(r"^Pss_(?:Anon|Shmem):\s*(\d+) kB", _read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
+    except OSError:
+        return 0
+    return sum(map(int, held)) * 1024
 
 
 def memory(pid: int | str = "self") -> dict[str, int]:

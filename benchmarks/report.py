@@ -38,6 +38,7 @@ ORDER = (
     "lake_reads",
     "lake_ingest",
     "tls",
+    "visualizer",
 )
 
 Measure = Callable[[bool], Result]
