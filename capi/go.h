@@ -20,6 +20,9 @@ __attribute__((format(printf, 4, 5))) dl_status dli_fail(dl_error* err, dl_statu
                                                          const char* operation, const char* format,
                                                          ...);
 
+/* Gives the reference to a slab to the caller of the interface, who releases it. */
+dl_memory* dli_memory_hand_out(void* slab);
+
 /* Makes a batch export followed by `size` zeroed bytes, and fills the fields of its layout and
  * device. It takes over the reference to memory. Returns NULL if the process is out of memory. */
 dl_batch_export* dli_batch_export_new(dl_memory* memory, dl_memory* host, int64_t size);

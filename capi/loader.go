@@ -176,6 +176,21 @@ func dlgo_loader_resume(h C.dl_loader, state *C.dl_text, epoch, position *C.int6
 	})
 }
 
+//export dlgo_loader_memory
+func dlgo_loader_memory(h C.dl_loader, size C.int64_t, out **C.dl_memory, e *C.dl_error) C.dl_status {
+	return onLoader(h, e, func(l *loading) error {
+		if err := wantOut("get memory of a loader", out != nil); err != nil {
+			return err
+		}
+		s, err := l.Memory(int64(size))
+		if err != nil {
+			return err
+		}
+		*out = C.dli_memory_hand_out(s.Pointer())
+		return nil
+	})
+}
+
 //export dlgo_loader_stats
 func dlgo_loader_stats(h C.dl_loader, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return onLoader(h, e, func(l *loading) error { return fillJSON(out, l.Stats()) })

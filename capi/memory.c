@@ -28,6 +28,17 @@ void dl_memory_release(dl_memory* memory) {
     dli_slab_release(slab_of(memory));
 }
 
+void dl_memory_info(dl_memory* memory, void** data, int64_t* size, int32_t* file) {
+    *data = dli_slab_data(slab_of(memory));
+    *size = (int64_t)dli_slab_size(slab_of(memory));
+    *file = dli_slab_file(slab_of(memory));
+}
+
+dl_memory* dli_memory_hand_out(void* slab) {
+    atomic_fetch_add(&references, 1);
+    return (dl_memory*)slab;
+}
+
 dl_batch_export* dli_batch_export_new(dl_memory* memory, dl_memory* host, int64_t size) {
     dl_batch_export* exported = calloc(1, sizeof *exported + (size_t)size);
     if (exported == NULL) return NULL;

@@ -232,6 +232,8 @@ FORWARD(loader_state,
 FORWARD(loader_resume,
         (dl_loader loader, dl_text* state, int64_t* epoch, int64_t* position, dl_error* err),
         (loader, state, epoch, position, err))
+FORWARD(loader_memory, (dl_loader loader, int64_t size, dl_memory** out, dl_error* err),
+        (loader, size, out, err))
 FORWARD(loader_stats, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_trace, (dl_loader loader, dl_buffer* json, dl_error* err), (loader, json, err))
 FORWARD(loader_close, (dl_loader loader, dl_error* err), (loader, err))

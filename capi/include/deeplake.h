@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 3
+#define DL_ABI_MINOR 4
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -58,6 +58,7 @@ enum {
     DL_INTERNAL = 14,
     DL_DENIED = 15,
     DL_DEVICE = 16,
+    DL_WORKER = 17,
 };
 
 /* Bits of dl_error.flags. */
@@ -711,6 +712,11 @@ DL_API dl_status dl_loader_len(dl_loader loader, dl_text* pass, int64_t* out, dl
  * Several passes may run. The caller closes *out. */
 DL_API dl_status dl_loader_start(dl_loader loader, dl_text* pass, dl_epoch* out, dl_error* err);
 
+/* Gives memory of at least size bytes for results that are made of batches, in a file, as
+ * dl_memory_info describes it. Its content is undefined. The loader needs the option "shareable".
+ * The caller releases *out by dl_memory_release. */
+DL_API dl_status dl_loader_memory(dl_loader loader, int64_t size, dl_memory** out, dl_error* err);
+
 /* Returns the state behind a position of an epoch, as a dl_batch_export has it: JSON of less than 1
  * KB that identifies rows and order. The caller releases the buffer. */
 DL_API dl_status dl_loader_state(dl_loader loader, int64_t epoch, int64_t position, dl_buffer* json,
@@ -758,6 +764,11 @@ DL_API void dl_batch_export_free(dl_batch_export* batch);
  * In a process other than the memory's they do nothing. */
 DL_API void dl_memory_retain(dl_memory* memory);
 DL_API void dl_memory_release(dl_memory* memory);
+
+/* Sets *data to the first byte of the memory, *size to its bytes, and *file to the descriptor of
+ * the file that begins there, which other processes may map; -1: it is no file. The memory owns the
+ * descriptor. It never fails and never enters the runtime. */
+DL_API void dl_memory_info(dl_memory* memory, void** data, int64_t* size, int32_t* file);
 
 /* Makes *out a DLManagedTensor* (versioned 0) or DLManagedTensorVersioned* (1) over an array in
  * memory, for a consumer on a device (NULL: the CPU), which must be that of the memory. The stream
@@ -848,9 +859,9 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) \
     X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \
-    X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_state) \
+    X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
-    X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_tensor) \
+    X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_info) X(memory_tensor) \
     X(sample_inspect) X(sample_decode) X(ingest_start) X(ingest_poll) X(ingest_cancel) \
     X(ingest_close) X(visualizer_open) X(visualizer_link) X(visualizer_close) X(test_panic)
 /* clang-format on */

@@ -33,6 +33,7 @@ const (
 	Internal    Kind = 14 // a bug in this library
 	Denied      Kind = 15 // the store refuses: credentials or permissions
 	Device      Kind = 16 // a GPU failed, or has too little memory
+	Worker      Kind = 17 // a process that works for the caller has ended
 )
 
 // Class is one line of the table: the names of a kind in the three languages.
@@ -63,6 +64,7 @@ func Table() []Class {
 		{Internal, "internal", "DL_INTERNAL", "InternalError", "RuntimeError"},
 		{Denied, "denied", "DL_DENIED", "AccessDeniedError", "PermissionError"},
 		{Device, "device", "DL_DEVICE", "DeviceError", "RuntimeError"},
+		{Worker, "worker", "DL_WORKER", "WorkerError", "RuntimeError"},
 	}
 }
 

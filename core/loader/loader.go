@@ -20,18 +20,20 @@ type Loader struct {
 	order      *order.EpochOrder
 	ring       *slab.Ring
 	fetched    *prefetch.BufferPool // of prefetched bytes; nil: the store is local
+	results    *slab.Ring           // for Memory; nil: not Shareable
 	stager     Stager               // nil: batches stay on the CPU
 	cache      samplecache.Cache    // nil: none
 	workspaces *workspacePool       // of transforms
 	trace      *trace               // nil: none
 
-	mu        sync.Mutex
-	budget    int64 // of the ring
-	epochs    map[*Epoch]bool
-	last      *Epoch
-	state     *State // at the beginning; nil: not asked for
-	closed    bool
-	carryOver prefetch.CarryOver // fetched bytes for the next epoch
+	mu           sync.Mutex
+	budget       int64 // of the ring
+	resultBudget int64
+	epochs       map[*Epoch]bool
+	last         *Epoch
+	state        *State // at the beginning; nil: not asked for
+	closed       bool
+	carryOver    prefetch.CarryOver // fetched bytes for the next epoch
 }
 
 // Open checks the wishes against the view and chooses the order. It reads no samples; with a
@@ -76,6 +78,9 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 		stager: stager,
 		epochs: map[*Epoch]bool{},
 	}
+	if o.Shareable {
+		l.results = slab.NewFileRing(0)
+	}
 	if o.Trace {
 		l.trace = newTrace()
 	}
@@ -87,7 +92,10 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 
 // memory returns the ring into which batches are decoded, and opens their device if there is one.
 func (o Options) memory() (*slab.Ring, Stager, error) {
-	if o.Stager == nil {
+	switch {
+	case o.Stager == nil && o.Shareable:
+		return slab.NewFileRing(o.SlabBytes), nil, nil
+	case o.Stager == nil:
 		return slab.NewRing(o.SlabBytes), nil, nil
 	}
 	stager, err := o.Stager()
@@ -194,6 +202,9 @@ func (l *Loader) Close() {
 		_ = l.stager.Close() // no batch is left to deliver a failure
 	}
 	l.ring.Close()
+	if l.results != nil {
+		l.results.Close()
+	}
 	if l.fetched != nil {
 		l.mu.Lock()
 		l.carryOver.Drop(l.fetched)
@@ -208,7 +219,7 @@ func (l *Loader) Close() {
 // unmap memory for each batch.
 func (l *Loader) slab(size int64) (*slab.Slab, error) {
 	l.mu.Lock()
-	if want := (size + size/8) * int64(l.options.Prefetch+2); want > l.budget {
+	if want := (size + size/8) * int64(l.options.Prefetch+2+l.options.Held); want > l.budget {
 		l.budget = want
 		l.ring.SetBudget(want)
 		if l.stager != nil {
@@ -217,6 +228,22 @@ func (l *Loader) slab(size int64) (*slab.Slab, error) {
 	}
 	l.mu.Unlock()
 	return l.ring.Get(size)
+}
+
+// Memory returns memory of at least size bytes for results that a consumer makes of batches, in a
+// file that other processes may map. It needs the option Shareable. Its ring keeps as much as the
+// held batches, the newest and the dropped one take.
+func (l *Loader) Memory(size int64) (*slab.Slab, error) {
+	if l.results == nil {
+		return nil, errs.New(errs.Invalid, "get memory of a loader: it was opened without shareable")
+	}
+	l.mu.Lock()
+	if want := (size + size/8) * int64(l.options.Held+2); want > l.resultBudget {
+		l.resultBudget = want
+		l.results.SetBudget(want)
+	}
+	l.mu.Unlock()
+	return l.results.Get(size)
 }
 
 // forget takes an epoch that has ended off the list of Close.

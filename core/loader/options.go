@@ -77,6 +77,10 @@ type Options struct {
 	// memory for bytes prefetched over a network, which the next epoch reuses if all of them fit;
 	// 0: two and a half windows
 	FetchBytes int64 `json:"fetch_bytes"`
+	// batches are files that other processes may map, and Loader.Memory gives more such memory
+	Shareable bool `json:"shareable"`
+	// batches that the consumer holds at once, beside the newest
+	Held int `json:"held"`
 	// add IndexName: the rows in the dataset
 	ReturnIndex bool   `json:"return_index"`
 	OnError     string `json:"on_error"` // Raise (also "") or Skip

@@ -39,20 +39,41 @@ static bool beyond_memory(uint64_t size) {
     return pages > 0 && page > 0 && size / (uint64_t)page > (uint64_t)pages;
 }
 
-/* map_shared gives size bytes of fresh shared memory or NULL with errno set. A memfd shows under
- * its name in the maps of the process and is not bound by the size of /dev/shm; an anonymous
- * mapping is the same memory without the name. */
-static void* map_shared(uint64_t size) {
-    void* p = MAP_FAILED;
+/* map_file gives size bytes of a new file in memory and its descriptor, or MAP_FAILED with errno
+ * set. A memfd shows under its name in the maps of the process and is not bound by the size of
+ * /dev/shm. */
+static void* map_file(uint64_t size, int* file) {
 #ifdef __linux__
     int fd = memfd_create("deeplake-slab", MFD_CLOEXEC);
-    if (fd >= 0) {
-        if (ftruncate(fd, (off_t)size) == 0) {
-            p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        }
+    if (fd < 0) {
+        return MAP_FAILED;
+    }
+    void* p = MAP_FAILED;
+    if (ftruncate(fd, (off_t)size) == 0) {
+        p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    if (p == MAP_FAILED) {
+        int why = errno;
+        close(fd);
+        errno = why;
+    }
+    *file = fd;
+    return p;
+#else
+    (void)size, (void)file;
+    errno = ENOSYS;
+    return MAP_FAILED;
+#endif
+}
+
+/* map_shared gives size bytes of fresh shared memory or NULL with errno set. An anonymous mapping
+ * is the same memory as a memfd, without the name. */
+static void* map_shared(uint64_t size) {
+    int fd = -1;
+    void* p = map_file(size, &fd);
+    if (p != MAP_FAILED) {
         close(fd); /* the mapping keeps the memory */
     }
-#endif
     if (p == MAP_FAILED) {
         p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
     }
@@ -101,6 +122,35 @@ static void cpu_unmap(dli_allocator* a, void* data, uint64_t size, void* state) 
     munmap(data, size);
 }
 
+/* The state of memory of a file is its descriptor + 1: NULL is no state. */
+static void* file_map(dli_allocator* a, uint64_t size, void** state, int* code) {
+    (void)a;
+    if (beyond_memory(size)) {
+        *code = ENOMEM;
+        return NULL;
+    }
+    int fd = -1;
+    void* p = map_file(size, &fd);
+    if (p == MAP_FAILED) {
+        *code = errno;
+        return NULL;
+    }
+    *state = (void*)((intptr_t)fd + 1);
+    return p;
+}
+
+/* file_unmap returns the memory to the system, even if another process still maps the file: one
+ * that reads it then gets SIGBUS. */
+static void file_unmap(dli_allocator* a, void* data, uint64_t size, void* state) {
+    (void)a;
+    int fd = (int)((intptr_t)state - 1);
+    munmap(data, size);
+    if (ftruncate(fd, 0) != 0) {
+        /* The last mapping returns it. */
+    }
+    close(fd);
+}
+
 enum { DEVICE_CPU = 1 };
 
 dli_allocator* dli_shared_memory(void) {
@@ -112,6 +162,16 @@ dli_allocator* dli_shared_memory(void) {
 dli_allocator* dli_local_memory(void) {
     static dli_allocator local = {.device_type = DEVICE_CPU, .map = local_map, .unmap = cpu_unmap};
     return &local;
+}
+
+dli_allocator* dli_file_memory(void) {
+    static dli_allocator file = {.device_type = DEVICE_CPU, .map = file_map, .unmap = file_unmap};
+    return &file;
+}
+
+int dli_slab_file(const dli_slab* slab) {
+    bool has = slab->ring->allocator == dli_file_memory() && slab->owner == getpid();
+    return has ? (int)((intptr_t)slab->state - 1) : -1;
 }
 
 /* destroy unmaps a slab that is in no list. The ring is locked. */

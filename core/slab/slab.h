@@ -44,10 +44,16 @@ struct dli_allocator {
     void (*closed)(dli_allocator* a);
 };
 
-/* dli_shared_memory and dli_local_memory are allocators of the CPU's memory. That of a local one is
- * private to the process. Codes are those of errno. */
+/* dli_shared_memory, dli_local_memory and dli_file_memory are allocators of the CPU's memory. That
+ * of a local one is private to the process. That of a file one is a file without a name, which
+ * stays open, so that other processes may map it. Codes are those of errno. */
 DLI_HIDDEN dli_allocator* dli_shared_memory(void);
 DLI_HIDDEN dli_allocator* dli_local_memory(void);
+DLI_HIDDEN dli_allocator* dli_file_memory(void);
+
+/* dli_slab_file gives the descriptor of the file of a slab, which begins with the first byte of the
+ * memory; -1: it has none. The slab owns the descriptor. */
+DLI_HIDDEN int dli_slab_file(const dli_slab* slab);
 
 /* dli_ring_new makes a ring; NULL when there is no memory. */
 DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, dli_allocator* allocator);

@@ -53,6 +53,11 @@ func NewLocalRing(budget int64) *Ring {
 	return newRing(budget, C.dli_local_memory(), explainErrno)
 }
 
+// NewFileRing makes a ring like NewRing, whose slabs are files that other processes may map.
+func NewFileRing(budget int64) *Ring {
+	return newRing(budget, C.dli_file_memory(), explainErrno)
+}
+
 // NewRingOf makes a ring with memory of an allocator, which it takes over.
 func NewRingOf(budget int64, a Allocator) *Ring {
 	return newRing(budget, (*C.dli_allocator)(a.Pointer), a.Explain)
@@ -133,6 +138,10 @@ func (s *Slab) Bytes() []byte { return s.data }
 
 // Address returns where the memory begins, on its device.
 func (s *Slab) Address() unsafe.Pointer { return C.dli_slab_data(s.c) }
+
+// File returns the descriptor of the file that the memory is, from its first byte on; -1 without
+// one. The slab owns it.
+func (s *Slab) File() int { return int(C.dli_slab_file(s.c)) }
 
 // Device returns the device type and number of the memory, with the values of DLPack.
 func (s *Slab) Device() (kind, id int32) {

@@ -37,6 +37,9 @@ func NewRing(budget int64) *Ring { return &Ring{stats: Stats{Budget: max(budget,
 // NewLocalRing is NewRing: all memory of this build is local.
 func NewLocalRing(budget int64) *Ring { return NewRing(budget) }
 
+// NewFileRing is NewRing: this build has no files for other processes.
+func NewFileRing(budget int64) *Ring { return NewRing(budget) }
+
 // SetBudget changes the budget. Free slabs beyond it are dropped now, slabs in use at their
 // release.
 func (r *Ring) SetBudget(budget int64) {
@@ -150,6 +153,9 @@ func (s *Slab) Release() {
 	r.free = append(r.free, s)
 	r.stats.FreeSlabs++
 }
+
+// File returns -1: this build has no files for other processes.
+func (s *Slab) File() int { return -1 }
 
 // Address returns where the memory begins.
 func (s *Slab) Address() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s.data)) }

@@ -363,6 +363,31 @@ class Batch:
         """
     def numpy(self) -> dict[str, Any]:
         """Returns `columns(Array.numpy)`, without its calls."""
+    @property
+    def memory(self) -> Memory:
+        """The memory in which the columns lie."""
+    def layout(self) -> dict[str, dict[str, Any]]:
+        """Returns where the columns lie: dicts of `kind` ("array", "list", "text"), `dtype`, `begin` (a byte of the
+        memory), `shape` (of an array), and for the entries of the others int64 arrays: `offsets` from `begin`, `sizes`
+        in bytes (-1: missing), `ndims` and the `axes` of all entries. `items` has the entries of each row of a
+        sequence, -1 for a missing one; None: each row is an entry.
+        """
+
+@final
+class Memory:
+    """Memory of a batch, or of results; it lives as long as any array in it."""
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+    @property
+    def file(self) -> int:
+        """The descriptor of the file that it is, for other processes to map; -1 without one. Do not close it."""
+    @property
+    def number(self) -> int:
+        """A number that no other living file has. Raises UnsupportedError without a file."""
+    def array(self, offset: int, dtype: str, shape: Iterable[int]) -> Array:
+        """Returns the array that begins at a byte. Raises InvalidArgumentError if it ends behind the memory."""
 
 @final
 class Loader:
@@ -388,6 +413,8 @@ class Loader:
         """Returns the state behind a position, as core/loader.State."""
     def resume(self, state: Mapping[str, Any]) -> tuple[int, int]:
         """Returns (epoch, position) of a state. Raises InvalidArgumentError, which says what does not fit."""
+    def memory(self, size: int) -> Memory:
+        """Returns memory of at least `size` bytes for results made of batches; the option `shareable` must be set."""
     def stats(self) -> dict[str, Any]:
         """Returns rates, waiting times, memory and the bottleneck, as core/loader.Stats."""
     def trace(self) -> bytes:

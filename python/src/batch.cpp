@@ -349,6 +349,8 @@ void register_batch(py::module_& m) {
                                });
             },
             arg("convert") = py::none())
+        .def_readonly("memory", &Batch::memory)
+        .def("layout", layout_of)
         .def("numpy", [](const Batch& b) { return to_dict(b, in_memory); });
 }
 

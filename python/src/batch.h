@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core.h"
+#include "objects.h"
 
 namespace deeplake {
 
@@ -63,6 +64,12 @@ struct Batch {
     std::int32_t last;      // of the pass
     std::vector<BatchColumn> columns;
 };
+
+// Returns memory of at least size bytes for results, from the memory of a loader.
+std::shared_ptr<Memory> results(const LoaderHandle& loader, std::int64_t size);
+
+// Returns where the columns of a batch on the CPU lie, for other processes that map its file.
+py::dict layout_of(const Batch& batch);
 
 // Copies a column into Python objects: an array, or a list with None for missing values.
 py::object copy_array(const dl_array& a, std::int64_t rows);

@@ -15,7 +15,7 @@ const char* class_of(dl_status status) {
         "NotFoundError", "AlreadyExistsError",   "CorruptError",    "UnsupportedError",
         "ConflictError", "ReadOnlyError",        "StorageError",    "ClosedError",
         "CanceledError", "ForkedError",          "InternalError",   "AccessDeniedError",
-        "DeviceError",
+        "DeviceError",   "WorkerError",
     };
     const auto count = static_cast<dl_status>(sizeof names / sizeof names[0]);
     return names[status > 0 && status < count ? status : 0];

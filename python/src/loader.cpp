@@ -133,6 +133,10 @@ void register_loader(py::module_& m) {
         .def("start", start, arg("pass_") = py::none())
         .def("state", state, arg("epoch"), arg("position"))
         .def("resume", resume, arg("state"))
+        .def(
+            "memory",
+            [](const Loader& self, std::int64_t size) { return results(*self.handle, size); },
+            arg("size"))
         .def("stats", stats)
         .def("trace", trace);
     m.def("mix", mix, arg("views"), arg("how"), arg("options"));

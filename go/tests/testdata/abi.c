@@ -160,6 +160,28 @@ static void batches(const char* uri) {
     WANT(dl_memory_references() == 0);
 }
 
+/* The memory of a shareable loader: another mapping of its file shows the same bytes. */
+static void shared(dl_view view) {
+    dl_loader l = {0};
+    dl_memory* memory = NULL;
+    OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"shareable\": true}", &l, &err));
+    FAILS(DL_INVALID, dl_loader_memory(l, -1, &memory, &err));
+    FAILS(DL_INVALID, dl_loader_memory(l, 100, NULL, &err));
+    OK(dl_loader_memory(l, 100, &memory, &err));
+    void* data = NULL;
+    int64_t size = 0;
+    int32_t file = -1;
+    dl_memory_info(memory, &data, &size, &file);
+    WANT(data != NULL && size >= 100 && file >= 0);
+    memcpy(data, "shared", 7);
+    char read[7] = "";
+    WANT(pread(file, read, 7, 0) == 7 && strcmp(read, "shared") == 0);
+    OK(dl_loader_close(l, &err));
+    WANT(strcmp(data, "shared") == 0); /* the reference keeps it */
+    dl_memory_release(memory);
+    WANT(pread(file, read, 7, 0) < 0); /* the file was closed */
+}
+
 static void loader(const char* uri) {
     dl_dataset ds = make(uri);
     dl_view view = {0};
@@ -206,8 +228,11 @@ static void loader(const char* uri) {
     FAILS(DL_INVALID, dl_loader_trace(l, &json, &err));
     OK(dl_loader_stats(l, &json, &err));
     WANT(contains(&json, "bottleneck"));
+    dl_memory* memory = NULL;
+    FAILS(DL_INVALID, dl_loader_memory(l, 100, &memory, &err));
     OK(dl_loader_close(l, &err));
     FAILS(DL_CLOSED, dl_epoch_close(epoch, &err));
+    shared(view);
     OK(dl_view_close(view, &err));
     OK(dl_dataset_close(ds, &err));
 }
