@@ -34,6 +34,7 @@ from deeplake._errors import (
     StorageError,
     TensorTypeError,
     UnsupportedError,
+    WorkerError,
 )
 from deeplake._version import __version__
 
@@ -88,6 +89,7 @@ __all__ = [
     "UnsupportedError",
     "View",
     "Visualizer",
+    "WorkerError",
     "__version__",
     "copy",
     "create",

@@ -1,31 +1,28 @@
-"""Batches of the core in the requested form: Python transforms, PIL images and collation.
+"""Batches of the core in the requested form: collation of the results of Python steps.
 
-Without any of these a batch is one call of the core, and nothing here sees a sample.
+Without such steps a batch is one call of the core, and nothing here sees a sample.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
 from deeplake import _native
-from deeplake._errors import CorruptError, InvalidArgumentError, TensorTypeError
+from deeplake._errors import TensorTypeError
 from deeplake._plan import Plan
+from deeplake._steps import Made, Rows, Skip
 
 # Columns that the core adds to say something of the rows.
-_MARKS = ("_index", "_source", "_valid")
+MARKS = ("_index", "_source", "_valid")
 
 # The form of a batch without rows: all were left out.
 EMPTY = object()
 
 # The columns of a batch by name.
 Columns = dict[str, Any]
-
-# Is told of a row that is left out, with its tensor and why.
-Skip = Callable[[int, str, Exception], None]
 
 
 class Host(Protocol):
@@ -45,6 +42,9 @@ class Host(Protocol):
 
     def is_array(self, value: Any) -> bool:
         """Returns whether value is an array of the host."""
+
+    def floats(self) -> str:
+        """Returns the dtype of the array of a Python float."""
 
     def take(self, array: Any, places: list[int]) -> Any:
         """Returns an array of some rows of one."""
@@ -76,6 +76,9 @@ class NumPy:
     def is_array(self, value: Any) -> bool:
         return isinstance(value, np.ndarray)
 
+    def floats(self) -> str:
+        return "float64"
+
     def take(self, array: Any, places: list[int]) -> Any:
         return array[places]
 
@@ -98,29 +101,43 @@ class Assembly:
         options = plan.options
         self._host = host
         self._names = plan.names
-        self._uri = plan.source.uri
         self._in_python = plan.in_python
-        self._pil = {name for name in plan.names if plan.decode(name) == "pil"}
         self._collate = options.collate
         self._return_index = options.return_index
-        self._row_transform = plan.recipe.row
-        self._steps = plan.recipe.steps
-        if self._pil:
+        self.steps = plan.steps
+        if self.steps.pil:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
 
-    def __call__(self, batch: _native.Batch, skip: Skip | None = None) -> Any:
+    @property
+    def floats(self) -> str:
+        """The dtype that the host gives to a Python float."""
+        return self._host.floats()
+
+    def __call__(self, batch: _native.Batch, skip: Skip | None = None, epoch: int | None = None) -> Any:
         """Returns the batch that the loop receives.
 
         With `skip` it leaves out rows that cannot be read, and reports each to `skip`. EMPTY means
-        that no row is left.
+        that no row is left. With an epoch, the random numbers of callables are those of the row.
         """
         if not self._in_python:
             return self._host.columns(batch)
-        try:
-            return self._assemble(batch, skip)
-        except StopIteration as err:
-            # It would end the epoch without a word.
-            raise InvalidArgumentError("load: a transform or collate function raised StopIteration") from err
+        raw = batch.columns()
+        marks = {name: raw[name].numpy() for name in MARKS if name in raw and name not in self._names}
+        own = {name: _each(column, _sample) for name, column in raw.items() if name in self._in_python}
+        if epoch is None:
+            made = self.steps.run(own, marks, None, skip)
+        else:
+            with self.steps.generators:
+                made = self.steps.run(own, marks, epoch, skip)
+        return self._finished(raw, marks, made, {}, skip)
+
+    def finished(self, batch: _native.Batch, made: Made, placed: dict[str, _native.Array], skip: Skip | None) -> Any:
+        """Returns the batch that the loop receives, with the results of workers: see
+        `_workers.pipeline.Finish`.
+        """
+        raw = batch.columns()
+        marks = {name: raw[name].numpy() for name in MARKS if name in raw and name not in self._names}
+        return self._finished(raw, marks, made, placed, skip)
 
     def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
         """Returns the batches of an epoch, from a position, as calls of this give them; None if
@@ -128,64 +145,36 @@ class Assembly:
         """
         return None if self._in_python else self._host.stream(epoch, position)
 
-    def _assemble(self, batch: _native.Batch, skip: Skip | None) -> Any:
-        raw = batch.columns()
-        marks = {name: raw.pop(name).numpy() for name in _MARKS if name in raw and name not in self._names}
-        rows = _Rows(marks["_index"], skip)
-        if not self._return_index:
-            marks = {name: values for name, values in marks.items() if name == "_valid"}
-        columns: dict[str, Any] = {}
-        for name, column in raw.items():
-            if name not in self._in_python:
-                columns[name] = _each(column, self._array)
-            elif name in self._pil:
-                columns[name] = self._images(name, column, rows)
-            else:
-                columns[name] = _each(column, _sample)
-        columns, marks = self._left(columns, marks, rows)
-        if rows.emptied:
+    def _finished(
+        self, raw: Columns, marks: Columns, made: Made, placed: dict[str, _native.Array], skip: Skip | None
+    ) -> Any:
+        if made.places == []:
             return EMPTY
-        for name, steps in self._steps.items():
-            columns[name] = self._transformed(name, steps, columns[name], rows.index)
-        if self._row_transform is None and not callable(self._collate):
-            return self._finish(columns, marks, rows)
-        samples = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-        if self._row_transform is not None:
-            samples = self._transformed("", (self._row_transform,), samples, rows.index)
-        if callable(self._collate):
-            for name, values in marks.items():
-                for sample, value in zip(samples, values.tolist(), strict=True):
-                    sample[name] = value
-            return self._collate(samples)
-        return self._finish(self._columns_of(samples, rows.index), marks, rows)
+        if made.collated:
+            return made.value
+        index = marks["_index"]
+        marks = {name: values for name, values in marks.items() if name == "_valid" or self._return_index}
+        if self.steps.row is None:
+            columns: Columns = {}
+            for name, column in raw.items():
+                if name in made.columns:
+                    columns[name] = made.columns[name]
+                elif name not in marks and name not in MARKS:
+                    columns[name] = _each(column, self._array)
+        else:
+            columns = dict(made.columns)
+        untouched = {name: column for name, column in columns.items() if not self._is_made(name)}
+        if made.places is not None:
+            taken, marks = self._taken(untouched, marks, made.places)
+            columns |= taken
+            index = index[made.places]
+        return self._finish(columns, marks, placed, Rows(index, skip))
 
-    def _images(self, name: str, column: Any, rows: _Rows) -> list[Any]:
-        """Returns the files of a column as Pillow's images."""
-        done: list[Any] = []
-        for place, value in enumerate(column):
-            image = None
-            try:
-                image = _each(value, _image)
-            except Exception as err:
-                # No name for the failure here: its cause knows this frame, and both would keep the
-                # batch.
-                rows.fail(place, name, self._undecodable(name, rows.index[place], err))
-            done.append(image)
-        return done
+    def _is_made(self, name: str) -> bool:
+        return self.steps.row is not None or name in self._in_python
 
-    def _undecodable(self, name: str, row: int, cause: Exception) -> CorruptError:
-        failure = CorruptError(
-            f'load tensor "{name}": Pillow cannot decode row {row} of "{self._uri}": {cause}; '
-            'on_error="skip" of a loader leaves such rows out'
-        )
-        failure.__cause__ = cause
-        return failure
-
-    def _left(self, columns: Columns, marks: Columns, rows: _Rows) -> tuple[Columns, Columns]:
-        """Returns columns and marks without the rows that have failed."""
-        places = rows.settle()
-        if places is None:
-            return columns, marks
+    def _taken(self, columns: Columns, marks: Columns, places: list[int]) -> tuple[Columns, Columns]:
+        """Returns columns and marks of some rows."""
         columns = {
             name: [column[i] for i in places] if isinstance(column, list) else self._host.take(column, places)
             for name, column in columns.items()
@@ -195,92 +184,51 @@ class Assembly:
     def _array(self, value: Any) -> Any:
         return value if isinstance(value, bytes) else self._host.array(value)
 
-    def _transformed(
-        self, name: str, steps: Sequence[Callable[[Any], Any]], samples: list[Any], index: Any
-    ) -> list[Any]:
-        """Returns the samples with all steps applied; an error carries the row and the tensor."""
-        done: list[Any] = []
-        try:
-            for sample in samples:
-                if sample is not None:
-                    for step in steps:
-                        sample = step(sample)
-                done.append(sample)
-        except Exception as err:
-            where = f'the transform of tensor "{name}"' if name else "the transform"
-            _note(err, f'in {where}, row {index[len(done)]} of "{self._uri}"')
-            raise
-        return done
-
-    def _columns_of(self, rows: list[Any], index: Any) -> dict[str, Any]:
-        """Returns transformed rows as columns again. All rows must have the same keys."""
-        for row, number in zip(rows, index, strict=True):
-            if not isinstance(row, Mapping):
-                raise InvalidArgumentError(
-                    f"load: the transform returned a {type(row).__name__} for row {number}, want a dict of samples"
-                )
-            if row.keys() != rows[0].keys():
-                raise InvalidArgumentError(
-                    f"load: the transform returned the keys {sorted(row)} for row {number} and {sorted(rows[0])} for "
-                    f"row {index[0]}; want the same for every row"
-                )
-        return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-
-    def _finish(self, columns: Columns, marks: Columns, rows: _Rows) -> Any:
+    def _finish(self, columns: Columns, marks: Columns, placed: dict[str, _native.Array], rows: Rows) -> Any:
         """Collates the samples that Python has changed."""
-        touched = self._in_python if self._row_transform is None else columns
         if self._collate != "list":
             for name, column in columns.items():
-                if name in touched:
+                if name not in placed and self._is_made(name) and isinstance(column, list):
                     _check_holes(name, column, rows)
-            columns, marks = self._left(columns, marks, rows)
-        if rows.emptied:
-            return EMPTY
+            places = rows.settle()
+            if rows.emptied:
+                return EMPTY
+            if places is not None:
+                columns, marks = self._taken(
+                    {name: self._host.array(placed[name]) if name in placed else columns[name] for name in columns},
+                    marks,
+                    places,
+                )
+                placed = {}
         done: dict[str, Any] = {}
         for name, column in columns.items():
-            if name not in touched:
+            if name in placed:
+                self._placed(name, self._host.array(placed[name]), done)
+            elif not self._is_made(name):
                 done[name] = column
-                continue
-            values = [self._host.value(value) for value in column]
-            if self._collate == "list" or not all(self._host.is_array(value) for value in values) or not values:
-                done[name] = values
-            elif self._collate == "pad":
-                _check_axes(name, values, rows.index)
-                done[name], done[f"{name}_shape"] = self._host.pad(values)
+            elif not isinstance(column, list):
+                done[name] = self._host.value(column)
             else:
-                _check_shapes(name, values, rows.index)
-                done[name] = self._host.stack(values)
+                self._collated(name, [self._host.value(value) for value in column], rows, done)
         return done | {name: self._host.value(values) for name, values in marks.items()}
 
+    def _placed(self, name: str, array: Any, done: Columns) -> None:
+        """Adds the columns of a tensor whose samples lie one behind the other."""
+        done[name] = [array[i, ...] for i in range(len(array))] if self._collate == "list" else array
+        if self._collate == "pad":
+            shapes = np.array([array.shape[1:]] * len(array), np.int64).reshape(len(array), -1)
+            done[f"{name}_shape"] = self._host.value(shapes)
 
-class _Rows:
-    """The rows of a batch, and which of them are to be left out of it."""
-
-    def __init__(self, index: Any, skip: Skip | None) -> None:
-        self.index = index  # their numbers
-        self._skip = skip
-        self._failed: set[int] = set()  # places
-        self.emptied = False  # all were left out
-
-    def fail(self, place: int, tensor: str, failure: Exception) -> None:
-        """Raises the failure of a row, or notes that the row is to be left out."""
-        if self._skip is None:
-            raise failure
-        if place not in self._failed:
-            self._failed.add(place)
-            self._skip(int(self.index[place]), tensor, failure)
-
-    def settle(self) -> list[int] | None:
-        """Forgets the rows that have failed, and returns the places of the others; None: all are
-        left.
-        """
-        if not self._failed:
-            return None
-        places = [place for place in range(len(self.index)) if place not in self._failed]
-        self.index = self.index[places]
-        self._failed.clear()
-        self.emptied = not places
-        return places
+    def _collated(self, name: str, values: list[Any], rows: Rows, done: Columns) -> None:
+        """Adds the columns of a tensor: one, or with "pad" two."""
+        if self._collate == "list" or not all(self._host.is_array(value) for value in values) or not values:
+            done[name] = values
+        elif self._collate == "pad":
+            _check_axes(name, values, rows.index)
+            done[name], done[f"{name}_shape"] = self._host.pad(values)
+        else:
+            _check_shapes(name, values, rows.index)
+            done[name] = self._host.stack(values)
 
 
 def _each(value: Any, convert: Callable[[Any], Any]) -> Any:
@@ -300,17 +248,7 @@ def _sample(value: Any) -> Any:
     return array[()] if array.ndim == 0 else array
 
 
-def _image(data: Any) -> Any:
-    import PIL.Image
-
-    if not isinstance(data, bytes):
-        return data
-    image = PIL.Image.open(io.BytesIO(data))
-    image.load()  # here, where an error can name the row, not later in the hands of the user
-    return image
-
-
-def _check_holes(name: str, values: list[Any], rows: _Rows) -> None:
+def _check_holes(name: str, values: list[Any], rows: Rows) -> None:
     for place, value in enumerate(values):
         if value is None:
             failure = TensorTypeError(
@@ -336,8 +274,3 @@ def _check_shapes(name: str, values: list[Any], index: Any) -> None:
                 f'load tensor "{name}": row {row} has shape {tuple(value.shape)}, row {index[0]} has '
                 f'{tuple(values[0].shape)}; use collate="pad" or "list", or a transform that makes them equal'
             )
-
-
-def _note(err: BaseException, note: str) -> None:
-    if hasattr(err, "add_note"):  # Python 3.11
-        err.add_note(note)

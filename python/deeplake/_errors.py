@@ -147,3 +147,9 @@ class DeviceError(Error, RuntimeError):
     """A GPU failed, or has too little memory."""
 
     status = 16
+
+
+class WorkerError(Error, RuntimeError):
+    """A worker process of a loader has ended, or could not start."""
+
+    status = 17

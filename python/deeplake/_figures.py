@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import perf_counter, time_ns
@@ -19,6 +20,11 @@ _SPANS = 1 << 16
 _NOTES = 16
 # If Python takes more than this share of the loop's time, it is the bottleneck.
 _MUCH = 0.5
+_WAYS = (
+    'python_workers="auto" runs them in processes; operations on whole batches, or transforms of the core, are faster'
+)
+# Seconds of an iteration before callables that take much of its time are worth a warning.
+_LATE = 3.0
 
 
 class Work:
@@ -30,12 +36,17 @@ class Work:
         self._seconds = 0.0
         # makes batches without Python, and takes the time itself
         self._stream: _native.Stream | None = None
-        # (nanoseconds since 1970, seconds), for a trace
-        self.spans: list[tuple[int, float]] | None = None
+        # (nanoseconds since 1970, seconds, worker or -1 for the thread of the loop), for a trace
+        self.spans: list[tuple[int, float, int]] | None = None
         self.skipped = 0  # rows
         self.emptied = 0  # batches of which every row was left out
         self.notes: list[dict[str, Any]] = []
         self.last = ""  # why the last of them was left out
+        self.workers = 0  # processes
+        # about callables that take much of the time: whether it may, and whether it has
+        self.warns = self.warned = False
+        self._began = perf_counter()
+        self.pickled = 0  # arrays that workers had no place for in shared memory
 
     @property
     def seconds(self) -> float:
@@ -58,6 +69,20 @@ class Work:
         if len(self.notes) < _NOTES:
             self.notes.append({"row": row, "tensor": tensor, "error": self.last})
 
+    def add(self, worker: int, began: int, seconds: float, refused: int) -> None:
+        """Counts the time of a worker for its share of a batch, and the arrays that it pickled.
+
+        Args:
+            began: nanoseconds since 1970.
+        """
+        self._seconds += seconds
+        self.pickled += refused
+        self._span(began, seconds, worker)
+
+    def _span(self, began: int, seconds: float, worker: int) -> None:
+        if self.spans is not None and len(self.spans) < _SPANS:
+            self.spans.append((began, seconds, worker))
+
     def timed(self, make: Any) -> Any:
         """Returns `make` with its time taken."""
 
@@ -68,17 +93,32 @@ class Work:
             finally:
                 took = perf_counter() - began
                 self._seconds += took
-                if self.spans is not None and len(self.spans) < _SPANS:
-                    self.spans.append((time_ns() - int(took * 1e9), took))
+                self._span(time_ns() - int(took * 1e9), took, -1)
+                if self.warns:
+                    self._warn()
 
         return timed
+
+    def _warn(self) -> None:
+        """Warns once if the callables hold up the loop."""
+        passed = perf_counter() - self._began
+        if passed < _LATE:
+            return
+        self.warns = False
+        if self._seconds > _MUCH * passed:
+            self.warned = True
+            share = self._seconds / passed
+            warnings.warn(f"load: the Python callables took {share:.0%} of the time; {_WAYS}", stacklevel=2)
 
 
 def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
     """Returns the figures of the core with those of Python; Python may be the bottleneck."""
     seconds = 0.0 if work is None else work.seconds
-    share = seconds / max(stats["seconds"], 1e-9)
-    stats["python"] = {"threads": 1, "busy_seconds": seconds}
+    workers = 0 if work is None else work.workers
+    share = seconds / max(stats["seconds"], 1e-9) / max(workers, 1)
+    stats["python"] = {"workers": workers, "busy_seconds": seconds}
+    if work is not None and workers:
+        stats["python"]["pickled_arrays"] = work.pickled
     if work is not None and work.skipped:
         stats["rows"] -= work.skipped
         stats["batches"] -= work.emptied
@@ -86,8 +126,10 @@ def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
         stats["first_skips"] = (stats["first_skips"] + work.notes)[:_NOTES]
     if share > _MUCH and stats["rows"]:
         stats["bottleneck"] = (
-            f"python: transforms and collation took {share:.0%} of the time, in the thread of the loop; operations on "
-            "whole batches, or transforms of the core, are faster"
+            f"python: the callables took {share:.0%} of the time of {workers} workers; more cores and workers, "
+            "operations on whole batches (batched=True), or transforms of the core are faster"
+            if workers
+            else f"python: the callables took {share:.0%} of the time, in the thread of the loop; {_WAYS}"
         )
     return stats
 
@@ -131,9 +173,15 @@ def write_trace(path: str, trace: bytes, work: Work, rank: int, world_size: int)
     began = file["otherData"]["began_ns"]
     events = file["traceEvents"]
     events.append({"name": "process_name", "ph": "M", "pid": 0, "tid": 0, "ts": 0, "args": {"name": "python"}})
-    events.append({"name": "thread_name", "ph": "M", "pid": 0, "tid": 1, "ts": 0, "args": {"name": "assemble"}})
-    assemble = {"name": "assemble", "cat": "python", "ph": "X", "pid": 0, "tid": 1}
-    events.extend({**assemble, "ts": (at - began) / 1e3, "dur": took * 1e6} for at, took in work.spans or ())
+    spans = work.spans or []
+    for number in sorted({-1, *(worker for *_, worker in spans)}):
+        name = "assemble" if number < 0 else f"worker {number}"
+        thread = {"name": "thread_name", "ph": "M", "pid": 0, "tid": number + 2, "ts": 0, "args": {"name": name}}
+        events.append(thread)
+    for at, took, worker in spans:
+        name = "assemble" if worker < 0 else "callables"
+        place = {"name": name, "cat": "python", "ph": "X", "pid": 0, "tid": worker + 2}
+        events.append({**place, "ts": (at - began) / 1e3, "dur": took * 1e6})
     target = Path(path)
     if world_size > 1:
         target = target.with_name(f"{target.stem}.{rank}{target.suffix}")

@@ -54,8 +54,9 @@ class Loadable:
                 `transforms.Joint`, a callable that takes and returns a row as a dict, or a list of
                 these. The core carries out transforms of `deeplake.transforms` while it decodes.
                 Callables follow: they get one sample as a NumPy array, scalar or str (or as
-                `decode` says) and run in the thread that iterates, so a slow one holds up the loop.
-                Tensors without a transform pass through.
+                `decode` says). They run in the thread that iterates, or in `python_workers`. A
+                callable on the row may return None, which leaves the row out, or a list of dicts,
+                which become several rows. Tensors without a transform pass through.
             collate: "stack" wants one shape for all samples of a tensor; "pad" fills up with zeros
                 and adds `<name>_shape`, int64 of shape (batch, axes); "list" gives lists of
                 tensors, None for a hole. A callable gets the rows of a batch, a list of dicts, and
@@ -99,6 +100,17 @@ class Loadable:
                 rounded up or down, and mixed over windows that a store delivers in large pieces.
             replacement: False draws each row at most once, by weight among the remaining rows
                 (Efraimidis and Spirakis, 2006).
+            python_workers: processes that run the Python callables, PIL decoding and a collate
+                function; "auto" takes one for each core, 0 none. Batches are the same for any
+                number. Before a callable gets a row, `random`, NumPy's and torch's generators are
+                seeded by (`seed`, epoch, row), and so are objects with `set_random_seed` that it
+                names. A loader starts its workers once, at its first iteration. Linux only.
+            worker_start: "forkserver" imports the modules of the callables once, and forks the
+                workers from there; "spawn" starts an interpreter for each; "fork" forks this
+                process, at once and without pickling, which is unsafe if its threads hold locks.
+            batched: the callables in `transform` take all samples of a batch at once: lists, in
+                the dict of `transform` or of the row. They return a list or an array with an entry
+                for each row, by name.
             length: draws of an epoch. None takes the number of rows, without replacement the number
                 of rows with a weight above 0.
 
@@ -108,6 +120,7 @@ class Loadable:
             TensorTypeError: while iterating: samples of a tensor differ in shape under "stack".
             CorruptError: while iterating: a sample cannot be decoded. The message names row and
                 tensor.
+            WorkerError: while iterating: a worker process was killed, or could not start.
 
         Example:
             for batch in ds.pytorch(batch_size=256, shuffle=True, tensors=["images", "labels"]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
 from deeplake._assemble import EMPTY, Assembly, NumPy
@@ -13,8 +13,11 @@ from deeplake._device import device_of
 from deeplake._errors import CorruptError, InvalidArgumentError, UnsupportedError
 from deeplake._figures import Work, prometheus, with_work, write_trace
 from deeplake._figures import flat as _flat
-from deeplake._plan import Options, Plan, check_int
+from deeplake._plan import Options, Plan, check_int, cores
 from deeplake._source import Pinned, check_bfloat16
+
+if TYPE_CHECKING:
+    from deeplake._workers.pipeline import Pipeline, Run
 
 
 class _Progress:
@@ -69,6 +72,7 @@ class Passes:
     _epoch: int = 0
     _start: int = 0  # the position in the epoch where the next iteration begins
     _newest: _Progress | None = None  # of the iteration that began last, until its end
+    _workers: Pipeline | None = None  # for the work of Python
     _work: Work | None = None  # of Python, in the iteration that began last
 
     @property
@@ -168,14 +172,28 @@ class Passes:
         self._epoch = self.epoch
         progress = self._newest = _Progress(self._epoch, 0 if whole else self._start)
         self._start = 0
+        pipeline = self._pipeline()  # its processes start while the core begins to read
         epoch = self._plan.native().start(self._pass_of(progress.epoch, progress.position))
         work = self._work = self._worked()
+        run = None
         try:
-            # Nothing here holds on to a batch: its memory is used again as soon as the consumer
-            # lets go of it.
-            yield from self._handed(epoch, progress, work)
+            if pipeline is not None:
+                floats, skips = self._assembly.floats, self._plan.options.on_error == "skip"
+                run = pipeline.run(self._plan.native(), epoch, progress.epoch, floats, skips)
+                yield from self._from_workers(run, progress, work)
+            else:
+                # Nothing here holds on to a batch: its memory is used again as soon as the consumer
+                # lets go of it.
+                yield from self._handed(epoch, progress, work)
         finally:
+            if run is not None:
+                run.stop()
             epoch.close()
+            if run is not None:
+                run.join()
+            if pipeline is not None and not pipeline.pool.usable:
+                pipeline.pool.close()
+                self._workers = None
             progress.settle()
             work.settle()
             self._write_trace(work)
@@ -191,11 +209,37 @@ class Passes:
             if stream is not None:
                 return progress.follow(work.follow(stream))
         native = map(progress.made, epoch)
-        if not self._plan.skips_in_python:
-            return map(progress.handed, self._watched(map(work.timed(self._assembly), native)))
-        made = map(work.timed(partial(self._assembly, skip=work.skip)), native)
-        remaining = filter(partial(self._remains, progress, work), made)
-        return map(progress.handed, self._watched(remaining))
+        if not self._plan.in_python:
+            return self._counted(map(work.timed(self._assembly), native), progress, work)
+        skip = work.skip if self._plan.options.on_error == "skip" else None
+        made = map(work.timed(partial(self._assembly, skip=skip, epoch=progress.epoch)), native)
+        return self._counted(made, progress, work)
+
+    def _from_workers(self, run: Run, progress: _Progress, work: Work) -> Iterator[Any]:
+        """Returns the batches of an iteration whose Python steps run in workers."""
+        skip = work.skip if self._plan.options.on_error == "skip" else None
+        done = run.finished(work, self._assembly.finished, skip)
+        return self._counted(map(partial(_noted, progress), done), progress, work)
+
+    def _counted(self, made: Iterator[Any], progress: _Progress, work: Work) -> Iterator[Any]:
+        """Returns the batches with rows, each of which counts once the consumer gets it."""
+        if self._plan.skips_in_python:
+            made = filter(partial(self._remains, progress, work), made)
+        return map(progress.handed, self._watched(made))
+
+    def _pipeline(self) -> Pipeline | None:
+        """Returns the workers of this loader, which it starts if need be; None: it has none."""
+        count = self._plan.workers
+        if not count:
+            return None
+        if self._workers is None or not self._workers.pool.usable:
+            from deeplake._workers.pipeline import Pipeline
+            from deeplake._workers.pool import Pool
+
+            steps, options = self._assembly.steps, self._plan.options
+            pool = Pool(steps, count, options.worker_start)
+            self._workers = Pipeline(steps, self._plan.in_python, pool, count, self._plan.ahead)
+        return self._workers
 
     def _remains(self, progress: _Progress, work: Work, batch: Any) -> bool:
         """Drops a batch of which every row was left out. Where other ranks take the same step there
@@ -216,6 +260,9 @@ class Passes:
 
     def _worked(self) -> Work:
         work = Work()
+        work.workers = self._plan.workers
+        work.warned = self._work is not None and self._work.warned
+        work.warns = not work.warned and bool(self._plan.in_python) and not work.workers and cores() > 1
         if self._plan.options.trace is not None:
             before = self._work.spans if self._work is not None else None
             work.spans = before or []
@@ -267,6 +314,12 @@ class Batches(Passes):
 
     def __repr__(self) -> str:
         return describe("Batches", self._plan, self.epoch)
+
+
+def _noted(progress: _Progress, made: tuple[_native.Batch, Any]) -> Any:
+    """Returns a batch for the loop, and notes that it was made of one of the core."""
+    progress.made(made[0])
+    return made[1]
 
 
 def _batches(source: Pinned, options: Options, epoch: int, start: int) -> Batches:

@@ -53,6 +53,9 @@ class LoaderOptions(TypedDict, total=False):
     length: int | None
     progress: bool
     trace: str | PathLike[str] | None
+    python_workers: int | Literal["auto"]
+    worker_start: Literal["forkserver", "spawn", "fork"]
+    batched: bool
 
 
 class DeviceOptions(LoaderOptions, total=False):

@@ -19,10 +19,12 @@ from deeplake._names import check_names, check_text, suggest
 from deeplake._ranks import settled
 from deeplake._recipe import Recipe, recipe_of
 from deeplake._source import Pinned
+from deeplake._steps import Steps
 from deeplake._tensor import shape_of
 
 _SHUFFLES = {False: "", True: "window", "full": "full", "window": "window"}
 _DECODES = ("numpy", "bytes", "pil")
+STARTS = ("forkserver", "spawn", "fork")
 _NUMBERS = ("bool", *(f"{kind}{bits}" for kind in ("uint", "int", "float") for bits in (8, 16, 32, 64)))
 
 
@@ -63,6 +65,9 @@ class Options:
     replacement: bool = True
     length: int | None = None
     trace: Any = None
+    python_workers: int | str = 0
+    worker_start: str = "forkserver"
+    batched: bool = False
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
@@ -70,7 +75,10 @@ class Options:
         check_int("num_workers", self.num_workers, 0, optional=True)
         for name in ("shuffle_bytes", "fetch_bytes", "length"):
             check_int(name, getattr(self, name), 1, optional=True)
-        for name in ("drop_last", "return_index", "progress", "replacement", "exact"):
+        if self.python_workers != "auto":
+            check_int("python_workers", self.python_workers, 0)
+        _check_choice("worker_start", self.worker_start, STARTS)
+        for name in ("drop_last", "return_index", "progress", "replacement", "exact", "batched"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
         for name in ("on_error", "tail"):
@@ -178,9 +186,43 @@ class Plan:
         return set(self.recipe.steps) | {name for name in self.names if self.decode(name) == "pil"}
 
     @property
+    def steps(self) -> Steps:
+        """The work of Python on each batch."""
+        options = self.options
+        return Steps(
+            self.source.uri,
+            frozenset(name for name in self.names if self.decode(name) == "pil"),
+            self.recipe.steps,
+            self.recipe.row,
+            options.collate if callable(options.collate) else None,
+            options.batched,
+            options.return_index,
+            options.seed,
+        )
+
+    @property
+    def workers(self) -> int:
+        """The number of processes for the work of Python, 0 for none."""
+        given = self.options.python_workers
+        if not self.in_python:
+            return 0
+        return cores() if given == "auto" else int(given)
+
+    @property
+    def ahead(self) -> int:
+        """The batches that are with the workers at once: as many as keep all of them at work."""
+        workers = self.workers
+        if not workers:
+            return 0
+        shares = 1 if self.steps.whole else min(workers, self.options.batch_size)
+        return max(self.options.prefetch, -(-2 * workers // shares))
+
+    @property
     def skips_in_python(self) -> bool:
-        """Whether Python, and not the core alone, leaves out rows that cannot be read."""
-        return self.options.on_error == "skip" and bool(self.in_python)
+        """Whether Python, and not the core alone, may leave out rows: those that cannot be read, or
+        those of which a callable makes none.
+        """
+        return self.recipe.row is not None or (self.options.on_error == "skip" and bool(self.in_python))
 
     def native(self) -> _native.Loader:
         """Returns the native loader of this process."""
@@ -256,8 +298,15 @@ class Plan:
             "inexact": not options.exact,
             "host_dtypes": self.host_dtypes,
             "cache": None if cache is None else cache.options(),
+            "shareable": self.workers > 0,
+            "held": self.ahead,
             **self.recipe.options(),
         }
+
+
+def cores() -> int:
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_real(values: npt.NDArray[Any]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from deeplake import _native
-from deeplake._assemble import Assembly
+from deeplake._assemble import EMPTY, Assembly
 from deeplake._device import Device, device_of
-from deeplake._errors import UnsupportedError
+from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._index import one
 from deeplake._loader import Passes, describe
 from deeplake._plan import Options, Plan
@@ -71,6 +71,9 @@ class Torch:
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
+
+    def floats(self) -> str:
+        return str(torch.get_default_dtype()).removeprefix("torch.")
 
     def take(self, array: Any, places: list[int]) -> Any:
         return array[torch.tensor(places, dtype=torch.int64)]
@@ -327,4 +330,8 @@ class MapDataset(Dataset):
             # in each worker.
             options |= {"seed": self._plan.options.seed, "epoch": int(torch.randint(1 << 62, ()))}
         columns = self._assembly(self._plan.source.view().read(rows, options))
+        if columns is EMPTY or any(len(column) != len(rows) for column in columns.values()):
+            raise InvalidArgumentError(
+                "load: a transform of torch_dataset() made no row of one, or several; return one dict for each row"
+            )
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]

@@ -35,7 +35,8 @@ def _imported(tree: ast.AST, modules: set[str]) -> set[str]:
 
 
 def _graph() -> dict[str, set[str]]:
-    sources = {path.stem: path for path in PACKAGE.glob("*.py")}
+    paths = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
+    sources = {name.removesuffix(".__init__"): path for name, path in paths.items()}
     modules = {*sources, "_native"} - {"__init__"}
     return {name: _imported(ast.parse(path.read_text()), modules) for name, path in sources.items()}
 

@@ -346,7 +346,7 @@ def test_stop_iteration_in_a_transform_does_not_end_the_epoch_silently(load):
         list(load(4, tensors=["label"], transform={"label": transform}))
 
 
-@pytest.mark.parametrize(("result", "wrong"), [(3, "returned a int for row 0"), (None, "returned a NoneType")])
+@pytest.mark.parametrize(("result", "wrong"), [(3, "returned a int for row 0"), ([None], "returned a NoneType")])
 def test_a_row_transform_must_return_a_dict(load, result, wrong):
     with pytest.raises(deeplake.InvalidArgumentError, match=wrong):
         list(load(4, transform=lambda row: result))

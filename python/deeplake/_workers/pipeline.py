@@ -1,0 +1,373 @@
+"""Batches whose Python steps run in workers: tasks out, results in, in the order of the batches."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from deeplake import _native
+from deeplake._errors import InvalidArgumentError
+from deeplake._steps import Made, Skip, Steps
+from deeplake._workers.memory import Spec, Target, aligned, load, part_of
+from deeplake._workers.pool import Pool
+from deeplake._workers.task import Failure, Part, Result, Task
+
+# Memory for arrays without a place, as a multiple of what the rows of earlier batches took.
+_SPARE = 1.25
+# Seconds to wait for the thread of a pass: a worker that is busy may not take a task for long.
+_PATIENCE = 0.1
+
+
+class Finish(Protocol):
+    """Makes the batch that the loop gets, in its form."""
+
+    def __call__(self, batch: _native.Batch, made: Made, placed: dict[str, _native.Array], skip: Skip | None) -> Any:
+        """Returns a batch.
+
+        Args:
+            made: the results; columns in `placed` are None.
+            placed: whole columns in memory of the loader.
+        """
+
+
+@dataclass
+class _Share:
+    """The rows of a batch that one worker has."""
+
+    rows: slice
+    worker: int = 0
+    result: Result | None = None
+
+
+@dataclass
+class _Job:
+    """A batch on its way."""
+
+    batch: _native.Batch
+    marks: dict[str, Any]
+    memory: _native.Memory | None = None  # for results
+    columns: dict[str, tuple[Spec, int]] = field(default_factory=dict)  # the places in it
+    shares: list[_Share] = field(default_factory=list)
+
+    @property
+    def done(self) -> bool:
+        return all(share.result is not None for share in self.shares)
+
+
+@dataclass(frozen=True)
+class How:
+    """The facts of a pass."""
+
+    loader: _native.Loader
+    epoch: int
+    floats: str
+    skips: bool
+
+
+class Work(Protocol):
+    """Is told what workers did."""
+
+    def add(self, worker: int, began: int, seconds: float, refused: int) -> None:
+        """Counts the time of a share of a batch, and its arrays that had no place.
+
+        Args:
+            began: nanoseconds since 1970.
+        """
+
+    def skip(self, row: int, tensor: str, failure: Exception) -> None:
+        """Notes that a row was left out."""
+
+
+class Pipeline:
+    """The batches of a loader, with their Python steps in the workers of a pool."""
+
+    def __init__(self, steps: Steps, names: set[str], pool: Pool, count: int, ahead: int) -> None:
+        """
+        Args:
+            names: the tensors that the steps see.
+            count: workers.
+            ahead: batches that are with the workers at once.
+        """
+        self._steps, self._names, self._pool = steps, names, pool
+        self._count, self.ahead = count, ahead
+        # What the last batch tells about the results of the next one.
+        self._specs: dict[str, Spec] = {}
+        self._spare = 0  # bytes a row
+
+    @property
+    def pool(self) -> Pool:
+        """The workers."""
+        return self._pool
+
+    def run(self, loader: _native.Loader, epoch: _native.Epoch, number: int, floats: str, skips: bool) -> Run:
+        """Starts the work on the batches of a pass.
+
+        Args:
+            loader: gives the memory for results.
+            number: of the epoch, for the random numbers.
+            floats: the dtype of a Python float.
+            skips: rows that cannot be read are left out.
+        """
+        return Run(self, epoch, How(loader, number, floats, skips))
+
+    def job(self, batch: _native.Batch, how: How) -> _Job:
+        """Gives a batch to the workers."""
+        layout = batch.layout()
+        count = len(batch)
+        marks: dict[str, Any] = {
+            name: batch.memory.array(layout[name]["begin"], layout[name]["dtype"], layout[name]["shape"]).numpy()
+            for name in ("_index", "_source", "_valid")
+            if name in layout and name not in self._names
+        }
+        job = _Job(batch, marks)
+        parts = _divided(count, 1 if self._steps.whole else self._count)
+        spare = -(-self._spare // 64) * 64
+        size = self._place(job, count)
+        if size + spare > 0:
+            job.memory = how.loader.memory(size + spare * count)
+        job.shares = [_Share(rows) for rows in parts]
+        for share in job.shares:
+            rows = share.rows
+            target = Target(
+                {name: (spec, at + rows.start * spec.nbytes) for name, (spec, at) in job.columns.items()},
+                size + spare * rows.start,
+                size + spare * rows.stop,
+            )
+            task = Task(
+                0,
+                batch.memory.number,
+                {name: part_of(layout[name], rows) for name in layout if name in self._names},
+                {name: values[rows] for name, values in marks.items()},
+                how.epoch,
+                how.skips,
+                how.floats,
+                None if job.memory is None else job.memory.number,
+                target,
+            )
+            memory = (batch.memory,) if job.memory is None else (batch.memory, job.memory)
+            share.worker = self._pool.submit(task, rows.stop - rows.start, memory, _Done(share))
+        return job
+
+    def _place(self, job: _Job, count: int) -> int:
+        """Gives the expected columns their places, and returns the bytes that these take."""
+        at = 0
+        for name, spec in self._specs.items():
+            job.columns[name] = spec, at
+            at += aligned(spec.nbytes * count)
+        return at
+
+    def finished(self, job: _Job, work: Work, finish: Finish, skip: Skip | None) -> Any:
+        """Returns the batch of a job that is done. The first failure of its rows is raised."""
+        parts: list[Part] = []
+        wanted = 0
+        for share in job.shares:
+            result = share.result
+            assert result is not None
+            work.add(share.worker, result.began, result.seconds, result.refused)
+            if result.failure is not None:
+                raise _raised(result.failure)
+            parts.append(load(result.data, _Reader(job.memory)))
+            rows = share.rows.stop - share.rows.start
+            wanted = max(wanted, -(-result.wanted // max(rows, 1)))
+            for row, tensor, failure in parts[-1].skipped:
+                work.skip(row, tensor, failure)
+        self._spare = max(self._spare, int(wanted * _SPARE))
+        self._specs = _common_specs(parts)
+        if parts[0].collated:
+            return finish(job.batch, Made({}, parts[0].places, collated=True, value=parts[0].value), {}, skip)
+        made, placed = self._joined(job, parts)
+        return finish(job.batch, made, placed, skip)
+
+    def _joined(self, job: _Job, parts: list[Part]) -> tuple[Made, dict[str, _native.Array]]:
+        """Returns the results of all shares as one."""
+        places = _joined_places(job, parts)
+        filled = [part for part in parts if part.places != []]
+        names = filled[0].names if filled else []
+        for part in filled:
+            if set(part.names) != set(names):
+                raise InvalidArgumentError(
+                    f"load: the transform returned the keys {sorted(part.names)} for some rows and {sorted(names)} for "
+                    "others; want the same for every row"
+                )
+        columns: dict[str, Any] = {}
+        placed: dict[str, _native.Array] = {}
+        for name in names:
+            here = [name not in part.columns for part in filled]
+            if all(here) and len(filled) == len(parts):
+                spec, at = job.columns[name]
+                assert job.memory is not None
+                placed[name] = job.memory.array(at, spec.dtype, (len(job.batch), *spec.shape))
+                columns[name] = None  # its place in the order
+                continue
+            if len(parts) == 1:
+                columns[name] = parts[0].columns[name]  # of any kind
+                continue
+            column: list[Any] = []
+            for share, part in zip(job.shares, parts, strict=True):
+                if part.places == []:
+                    continue
+                column += part.columns[name] if name in part.columns else self._values(job, name, share.rows)
+            columns[name] = column
+        return Made(columns, places), placed
+
+    def _values(self, job: _Job, name: str, rows: slice) -> list[Any]:
+        """Returns the values that a worker has written to their places, where others did not."""
+        spec, at = job.columns[name]
+        assert job.memory is not None
+        count = rows.stop - rows.start
+        array = job.memory.array(at + rows.start * spec.nbytes, spec.dtype, (count, *spec.shape)).numpy()
+        return [array[i, ...] for i in range(count)]
+
+
+class _Done:
+    """Takes the result of a share."""
+
+    def __init__(self, share: _Share) -> None:
+        self._share = share
+
+    def __call__(self, result: Result) -> None:
+        self._share.result = result
+
+
+class _Reader:
+    """Reads arrays out of the memory of a job."""
+
+    def __init__(self, memory: _native.Memory | None) -> None:
+        self._memory = memory
+
+    def __call__(self, offset: int, dtype: str, shape: tuple[int, ...]) -> Any:
+        assert self._memory is not None
+        return self._memory.array(offset, dtype, shape).numpy()
+
+
+class Run:
+    """The batches of one pass. A thread takes them from the core and gives them to the workers."""
+
+    def __init__(self, pipeline: Pipeline, epoch: _native.Epoch, how: How) -> None:
+        self._pipeline, self._epoch, self._how = pipeline, epoch, how
+        self._changed = pipeline.pool.changed
+        self._jobs: deque[_Job] = deque()
+        self._free = pipeline.ahead
+        self._end: BaseException | None = None
+        self._over = self._stopped = False
+        self._feeder = threading.Thread(target=self._feed, name="deeplake-batches", daemon=True)
+        self._feeder.start()
+
+    def _feed(self) -> None:
+        end: BaseException | None = None
+        try:
+            for batch in self._epoch:
+                if not self._take_place():
+                    return
+                job = self._pipeline.job(batch, self._how)
+                with self._changed:
+                    self._jobs.append(job)
+                    self._changed.notify_all()
+                del job, batch
+        except BaseException as err:
+            end = err
+        with self._changed:
+            self._end, self._over = end, True
+            self._changed.notify_all()
+
+    def _take_place(self) -> bool:
+        with self._changed:
+            while self._free == 0 and not self._stopped:
+                self._pipeline.pool.wait()
+            self._free -= 1
+            return not self._stopped
+
+    def _next(self) -> _Job | None:
+        """Waits for the next batch; None: it was the last. What comes behind a failure is lost."""
+        with self._changed:
+            while not (self._jobs and self._jobs[0].done):
+                if self._over and not self._jobs:
+                    self._raise_end()
+                    return None
+                self._pipeline.pool.check()
+                self._pipeline.pool.wait()
+            return self._jobs.popleft()
+
+    def _raise_end(self) -> None:
+        """Raises the failure of the core, if there is one."""
+        end, self._end = self._end, None
+        try:
+            if end is not None:
+                raise end
+        finally:
+            del end  # it knows this frame, and both would keep the loader
+
+    def finished(self, work: Work, finish: Finish, skip: Skip | None) -> Iterator[tuple[_native.Batch, Any]]:
+        """Yields each batch of the core with the batch for the loop."""
+        while (job := self._next()) is not None:
+            batch, done = job.batch, self._pipeline.finished(job, work, finish, skip)
+            del job
+            with self._changed:  # the next batch knows the form of these results
+                self._free += 1
+                self._changed.notify_all()
+            yield batch, done
+            del batch, done
+
+    def stop(self) -> None:
+        """Lets the thread end as soon as the core gives no more batches."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def join(self) -> None:
+        """Waits for the thread. The epoch of the core was closed before."""
+        self._feeder.join(_PATIENCE)
+        self._jobs.clear()
+
+
+def _divided(count: int, parts: int) -> list[slice]:
+    """Divides rows into at most `parts` shares, whose sizes differ by at most one."""
+    parts = max(1, min(parts, count))
+    bounds = [count * i // parts for i in range(parts + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(bounds)]
+
+
+def _joined_places(job: _Job, parts: list[Part]) -> list[int] | None:
+    if all(part.places is None for part in parts):
+        return None
+    places: list[int] = []
+    for share, part in zip(job.shares, parts, strict=True):
+        own = range(share.rows.stop - share.rows.start) if part.places is None else part.places
+        places += [share.rows.start + place for place in own]
+    return places
+
+
+def _common_specs(parts: list[Part]) -> dict[str, Spec]:
+    """Returns the columns whose values all had one form, with it."""
+    specs = {name: spec for name, spec in parts[0].specs.items() if spec is not None}
+    for part in parts[1:]:
+        specs = {name: spec for name, spec in specs.items() if part.specs.get(name) == spec}
+    return specs
+
+
+def _raised(failure: Failure) -> BaseException:
+    """Returns the exception of a worker, caused by the text of its traceback there."""
+    err: BaseException
+    if failure.pickled is None:
+        err = RuntimeError(failure.summary)
+        for text in failure.notes if hasattr(err, "add_note") else ():
+            err.add_note(text)  # type: ignore[attr-defined]
+    else:
+        err = pickle.loads(failure.pickled)
+    err.__cause__ = _Traceback(failure.traceback)
+    return err
+
+
+class _Traceback(Exception):  # noqa: N818 - it is shown as a cause, and never caught
+    """The traceback of an exception in the worker."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
