@@ -23,6 +23,7 @@ ORDER = (
     "epoch",
     "first_batch",
     "transform",
+    "python",
     "small",
     "step",
     "raw",

@@ -194,12 +194,12 @@ class _Pickler(CloudPickler):
 
     def reducer_override(self, value: Any) -> Any:
         torch = sys.modules.get("torch")
-        is_tensor = torch is not None and type(value) is torch.Tensor
+        is_tensor = torch is not None and isinstance(value, torch.Tensor)
         spec = spec_of(value, "") if type(value) is np.ndarray or is_tensor else None
         if spec is None:
             return super().reducer_override(value)
         if is_tensor:
-            return _tensor, (value.detach().numpy(),)
+            return _reduced(value)
         size = spec.nbytes
         if size < _SMALL:
             return NotImplemented
@@ -218,6 +218,24 @@ _context = threading.local()
 
 def _placed(offset: int, dtype: str, shape: tuple[int, ...]) -> Any:
     return _context.array(offset, dtype, shape)
+
+
+def _reduced(tensor: Any) -> Any:
+    """Returns what pickle needs for a tensor, or for one of torchvision's tv_tensors."""
+    import torch
+
+    plain = tensor.detach().as_subclass(torch.Tensor)
+    if type(tensor) is torch.Tensor:
+        return _tensor, (plain.numpy(),)
+    if isinstance(tensor, torch.nn.Parameter):
+        return tensor.__reduce_ex__(5)
+    return _subclass, (plain, type(tensor), dict(vars(tensor)))
+
+
+def _subclass(tensor: Any, kind: type, attributes: dict[str, Any]) -> Any:
+    made = tensor.as_subclass(kind)
+    vars(made).update(attributes)
+    return made
 
 
 def _tensor(array: Any) -> Any:

@@ -6,9 +6,11 @@ import itertools
 import pickle
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import numpy as np
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
@@ -49,6 +51,7 @@ class _Job:
     """A batch on its way."""
 
     batch: _native.Batch
+    layout: dict[str, dict[str, Any]]  # of the tensors that the steps see
     marks: dict[str, Any]
     memory: _native.Memory | None = None  # for results
     columns: dict[str, tuple[Spec, int]] = field(default_factory=dict)  # the places in it
@@ -98,6 +101,7 @@ class Pipeline:
         # What the last batch tells about the results of the next one.
         self._specs: dict[str, Spec] = {}
         self._spare = 0  # bytes a row
+        self._known = False  # there was a batch
 
     @property
     def pool(self) -> Pool:
@@ -115,50 +119,71 @@ class Pipeline:
         """
         return Run(self, epoch, How(loader, number, floats, skips))
 
-    def job(self, batch: _native.Batch, how: How) -> _Job:
-        """Gives a batch to the workers."""
+    def job(self, batch: _native.Batch, how: How, stopped: Callable[[], bool]) -> _Job:
+        """Gives a batch to the workers.
+
+        The first batch of a loader waits for the result of its first row, which tells the form of
+        the others; `stopped` ends the wait.
+        """
         layout = batch.layout()
-        count = len(batch)
         marks: dict[str, Any] = {
             name: batch.memory.array(layout[name]["begin"], layout[name]["dtype"], layout[name]["shape"]).numpy()
             for name in ("_index", "_source", "_valid")
             if name in layout and name not in self._names
         }
-        job = _Job(batch, marks)
-        parts = _divided(count, 1 if self._steps.whole else self._count)
-        spare = -(-self._spare // 64) * 64
-        size = self._place(job, count)
+        columns = {name: column for name, column in layout.items() if name in self._names}
+        job, begin = _Job(batch, columns, marks), 0
+        if not self._known and not self._steps.whole:
+            begin = self._probe(job, how, stopped)
+        size = self._place(job)
+        spare = aligned(self._spare)
         if size + spare > 0:
-            job.memory = how.loader.memory(size + spare * count)
-        job.shares = [_Share(rows) for rows in parts]
-        for share in job.shares:
-            rows = share.rows
+            job.memory = how.loader.memory(size + spare * len(batch))
+        for rows in _divided(begin, len(batch), 1 if self._steps.whole else self._count):
             target = Target(
                 {name: (spec, at + rows.start * spec.nbytes) for name, (spec, at) in job.columns.items()},
                 size + spare * rows.start,
                 size + spare * rows.stop,
             )
-            task = Task(
-                0,
-                batch.memory.number,
-                {name: part_of(layout[name], rows) for name in layout if name in self._names},
-                {name: values[rows] for name, values in marks.items()},
-                how.epoch,
-                how.skips,
-                how.floats,
-                None if job.memory is None else job.memory.number,
-                target,
-            )
-            memory = (batch.memory,) if job.memory is None else (batch.memory, job.memory)
-            share.worker = self._pool.submit(task, rows.stop - rows.start, memory, _Done(share))
+            self._submit(job, rows, how, target)
         return job
 
-    def _place(self, job: _Job, count: int) -> int:
+    def _probe(self, job: _Job, how: How, stopped: Callable[[], bool]) -> int:
+        """Learns the form of results from one row. Returns the number of rows that are done."""
+        self._submit(job, slice(0, 1), how, Target())
+        share = job.shares[0]
+        with self._pool.changed:
+            while share.result is None and self._pool.usable and not stopped():
+                self._pool.wait()
+        if share.result is not None and share.result.failure is None:
+            part: Part = load(share.result.data, _Reader(None))
+            self._specs, self._spare, self._known = _common_specs([part]), int(share.result.wanted * _SPARE), True
+        return 1
+
+    def _submit(self, job: _Job, rows: slice, how: How, target: Target) -> None:
+        """Gives rows of a batch to a worker."""
+        share = _Share(rows)
+        job.shares.append(share)
+        memory = (job.batch.memory,) if job.memory is None else (job.batch.memory, job.memory)
+        task = Task(
+            0,
+            memory[0].number,
+            {name: part_of(column, rows) for name, column in job.layout.items()},
+            {name: values[rows] for name, values in job.marks.items()},
+            how.epoch,
+            how.skips,
+            how.floats,
+            None if job.memory is None else job.memory.number,
+            target,
+        )
+        share.worker = self._pool.submit(task, rows.stop - rows.start, memory, _Done(share))
+
+    def _place(self, job: _Job) -> int:
         """Gives the expected columns their places, and returns the bytes that these take."""
         at = 0
         for name, spec in self._specs.items():
             job.columns[name] = spec, at
-            at += aligned(spec.nbytes * count)
+            at += aligned(spec.nbytes * len(job.batch))
         return at
 
     def finished(self, job: _Job, work: Work, finish: Finish, skip: Skip | None) -> Any:
@@ -172,6 +197,7 @@ class Pipeline:
             if result.failure is not None:
                 raise _raised(result.failure)
             parts.append(load(result.data, _Reader(job.memory)))
+            self._fill(job, share, parts[-1])
             rows = share.rows.stop - share.rows.start
             wanted = max(wanted, -(-result.wanted // max(rows, 1)))
             for row, tensor, failure in parts[-1].skipped:
@@ -182,6 +208,14 @@ class Pipeline:
             return finish(job.batch, Made({}, parts[0].places, collated=True, value=parts[0].value), {}, skip)
         made, placed = self._joined(job, parts)
         return finish(job.batch, made, placed, skip)
+
+    def _fill(self, job: _Job, share: _Share, part: Part) -> None:
+        """Puts the results of the first row, which had no places yet, into theirs."""
+        if share.rows != slice(0, 1) or job.memory is None or part.places is not None:
+            return
+        for name, (spec, at) in job.columns.items():
+            if name in part.columns and part.specs[name] == spec:
+                job.memory.array(at, spec.dtype, (1, *spec.shape)).numpy()[0] = np.asarray(part.columns.pop(name)[0])
 
     def _joined(self, job: _Job, parts: list[Part]) -> tuple[Made, dict[str, _native.Array]]:
         """Returns the results of all shares as one."""
@@ -264,7 +298,7 @@ class Run:
             for batch in self._epoch:
                 if not self._take_place():
                     return
-                job = self._pipeline.job(batch, self._how)
+                job = self._pipeline.job(batch, self._how, lambda: self._stopped)
                 with self._changed:
                     self._jobs.append(job)
                     self._changed.notify_all()
@@ -325,10 +359,11 @@ class Run:
         self._jobs.clear()
 
 
-def _divided(count: int, parts: int) -> list[slice]:
+def _divided(begin: int, end: int, parts: int) -> list[slice]:
     """Divides rows into at most `parts` shares, whose sizes differ by at most one."""
-    parts = max(1, min(parts, count))
-    bounds = [count * i // parts for i in range(parts + 1)]
+    count = end - begin
+    parts = min(parts, count)
+    bounds = [begin + count * i // parts for i in range(parts + 1)] if parts else []
     return [slice(a, b) for a, b in itertools.pairwise(bounds)]
 
 
