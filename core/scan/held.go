@@ -35,7 +35,7 @@ func holdComputed(_ context.Context, _ *dataset.Env, r *query.Result, outputs []
 	return nil
 }
 
-// likeStored returns c as a dataset would store it: a NULL list is empty, and NULL items are omitted.
+// likeStored returns c as a dataset would store it: NULL lists are empty, and NULL items left out.
 func likeStored(c *array.Column) *array.Column {
 	c = c.Expand()
 	if !c.List {
