@@ -443,10 +443,7 @@ func (d *Dataset) View(ctx context.Context) (*View, error) {
 	s, dirty := d.head, d.w != nil && !d.w.empty()
 	if dirty {
 		if d.seen == nil {
-			if err := d.w.flush(ctx); err != nil {
-				return nil, err
-			}
-			seen, err := d.w.txn.Preview(ctx)
+			seen, err := d.w.preview(ctx)
 			if err != nil {
 				return nil, err
 			}

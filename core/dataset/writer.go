@@ -31,6 +31,13 @@ type writer struct {
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
 	broken error // why the transaction can only be discarded
+	// abort drops everything. It, empty and preview are values: programs that never make a writer
+	// do not link how chunks and commits are written.
+	abort func()
+	// empty reports whether nothing was changed
+	empty func() bool
+	// preview makes everything durable, and returns the snapshot that a commit would make
+	preview func(ctx context.Context) (*version.Snapshot, error)
 }
 
 // opened are the chunks being filled, one for each tensor.
@@ -56,7 +63,16 @@ func newWriter(d *Dataset) (*writer, error) {
 		adding: opened{}, fixing: opened{},
 		group: newGroup(), caller: context.Background(),
 	}
+	w.abort, w.empty, w.preview = w.dropAll, w.untouched, w.flushed
 	return w, w.resolveTypes()
+}
+
+// flushed is preview.
+func (w *writer) flushed(ctx context.Context) (*version.Snapshot, error) {
+	if err := w.flush(ctx); err != nil {
+		return nil, err
+	}
+	return w.txn.Preview(ctx)
 }
 
 // newGroup makes a group that outlives the call which starts it: its goroutines end with the
@@ -150,7 +166,8 @@ func (w *writer) fail(err error) error {
 	return w.check()
 }
 
-func (w *writer) empty() bool {
+// untouched is empty.
+func (w *writer) untouched() bool {
 	return w.txn.Empty() && len(w.adding) == 0 && len(w.fixing) == 0
 }
 
@@ -308,8 +325,8 @@ func (w *writer) typeOf(id format.UUID) *columnType {
 	return w.byID[id]
 }
 
-// abort drops everything.
-func (w *writer) abort() {
+// dropAll is abort.
+func (w *writer) dropAll() {
 	for _, set := range []opened{w.adding, w.fixing} {
 		for _, o := range set {
 			o.builder.Abort()

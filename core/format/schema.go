@@ -120,6 +120,14 @@ func (s *Schema) ByID(id UUID) *TensorSchema {
 
 // EncodeSchema makes a page of kind C. A schema that DecodeSchema would not take is errs.Invalid.
 func EncodeSchema(s *Schema) ([]byte, error) {
+	payload, err := s.payload()
+	if err != nil {
+		return nil, err
+	}
+	return EncodeFrame(KindSchema, payload)
+}
+
+func (s *Schema) payload() ([]byte, error) {
 	if err := s.check(); err != nil {
 		return nil, refused("schema", err)
 	}
@@ -130,7 +138,16 @@ func EncodeSchema(s *Schema) ([]byte, error) {
 	if err != nil {
 		return nil, refused("schema", err)
 	}
-	return EncodeFrame(KindSchema, payload)
+	return payload, nil
+}
+
+// AsStored returns the schema that DecodeSchema makes of what EncodeSchema has made of s.
+func (s *Schema) AsStored() (*Schema, error) {
+	payload, err := s.payload()
+	if err != nil {
+		return nil, err
+	}
+	return decodeSchema(payload)
 }
 
 // DecodeSchema is the strict inverse of EncodeSchema.

@@ -1,3 +1,5 @@
+//go:build !js
+
 package names
 
 import (
@@ -13,15 +15,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// Scheme begins every name.
-const Scheme = "deeplake://"
-
 // part matches an organisation and the name of a dataset.
 var part = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-
-// Environ is the environment that names depend on: HOME, XDG_CONFIG_HOME, XDG_DATA_HOME and
-// DEEPLAKE_ROOTS. nil stands for the environment of the process.
-type Environ map[string]string
 
 func (e Environ) get(name string) string {
 	if e == nil {

@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 
+	"deeplake/core/array"
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -29,7 +30,7 @@ type computedColumn struct {
 
 func (c *computedColumn) Name() string        { return c.field.name }
 func (c *computedColumn) DType() tensor.DType { return c.field.typ.DType }
-func (c *computedColumn) Sequence() bool      { return false }
+func (c *computedColumn) Sequence() bool      { return c.field.typ.List }
 func (c *computedColumn) Encoded() bool       { return false }
 
 // Access returns the meaning that a tensor with these samples would have. There are no abilities.
@@ -76,19 +77,49 @@ func (c *computedColumn) compute(ctx context.Context, rows []int64, refs []chunk
 		if values.IsNull(i) {
 			continue
 		}
-		r := &refs[i]
-		r.Items, r.Computed = 1, valueBytes(values, i)
-		r.Size = int64(len(r.Computed))
-		if r.Stored = r.Size; values.DType.Fixed() {
-			r.Shape = values.ShapeAt(i)
+		if r := &refs[i]; values.List {
+			list(values, i, r)
+		} else {
+			hold(values, i, r)
 		}
 	}
 	return nil
 }
 
-// Items is never asked: rows are no lists.
-func (c *computedColumn) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
-	return errs.New(errs.Internal, "column %q has no sequences", c.field.name)
+// hold makes r the sample of row i.
+func hold(values *array.Column, i int, r *chunk.Ref) {
+	r.Items, r.Computed = 1, valueBytes(values, i)
+	r.Size = int64(len(r.Computed))
+	if r.Stored = r.Size; values.DType.Fixed() {
+		r.Shape = values.ShapeAt(i)
+	}
+}
+
+// list makes r the list of row i. Items finds its items.
+func list(values *array.Column, i int, r *chunk.Ref) {
+	r.Computed = []byte{}
+	for at := start(values, i); at < values.Ends[i]; at++ {
+		var item chunk.Ref
+		hold(values.Items, at, &item)
+		r.Items, r.Size, r.Stored = r.Items+1, r.Size+item.Size, r.Stored+item.Stored
+	}
+}
+
+// Items computes the row of ref again, and splits it.
+func (c *computedColumn) Items(ctx context.Context, ref *chunk.Ref, items []chunk.Ref) error {
+	values, err := c.field.compute(ctx, []int64{ref.Row})
+	if err != nil {
+		return err
+	}
+	values = values.Expand()
+	if !values.List || len(values.Ends) != 1 || values.Ends[0] != len(items) {
+		return errs.New(errs.Internal, "compute column %q: row %d has another length than before", c.field.name, ref.Row)
+	}
+	for k := range items {
+		items[k] = chunk.Ref{Row: ref.Row}
+		hold(values.Items, k, &items[k])
+	}
+	return nil
 }
 
 // Decode copies the value that Resolve computed.

@@ -43,6 +43,13 @@ func aboutValues(c *array.Column, want query.Want) *array.Column {
 		if nulls[i] = c.IsNull(i); nulls[i] {
 			continue
 		}
+		if c.List {
+			items := int64(c.Ends[i] - start(c, i))
+			if sizes[i] = items; shapes != nil {
+				shapes[i] = tensor.Shape{items}
+			}
+			continue
+		}
 		bytes := int64(0)
 		if text, ok := c.Data.([]string); ok {
 			bytes = int64(len(text[i]))

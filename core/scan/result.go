@@ -51,9 +51,17 @@ func Plain(v *dataset.View) *Result {
 // query reads, with base and the Reads of a queried result. Their order must be the same whenever
 // the query is the same.
 //
-// Computed columns are stored in memory, each in the chunks of a dataset of its own. A column of
-// one element type that is computed on read stays so. ctx ends the computing of the others.
+// Computed columns are stored in memory, in the chunks of a dataset of their own, except in
+// WebAssembly. A column of one element type that is computed on read stays so. ctx ends the
+// computing of the others.
 func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string) (*Result, error) {
+	return newResult(ctx, env, base, reads, r, words, keepComputed)
+}
+
+// keeping makes the fields of outputs, by their numbers, that are not computed on each read.
+type keeping func(ctx context.Context, env *dataset.Env, r *query.Result, outputs []int, fields []*field) error
+
+func newResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads []*dataset.View, r *query.Result, words string, keep keeping) (*Result, error) {
 	a := &Result{base: base, reads: reads, table: &Table{name: base.URI(), rows: r.N}, fingerprint: words}
 	d := sourceViews{result: r, views: map[sourceView]*dataset.View{}}
 	var others []int
@@ -72,7 +80,7 @@ func NewResult(ctx context.Context, env *dataset.Env, base *dataset.View, reads 
 		}
 		a.table.fields = append(a.table.fields, f)
 	}
-	if err := cacheComputed(ctx, env, r, others, a.table.fields); err != nil {
+	if err := keep(ctx, env, r, others, a.table.fields); err != nil {
 		return nil, err
 	}
 	if err := d.finish(ctx, a); err != nil {

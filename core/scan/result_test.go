@@ -36,6 +36,12 @@ func ask(t testing.TB, env *dataset.Env, v *dataset.View, text string, params ..
 // resultOf asks a query of a result.
 func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...any) *Result {
 	t.Helper()
+	return keptResult(t, env, a, keepComputed, text, params...)
+}
+
+// keptResult asks a query of a result, and keeps computed columns in a given way.
+func keptResult(t testing.TB, env *dataset.Env, a *Result, keep keeping, text string, params ...any) *Result {
+	t.Helper()
 	ctx := context.Background()
 	tables := NewTables(env, "", false, storage.Options{})
 	t.Cleanup(func() { _ = tables.Close() })
@@ -48,7 +54,7 @@ func resultOf(t testing.TB, env *dataset.Env, a *Result, text string, params ...
 		t.Fatalf("%s: %v", text, err)
 	}
 	words := fmt.Sprintf("%s\x00%s %v", a.Fingerprint(), p.Text(), params)
-	return must[*Result](t)(NewResult(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words))
+	return must[*Result](t)(newResult(ctx, env, a.Base(), slices.Concat(a.Reads(), tables.Views()), r, words, keep))
 }
 
 // cells reads a column of a result row by row.
@@ -166,6 +172,31 @@ func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
 	}
 	_ = must[version.Committed](t)(d.Commit(ctx, "six"))
 	return d
+}
+
+// TestHeld holds that columns in place are those of a dataset in memory, to readers and to queries.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	v := must[*dataset.View](t)(small(t, env, "mem://d").View(ctx))
+	first := "SELECT label, name, LIST(y) AS l, LIST(v) AS w, COUNT(*) AS n, MIN(name) AS low, NULL AS none GROUP BY label, name ORDER BY name"
+	a := keptResult(t, env, Plain(v), cacheComputed, first)
+	b := keptResult(t, env, Plain(v), holdComputed, first)
+	for _, name := range a.Names() {
+		if got, want := says(t, b, name), says(t, a, name); got != want {
+			t.Errorf("column %q is %s, want %s", name, got, want)
+		}
+	}
+	for _, text := range []string{
+		"SELECT name AS r WHERE LENGTH(l) > 0 AND l IS NOT NULL", "SELECT SHAPE(l) AS r", "SELECT l[0] AS r WHERE LENGTH(l) > 0", "SELECT low AS r WHERE n = 1 ORDER BY low DESC",
+		"SELECT w[0][0:1] AS r", "SELECT none AS r", "SELECT SHAPE(w) AS r",
+	} {
+		want := says(t, keptResult(t, env, a, cacheComputed, text), "r")
+		if got := says(t, keptResult(t, env, b, holdComputed, text), "r"); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
 }
 
 func TestResult(t *testing.T) {

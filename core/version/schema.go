@@ -201,11 +201,7 @@ func sameInfo(a, b map[string]any) bool {
 
 // stored is info as it comes back from a store; nil where it cannot be stored.
 func stored(info map[string]any) *format.Schema {
-	data, err := format.EncodeSchema(&format.Schema{Info: info})
-	if err != nil {
-		return nil
-	}
-	s, err := format.DecodeSchema(data)
+	s, err := (&format.Schema{Info: info}).AsStored()
 	if err != nil {
 		return nil
 	}

@@ -145,8 +145,8 @@ func serve(t *testing.T, env *dataset.Env, ds *dataset.Dataset) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := session.NewView(v)
-	s := New(Options{Session: session.New(env), Codecs: all.All(), Dataset: ds, View: first})
+	first, codecs := session.NewView(v), all.All()
+	s := New(Options{Session: session.New(env), Codecs: codecs, Dataset: ds, View: first, Compress: JPEG(codecs)})
 	t.Cleanup(func() {
 		s.Close()
 		first.Close()

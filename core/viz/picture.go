@@ -109,12 +109,8 @@ func (s *Service) shrink(ctx context.Context, one *sample, w *chunk.Worker, pixe
 		return picture{}, 0, err
 	}
 	out := picture{file: pix, width: width, height: height}
-	if n := ref.Shape[2]; n == 1 || n == 3 {
-		c, err := s.o.Codecs.Sample(codec.JPEG)
-		if err == nil {
-			out.media = c.Describe().Media
-			out.file, err = c.Encode(nil, pix, tensor.Uint8, tensor.Shape{height, width, n}, codec.Options{Quality: thumbQuality})
-		}
+	if n := ref.Shape[2]; (n == 1 || n == 3) && s.o.Compress != nil {
+		out.file, out.media, err = s.o.Compress(pix, tensor.Shape{height, width, n}, codec.Options{Quality: thumbQuality})
 		if err != nil {
 			return picture{}, 0, err
 		}

@@ -127,15 +127,11 @@ func (s *Service) compress(p *plane, out *picture, scaled bool) error {
 		}
 		o = codec.Options{Quality: finePicture, Subsampling: "4:4:4"}
 	}
-	if column.DType() != tensor.Uint8 || isMask(column.htype) || p.pixel != 1 && p.pixel != 3 {
+	if s.o.Compress == nil || column.DType() != tensor.Uint8 || isMask(column.htype) || p.pixel != 1 && p.pixel != 3 {
 		return nil
 	}
-	c, err := s.o.Codecs.Sample(codec.JPEG)
-	if err != nil {
-		return err
-	}
-	out.media = c.Describe().Media
-	out.file, err = c.Encode(nil, out.file, tensor.Uint8, tensor.Shape{out.height, out.width, p.pixel}, o)
+	var err error
+	out.file, out.media, err = s.o.Compress(out.file, tensor.Shape{out.height, out.width, p.pixel}, o)
 	return err
 }
 

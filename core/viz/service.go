@@ -14,6 +14,7 @@ import (
 	"deeplake/core/read"
 	"deeplake/core/session"
 	"deeplake/core/storage"
+	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
 
@@ -26,6 +27,24 @@ type Options struct {
 	// the dataset of the view: for other versions and saved views; nil: they are not shown
 	Dataset *dataset.Dataset
 	Storage storage.Options // of datasets that queries name
+	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page
+	// is in the same browser
+	Compress Compress
+}
+
+// Compress makes a file of the pixels of a picture, and names its media type.
+type Compress func(pix []byte, s tensor.Shape, o codec.Options) (file []byte, media string, err error)
+
+// JPEG returns a function that makes JPEG files.
+func JPEG(codecs *codec.Registry) Compress {
+	return func(pix []byte, s tensor.Shape, o codec.Options) ([]byte, string, error) {
+		c, err := codecs.Sample(codec.JPEG)
+		if err != nil {
+			return nil, "", err
+		}
+		file, err := c.Encode(nil, pix, tensor.Uint8, s, o)
+		return file, c.Describe().Media, err
+	}
 }
 
 // Service answers the calls of pages about one dataset, until it is closed. It knows nothing of how

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"slices"
@@ -28,5 +29,41 @@ func TestReaderIsSmall(t *testing.T) {
 		if slices.Contains(noNet, name) || strings.HasPrefix(name, "deeplake/core/storage/s3") || strings.HasPrefix(name, "deeplake/core/storage/gcs") {
 			t.Errorf("the reader imports %s", name)
 		}
+	}
+}
+
+// noReader are functions that a reader has no use for: the beginnings of their names.
+var noReader = []string{
+	"deeplake/core/chunk.(*Builder).Seal", "deeplake/core/codec/png.(*encoder).encode", "deeplake/core/dataset.newWriter",
+	"deeplake/core/version.(*Txn).Commit", "github.com/BurntSushi/toml.", "github.com/klauspost/compress/zlib.",
+	"github.com/klauspost/compress/zstd.(*Encoder).", "github.com/pierrec/lz4/v4.(*Compressor).", "image/jpeg.Encode",
+}
+
+// TestReaderLinksNoWriter holds that the linker leaves out of the reader what only writes. A method
+// that an interface has, or a type in a table of the reflection, keeps more than it seems.
+func TestReaderLinksNoWriter(t *testing.T) {
+	t.Parallel()
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -dumpdep", "-o", t.TempDir()+"/reader", "./core/viz/wasm")
+	build.Dir = "../.."
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	found := map[string]bool{}
+	for line := range bytes.Lines(out) {
+		from, to, ok := strings.Cut(strings.TrimSpace(string(line)), " -> ")
+		if !ok {
+			continue
+		}
+		for _, name := range noReader {
+			if strings.HasPrefix(to, name) && !found[name] {
+				found[name] = true
+				t.Errorf("the reader links %s, because of %s", to, from)
+			}
+		}
+	}
+	if !bytes.Contains(out, []byte("-> deeplake/core/viz.(*Service).samples")) {
+		t.Errorf("the linker has listed no calls of the reader in %d bytes", len(out))
 	}
 }

@@ -167,3 +167,28 @@ def test_other_files_are_left_alone(place, tmp_path):
     (tmp_path / "mine").write_text("x")
     done = CliRunner().invoke(cli, ["visualize", str(place), "--export", str(tmp_path), "--copy"])
     assert done.exit_code != 0 and [p.name for p in tmp_path.iterdir()] == ["mine"]
+
+
+def test_small_forms_and_computed_columns(chromium, tmp_path):
+    """Pictures much larger than their cells come as pixels; classes of groups come as lists."""
+    with deeplake.create(tmp_path / "lake") as ds:
+        ds.create_tensor("images", "image.rgb", compression="jpeg")
+        ds.create_tensor("labels", "class_label", class_names=["red", "blue"])
+        for i in range(4):
+            ds.append({"images": np.full((1500, 2000, 3), (RED, BLUE)[i % 2], np.uint8), "labels": i % 2})
+        ds.commit("four pictures")
+    export(tmp_path / "lake", "--export", tmp_path / "site", "--copy")
+    with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
+        tab.rows("4")
+        pixels = tab.drawn()
+        assert share(pixels, RED) > 0.02 and share(pixels, BLUE) > 0.02
+        tab.at("query").fill(
+            "SELECT images, labels + 1 AS next, REGEXP_EXTRACT('a12', '[0-9]+') AS text WHERE labels = 1"
+        )
+        tab.at("run").click()
+        tab.rows("2")
+        pixels = tab.drawn()
+        assert share(pixels, BLUE) > 0.02 and share(pixels, RED) < 0.01
+        tab.at("query").fill("SELECT labels, LIST(labels) AS each, COUNT(*) AS many GROUP BY labels")
+        tab.at("run").click()
+        tab.page.get_by_text("many", exact=True).first.wait_for()

@@ -7,8 +7,6 @@ import (
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
-
-	"github.com/klauspost/compress/zlib"
 )
 
 // batchSize is about how many bytes of rows are inflated at a time; they stay in the first-level
@@ -91,9 +89,9 @@ func (d *decoder) open(data []byte) error {
 	}
 	var err error
 	if d.inflate == nil {
-		d.inflate, err = zlib.NewReader(&d.input)
+		d.inflate, err = newInflater(&d.input)
 	} else {
-		err = d.inflate.(zlib.Resetter).Reset(&d.input, nil)
+		err = d.inflate.(inflateResetter).Reset(&d.input, nil)
 	}
 	return damaged(err)
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"deeplake/core/errs"
-
-	"github.com/klauspost/compress/zlib"
 )
 
 // level of the compressor: the next one takes two to five times as long for a few percent.
@@ -15,7 +13,7 @@ const level = 6
 // encoder keeps its compressor and rows from picture to picture.
 type encoder struct {
 	out     []byte
-	deflate *zlib.Writer
+	deflate *deflater
 	row     []byte // the current row, big-endian
 	above   []byte // the row before it
 	trial   []byte // filter byte and filtered row being tried
@@ -70,7 +68,7 @@ func (e *encoder) end(at int) {
 func (e *encoder) rows(pix []byte, p picture) error {
 	if e.deflate == nil {
 		var err error
-		if e.deflate, err = zlib.NewWriterLevel(e, level); err != nil {
+		if e.deflate, err = newDeflater(e, level); err != nil {
 			return err
 		}
 	} else {

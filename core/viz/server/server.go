@@ -74,6 +74,9 @@ func Listen(o Options) (*Server, error) {
 	if ip := net.ParseIP(o.Host); ip == nil || !ip.IsLoopback() && !ip.IsUnspecified() {
 		hosts = append(hosts[:len(hosts):len(hosts)], o.Host)
 	}
+	if o.Compress == nil {
+		o.Compress = viz.JPEG(o.Codecs)
+	}
 	s := &Server{service: viz.New(o.Options), guard: newGuard(hosts), page: root.FS(), listener: l}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end

@@ -9,6 +9,7 @@ const size = { width: 20_000, height: 15_000 };
 function rig(bytes?: number) {
   const asked: { want: RegionWant; signal: AbortSignal; answer(): void; fail(): void }[] = [];
   let time = 0;
+  const timers = new Map<() => void, number>();
   let changes = 0;
   const tiles = new Tiles({
     region: (want, signal) => new Promise((resolve, reject) => {
@@ -24,12 +25,26 @@ function rig(bytes?: number) {
       });
     }),
   }, { row: 3, column: "slide" }, size, () => void changes++,
-  { now: () => time, ...(bytes === undefined ? {} : { bytes }) });
+  {
+    now: () => time,
+    later: (run, after) => {
+      timers.set(run, time + after);
+      return () => void timers.delete(run);
+    }, ...(bytes === undefined ? {} : { bytes }),
+  });
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 6; i++) await Promise.resolve();
   };
   return {
-    tiles, asked, settle, changes: () => changes, later: (by: number) => void (time += by),
+    tiles, asked, settle, changes: () => changes, timers: () => timers.size,
+    later: (by: number) => {
+      time += by;
+      for (const [run, at] of [...timers]) {
+        if (at > time) continue;
+        timers.delete(run);
+        run();
+      }
+    },
     answerAll: async () => {
       for (let at = 0; at < asked.length; at++) {
         if (!asked[at].signal.aborted) asked[at].answer();
@@ -133,10 +148,33 @@ describe("requests", () => {
     tiles.look(middle, 0.05);
     expect(asked.length).toBe(1);
     later(5000);
-    tiles.look(middle, 0.05);
+    expect(asked.length).toBe(2); // although the view did not move
+    asked[1].fail();
+    await settle();
+    later(5000);
     expect(asked.length).toBe(2);
+    later(5000);
+    expect(asked.length).toBe(3);
     tiles.close();
-    expect(asked[1].signal.aborted).toBe(true);
+    expect(asked[2].signal.aborted).toBe(true);
+  });
+
+  it("asks for no failed tile that has left the view, and for none after the end", async () => {
+    const { tiles, asked, settle, later, timers } = rig();
+    tiles.look(middle, 1);
+    asked[0].answer();
+    asked[1].fail();
+    await settle();
+    const before = asked.length;
+    tiles.look({ x: 0, y: 0, ...size }, 0.05);
+    later(5000);
+    expect(asked.length).toBe(before);
+    tiles.look(middle, 1);
+    asked.at(-1)?.fail();
+    await settle();
+    expect(timers()).toBe(1);
+    tiles.close();
+    expect(timers()).toBe(0);
   });
 });
 

@@ -13,7 +13,9 @@ export const hugePixels = 1 << 24;
 const maxTexture = 8192;
 const maxFlights = 4;
 const defaultBytes = 192 * (1 << 20);
+/** A failed tile in sight is requested again after this time, then after twice as long, up to the most. */
 const retryAfter = 4000;
+const mostRetryAfter = 64_000;
 
 export interface Size {
   width: number;
@@ -72,6 +74,18 @@ export function partOf(zoom: Zoom, width: number, height: number): Rect {
 export interface TilesOptions {
   bytes?: number;
   now?: () => number;
+  /** Runs a function later; returns what cancels it. */
+  later?: (run: () => void, after: number) => () => void;
+}
+
+interface Failure {
+  at: number;
+  wait: number;
+}
+
+function laterByTimer(run: () => void, after: number): () => void {
+  const timer = setTimeout(run, after);
+  return () => clearTimeout(timer);
 }
 
 const baseKey = "base";
@@ -80,9 +94,11 @@ const baseKey = "base";
 export class Tiles {
   private readonly kept = new Map<string, PartOfPicture>();
   private readonly flights = new Map<string, AbortController>();
-  private readonly failed = new Map<string, number>();
+  private readonly failed = new Map<string, Failure>();
   private readonly bound: number;
   private readonly now: () => number;
+  private readonly later: (run: () => void, after: number) => () => void;
+  private readonly retries = new Set<() => void>();
   private bytes = 0;
   private wanted: Tile[] = [];
   private inSight = new Set<string>([baseKey]);
@@ -94,6 +110,7 @@ export class Tiles {
     private readonly changed: () => void, options: TilesOptions = {}) {
     this.bound = options.bytes ?? defaultBytes;
     this.now = options.now ?? (() => performance.now());
+    this.later = options.later ?? laterByTimer;
   }
 
   isOf(row: number, column: string, item: number | undefined, size: Size): boolean {
@@ -149,6 +166,8 @@ export class Tiles {
 
   close(): void {
     this.closed = true;
+    for (const cancel of this.retries) cancel();
+    this.retries.clear();
     for (const flight of this.flights.values()) flight.abort();
     this.flights.clear();
     for (const one of this.kept.values()) closePart(one);
@@ -167,7 +186,8 @@ export class Tiles {
 
   private send(key: string, region: RegionWant["region"], pixels: number): void {
     if (this.closed || this.kept.has(key) || this.flights.has(key)) return;
-    if ((this.failed.get(key) ?? -Infinity) > this.now() - retryAfter) return;
+    const failure = this.failed.get(key);
+    if (failure && failure.at + failure.wait > this.now()) return;
     const abort = new AbortController();
     this.flights.set(key, abort);
     this.store.region({ ...this.of, region, pixels }, abort.signal).then((part) => {
@@ -178,13 +198,24 @@ export class Tiles {
       this.failed.delete(key);
       this.keep(key, part);
     }, () => {
-      if (this.flights.get(key) === abort) this.failed.set(key, this.now());
+      if (this.flights.get(key) === abort) this.retry(key, failure);
     }).finally(() => {
       if (this.flights.get(key) !== abort) return;
       this.flights.delete(key);
       this.request();
       this.changed();
     });
+  }
+
+  /** Requests a tile again after a while, if it is still in sight then. */
+  private retry(key: string, before: Failure | undefined): void {
+    const wait = Math.min(2 * (before?.wait ?? retryAfter / 2), mostRetryAfter);
+    this.failed.set(key, { at: this.now(), wait });
+    const cancel = this.later(() => {
+      this.retries.delete(cancel);
+      this.request();
+    }, wait);
+    this.retries.add(cancel);
   }
 
   private keep(key: string, part: PartOfPicture): void {

@@ -1,0 +1,17 @@
+package png
+
+// The zlib of klauspost/compress is faster. That of the standard library is smaller.
+
+import (
+	"compress/zlib"
+	"io"
+)
+
+// inflateResetter is implemented by the readers of newInflater.
+type inflateResetter = zlib.Resetter
+
+type deflater = zlib.Writer
+
+func newInflater(r io.Reader) (io.ReadCloser, error) { return zlib.NewReader(r) }
+
+func newDeflater(w io.Writer, level int) (*deflater, error) { return zlib.NewWriterLevel(w, level) }

@@ -1,0 +1,16 @@
+package names
+
+import (
+	"strings"
+
+	"deeplake/core/errs"
+)
+
+// Resolve returns an address as it is. A browser has neither a configuration, which names need, nor
+// folders.
+func Resolve(uri string, _ Environ) (string, error) {
+	if strings.HasPrefix(uri, Scheme) {
+		return "", errs.New(errs.Unsupported, "resolve uri %q: a page knows no names of datasets; give an address", uri)
+	}
+	return uri, nil
+}
