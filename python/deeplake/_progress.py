@@ -39,7 +39,9 @@ def tracked(
 
 def _speed(stats: dict[str, Any]) -> str:
     """Returns rows a second and the bottleneck, in a few words."""
-    return f"{stats['rows_per_second']:,.0f} rows/s, {stats['bottleneck'].split(':', 1)[0]}-bound"
+    stage = stats["bottleneck"].split(":", 1)[0]
+    remedy = " (see python_workers)" if stage == "python" and not stats["python"]["workers"] else ""
+    return f"{stats['rows_per_second']:,.0f} rows/s, {stage}-bound{remedy}"
 
 
 @contextmanager

@@ -655,3 +655,20 @@ def test_tv_tensors_keep_their_class(ds):
         one = batch["boxes"][0][0]
         assert type(one) is tv_tensors.BoundingBoxes and one.canvas_size == (24, 30) and one.shape == (400, 4)
         assert batch["image"].shape == (8, 24, 30, 3)
+
+
+def test_mixtures_queries_and_ranks(ds):
+    mixed = deeplake.mix([ds[:30], ds[30:]])
+    found = ds.query("SELECT *, labels + 1 AS more WHERE labels < 5")
+    for source, more in ((mixed, {}), (found, {}), (ds, {"rank": 1, "world_size": 3, "tail": "pad"})):
+        options = {"shuffle": True, "transform": everything, "return_index": True, **more}
+        want = batches(source.pytorch(7, **options), 1)
+        check_same(want, batches(source.pytorch(7, python_workers=2, worker_start="fork", **options), 1))
+
+
+def test_progress_names_the_way_out():
+    from deeplake._progress import _speed
+
+    stats = {"rows_per_second": 10.0, "bottleneck": "python: slow", "python": {"workers": 0}}
+    assert _speed(stats) == "10 rows/s, python-bound (see python_workers)"
+    assert _speed(stats | {"python": {"workers": 2}}) == "10 rows/s, python-bound"
