@@ -104,7 +104,7 @@ type level struct {
 	above int // the level that it is made of; -1: the tensor
 }
 
-// levelsBelow lists what is made of a tensor, each behind what it is made of itself.
+// levelsBelow lists the levels of a tensor. Each stands behind the level that it is made of.
 func (w *writer) levelsBelow(id format.UUID) []level {
 	var out []level
 	for _, ct := range w.levels[id] {

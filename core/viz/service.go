@@ -83,7 +83,7 @@ type Answer interface {
 	// Begin is called once, before the first byte. An answer that has begun was no refusal.
 	Begin(media string)
 	io.Writer
-	// Flush sends what was written. The end of the call sends the rest.
+	// Flush sends the bytes written so far. The end of the call sends the rest.
 	Flush() error
 }
 

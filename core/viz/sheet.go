@@ -80,7 +80,7 @@ func Sheet(ctx context.Context, v *session.View, codecs *codec.Registry, rows []
 	return c.Encode(nil, pix, tensor.Uint8, tensor.Shape{int64(size.Y), int64(size.X), 3}, codec.Options{})
 }
 
-// plan chooses what is drawn, and makes the canvas.
+// plan chooses the tensors to draw, and makes the canvas.
 func (s *sheet) plan(rows []int64) error {
 	if s.Cell < leastCell || s.Cell > mostCell {
 		return errs.New(errs.Invalid, "plot: cell is %d, want %d to %d pixels", s.Cell, leastCell, mostCell)
@@ -111,7 +111,7 @@ func (s *sheet) plan(rows []int64) error {
 	return nil
 }
 
-// choose finds the pictures and what is drawn over and under them.
+// choose finds the pictures, and the annotations over and under them.
 func (s *sheet) choose() error {
 	var names []string
 	for i := range s.all {

@@ -180,7 +180,7 @@ func (a *answer) Write(data []byte) (int, error) {
 	return a.ResponseWriter.Write(data)
 }
 
-// Flush sends what was written.
+// Flush sends the bytes written so far.
 func (a *answer) Flush() error { return a.control.Flush() }
 
 // refuse answers with an error. Nothing was written before.

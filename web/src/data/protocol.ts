@@ -63,8 +63,8 @@ export interface Header {
   item?: number; items?: number;      // of a sequence or list: which item, of how many
   kind: "file" | "array" | "text" | "json" | "missing" | "error" | "large";
   media?: string;                     // file: "image/jpeg", "image/png", "image/webp"
-  width?: number; height?: number;    // of the whole picture, which may be larger than what is sent
-  region?: number[];                  // [top, left, bottom, right] of the whole picture: what is sent
+  width?: number; height?: number;    // of the whole picture; the sent one may be smaller
+  region?: number[];                  // the sent part: [top, left, bottom, right] of the whole picture
   dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
   size?: number;                      // large: bytes that were not sent
   message?: string;                   // error: the sample cannot be read

@@ -1,4 +1,4 @@
-// Statistics of one view: a few requests at a time, each ended once nobody waits for it.
+// Statistics of one view: a few requests at a time, each ended once no panel waits for it.
 
 import type { Stats } from "../data/protocol";
 
