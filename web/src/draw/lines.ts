@@ -4,6 +4,10 @@ import type { Sample } from "./api";
 import { Batch, floats, Program, rgba8, textureArray } from "./gl";
 import { linesFragment, linesVertex } from "./shaders";
 
+/** A zoom changes sizes in each frame: textures are larger than needed, and serve several sizes. */
+const slack = 1.25;
+const maxSlack = 3;
+
 /** A line in the cache. */
 export interface Painted {
   line: number;
@@ -55,6 +59,7 @@ export class LineCache {
   private readonly quads: Batch;
   private readonly framebuffer: WebGLFramebuffer;
   private readonly maxLayers: number;
+  private readonly maxSide: number;
   private texture: WebGLTexture | undefined;
   private width = 0;
   private height = 0;
@@ -64,20 +69,24 @@ export class LineCache {
     this.quads = new Batch(gl, [floats(4), floats(1)]);
     this.framebuffer = gl.createFramebuffer();
     this.maxLayers = gl.getParameter(gl.MAX_ARRAY_TEXTURE_LAYERS) as number;
+    this.maxSide = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;
   }
 
-  /** Forgets all lines, and keeps `count` lines of at most so many device pixels from now on. */
+  /** Forgets all lines. Later ones have at most `height` device pixels, and `count` are kept. */
   reset(width: number, height: number, count: number): void {
-    const { gl } = this;
-    const layers = Math.min(this.maxLayers, count);
-    const same = width === this.width && height <= this.height && 2 * height > this.height &&
-      layers === this.slots.count;
-    this.slots.reset(layers);
-    if (this.texture && same) return;
-    if (this.texture) gl.deleteTexture(this.texture);
-    gl.activeTexture(gl.TEXTURE0);
-    this.texture = textureArray(gl, { ...rgba8, linear: false }, width, height, layers, 1);
-    Object.assign(this, { width, height });
+    const { gl, slots } = this;
+    const fits = width === this.width && height <= this.height && count <= slots.count &&
+      this.height * slots.count <= maxSlack * height * count;
+    if (!fits || !this.texture) {
+      if (this.texture) gl.deleteTexture(this.texture);
+      const layers = Math.min(this.maxLayers, Math.ceil(slack * count));
+      Object.assign(this, { width, height: Math.min(this.maxSide, Math.ceil(slack * height)) });
+      gl.activeTexture(gl.TEXTURE0);
+      this.texture = textureArray(gl, { ...rgba8, linear: false }, width, this.height, layers, 1);
+      slots.reset(layers);
+    } else {
+      slots.reset(slots.count);
+    }
   }
 
   /** Paints a line: `paint` draws it into a window of the given size. */
