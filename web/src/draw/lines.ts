@@ -50,8 +50,8 @@ export function isNewer(now: Sample | undefined, painted: Sample | undefined): b
 }
 
 /**
- * Painted lines, each in a layer of an array of textures. Software GL copies a line in a fraction of
- * the time that it paints pictures, masks and boxes.
+ * Painted lines, each in a layer of an array of textures. Software GL copies a line in a fraction
+ * of the time that it paints pictures, masks and boxes.
  */
 export class LineCache {
   readonly slots = new LineSlots();

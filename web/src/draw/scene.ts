@@ -328,7 +328,7 @@ export class Scene {
     this.chrome.upload();
   }
 
-  /** Draws the scene in the window. Many overlays are drawn to a layer, which moves with the view. */
+  /** Draws the scene in the window. Many overlays go to a layer that moves with the view. */
   draw(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
     this.start(width, height, view, style, ground);
     this.drawPictures();
