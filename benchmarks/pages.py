@@ -6,8 +6,10 @@ Chromium is Debian's, with software GL (SwiftShader), at 1280x800: no GPU takes 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -152,6 +154,44 @@ class Page:
         """
         return list(self.page.evaluate(_SCROLL, [seconds, step, turn, zoom]))
 
+    def close(self) -> None:
+        self._context.close()
+        self._server.close()
+
+    def __enter__(self) -> Page:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Tab:
+    """One view in a tab whose memory is measured.
+
+    Playwright is not attached: its log of the network keeps 200 MB of answers in the process of a page.
+    """
+
+    def __init__(self, running: Any, view: Any, fragment: str = "") -> None:
+        self._server = view.visualize(browser=False)
+        self._browser = running.new_browser_cdp_session()
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._browser.on("Target.receivedMessageFromTarget", self._receive)
+        self._context = self._browser.send("Target.createBrowserContext")["browserContextId"]
+        where = {"url": "about:blank", "browserContextId": self._context}
+        target = self._browser.send("Target.createTarget", where)["targetId"]
+        attach = {"targetId": target, "flatten": False}
+        self._session = self._browser.send("Target.attachToTarget", attach)["sessionId"]
+        self._sent = 0
+        size = {"width": browser.WIDTH, "height": browser.HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+        self._send("Emulation.setDeviceMetricsOverride", size)
+        self._send("Page.navigate", {"url": self._server.link() + (f"&{fragment}" if fragment else "")})
+        while not self._evaluate("window.__deeplake?.grid?.frames().complete ?? false"):
+            time.sleep(0.1)
+
+    def scroll(self, seconds: float, *, step: float, turn: float) -> list[float]:
+        """As `Page.scroll` does."""
+        return list(self._evaluate(f"({_SCROLL.strip()})({json.dumps([seconds, step, turn, False])})"))
+
     def memory(self) -> dict[str, int]:
         """Returns the bytes that the `page` (its process of scripts and pictures) and the `gpu` process hold."""
         held = {"page": 0, "gpu": 0}
@@ -164,11 +204,37 @@ class Page:
         return held
 
     def close(self) -> None:
-        self._context.close()
+        self._browser.send("Target.disposeBrowserContext", {"browserContextId": self._context})
+        self._browser.detach()
         self._server.close()
 
-    def __enter__(self) -> Page:
+    def __enter__(self) -> Tab:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _evaluate(self, expression: str) -> Any:
+        options = {"expression": expression, "awaitPromise": True, "returnByValue": True}
+        found = self._send("Runtime.evaluate", options)
+        if "exceptionDetails" in found:
+            raise RuntimeError(found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def _send(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        self._sent += 1
+        message = json.dumps({"id": self._sent, "method": method, "params": parameters})
+        self._browser.send("Target.sendMessageToTarget", {"sessionId": self._session, "message": message})
+        while self._sent not in self._answers:
+            # Playwright takes in events during calls.
+            self._browser.send("Browser.getVersion")
+            time.sleep(0.05)
+        answer = self._answers.pop(self._sent)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        return dict(answer["result"])
+
+    def _receive(self, event: dict[str, Any]) -> None:
+        message = json.loads(event["message"])
+        if event["sessionId"] == self._session and "id" in message:
+            self._answers[message["id"]] = message

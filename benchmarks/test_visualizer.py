@@ -17,7 +17,7 @@ import machine
 import query_data
 import report
 import visualizer_data
-from pages import Page, chromium
+from pages import Page, Tab, chromium
 from protocol import Figure, Result, Spread
 from remote import Servers
 
@@ -180,13 +180,13 @@ def _scrolling(result: Result, running: Any, full: bool) -> None:
             turns = [_rate(page.scroll(5, step=12, turn=60)) for _ in range(result.rounds)]
             _figure(result, f"scrolling {images:,} {shown}, 720 px/s", [t["rate"] for t in turns], 55, "frames/s")
             _figure(result, f"scrolling {images:,} {shown}, 99th percentile", [t["slow"] for t in turns], 40, "ms")
-            if fragment:
-                for _ in range(60 if full else 1):
-                    page.scroll(10, step=60, turn=120)
-                held = page.memory()
-                minutes = "10 minutes" if full else "10 seconds"
-                _figure(result, f"memory of the page after {minutes}", [held["page"] / 1e6], 500, "MB")
-                _figure(result, f"memory of the process that draws after {minutes}", [held["gpu"] / 1e6], None, "MB")
+    with deeplake.open(folder) as ds, Tab(running, ds[:images], "hide=boxes") as tab:
+        for _ in range(60 if full else 1):
+            tab.scroll(10, step=60, turn=120)
+        held = tab.memory()
+    minutes = "10 minutes" if full else "10 seconds"
+    _figure(result, f"memory of the page after {minutes}", [held["page"] / 1e6], 500, "MB")
+    _figure(result, f"memory of the process that draws after {minutes}", [held["gpu"] / 1e6], None, "MB")
 
 
 def _overlays(result: Result, running: Any, full: bool) -> None:

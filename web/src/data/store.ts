@@ -28,7 +28,7 @@ const maxRowsOfRequest = 128;
 const pixelsOfRequest = 1 << 21;
 const firstRetry = 1000;
 const lastRetry = 60_000;
-const defaultBytes = 256 * (1 << 20);
+const defaultBytes = 96 * (1 << 20);
 
 /** Samples of a view from the server. */
 export function openStore(client: Pick<Client, "samples">, view: View,

@@ -159,7 +159,7 @@ export class CellFiller {
 
 function optionsOf(to: CellContext): PaintOptions {
   return {
-    maskSide: to.texels, nameWidth: Math.max(40, to.cell / 2), margin: 0,
+    maskSide: to.texels, nameWidth: Math.max(40, to.cell / 2), nameHeight: lineHeight, margin: 0,
     namesFrom: to.cell >= namesFromCell ? namesFromBox : Infinity,
   };
 }

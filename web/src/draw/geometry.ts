@@ -64,6 +64,14 @@ export function lineTop(l: Layout, line: number): number {
   return line * l.stepY + (l.stepY - l.cellHeight);
 }
 
+/**
+ * Returns the top of the strip of a line, in device pixels from the top of the grid. Strips meet in
+ * the middle of the gaps, so that a strip holds the whole outline of a picture.
+ */
+export function stripTop(l: Layout, line: number, ratio: number): number {
+  return Math.floor((line * l.stepY + (l.stepY - l.cellHeight) / 2) * ratio);
+}
+
 /** The lines of which a window of the grid shows cells; `to` is behind the last one. */
 export function linesIn(l: Layout, scroll: number, height: number): { from: number; to: number } {
   const gap = l.stepY - l.cellHeight;

@@ -1,19 +1,22 @@
 // The virtual grid: scroll position, selection, and the samples to request.
 
-import type { Appearance, Frames, Grid, GridEvents, Hit, OpenGrid, SampleStore, Want } from "./api";
+import type {
+  Appearance, Frames, Grid, GridEvents, Hit, OpenGrid, Sample, SampleStore, Want,
+} from "./api";
 import { CellFiller } from "./cells";
 import {
   cellRect, clamp, fit, inside, keepRow, type Layout, layout, linesIn, lineTop, maxCell, minCell,
-  rowAt, rowOfKey, rowsOf, scrollbarWidth, scrollOfThumb, scrollToShow, thumb, thumbnailSize,
+  rowAt, rowOfKey, rowsOf, scrollbarWidth, scrollOfThumb, scrollToShow, stripTop, thumb,
+  thumbnailSize,
 } from "./geometry";
 import { type Gestures, listen } from "./gestures";
 import { annotationAt, hitOf } from "./hits";
 import { groundOf, ui } from "./palettes";
-import { restTime } from "./layer";
+import { isNewer, type Painted } from "./lines";
 import { Painter } from "./painter";
 import { itemOf, type Plan, planOf } from "./plan";
 import { sizeOf } from "./pixels";
-import { code, type Style, type View } from "./scene";
+import { code, type Scene, type Style, type View } from "./scene";
 import { Surface } from "./surface";
 import { lineHeight } from "./texts";
 
@@ -25,6 +28,8 @@ const wantInterval = 80;
 /** Part of its speed that a thrown grid keeps each millisecond. */
 const friction = 0.997;
 const leastSpeed = 0.02;
+/** A frame stops after so many shapes; changed lines then wait for the next frame. */
+const shapesOfFrame = 1500;
 
 export const openGrid: OpenGrid = (canvas, events) => new GridView(canvas, events);
 
@@ -49,10 +54,10 @@ class GridView implements Grid, Gestures {
   private held: number | undefined;
   private touched = false;
 
-  // What of the scene is out of date.
-  private built: { from: number; to: number; anchor: number } | undefined;
+  // Parts that are out of date.
+  private staleLines = true;
+  private staleSamples = true;
   private stalePalettes = true;
-  private staleFrames = true;
 
   private wanted = "";
   private wantTimer: ReturnType<typeof setTimeout> | undefined;
@@ -105,7 +110,6 @@ class GridView implements Grid, Gestures {
   select(row: number): void {
     if (!Number.isSafeInteger(row) || row < 0 || row >= this.place.rows) return;
     this.selected = row;
-    this.staleFrames = true;
     this.moveTo(scrollToShow(this.place, this.scroll, row));
     this.surface.invalidate();
   }
@@ -127,7 +131,7 @@ class GridView implements Grid, Gestures {
   frames(): Frames {
     const { frames, scene } = this.surface;
     const { store, plan, first, count } = this;
-    const complete = scene !== undefined && !scene.pending && this.built !== undefined &&
+    const complete = scene !== undefined && !this.staleLines && !this.staleSamples &&
       store !== undefined && plan !== undefined && count > 0 &&
       this.isThere(store, plan, { from: first, to: first + count });
     return { drawn: frames.drawn, times: frames.times(), first, count, complete };
@@ -201,7 +205,6 @@ class GridView implements Grid, Gestures {
   private setHovered(row: number): void {
     if (row === this.hovered) return;
     this.hovered = row;
-    this.staleFrames = true;
     this.surface.invalidate();
   }
 
@@ -263,14 +266,13 @@ class GridView implements Grid, Gestures {
       const row = under >= 0 ? under : rowsOf(before, linesIn(before, this.scroll, 1)).from;
       this.scroll = keepRow(before, this.scroll, this.place, row);
     }
-    this.built = undefined;
-    this.staleFrames = true;
+    this.staleLines = true;
     this.moveTo(this.scroll);
     surface.invalidate();
   }
 
   private changed(): void {
-    this.built = undefined;
+    this.staleSamples = true;
     this.surface.invalidate();
     this.wantLater();
   }
@@ -336,28 +338,28 @@ class GridView implements Grid, Gestures {
 
   private frame(time: number): void {
     const { scene } = this.surface;
-    const { place, surface } = this;
+    const { place, surface, view } = this;
     if (!scene) return;
     this.glide(time);
     if (this.stalePalettes) {
       scene.palettes.set(this.appearance.dark, this.plan?.palettes ?? []);
       this.stalePalettes = false;
     }
-    const lines = linesIn(place, this.scroll, place.height);
-    if (!this.built || lines.from < this.built.from || lines.to > this.built.to) this.build(lines);
-    const anchor = this.built?.anchor ?? 0;
-    if (this.staleFrames) this.frameCells(anchor);
-    this.drawScrollbar();
-    this.view.scale = surface.ratio;
-    this.view.y = Math.round((anchor - this.scroll) * surface.ratio);
     this.style.stroke = Math.max(1, Math.round((place.cell >= captionsFrom ? 2 : 1) * surface.ratio));
     this.style.radius = (place.cell >= fillFrom ? 3 : 2) * surface.ratio;
     this.style.fill = place.cell >= fillFrom ? 0.12 : 0;
-    scene.draw(surface.canvas.width, surface.canvas.height, this.view, this.style,
+    view.scale = surface.ratio;
+    const lines = linesIn(place, this.scroll, place.height);
+    this.paintLines(scene, lines);
+    this.showLines(scene, lines);
+    // The world starts at the first line, so that 32 bits hold places exactly.
+    const anchor = lines.from * place.stepY;
+    this.frameCells(anchor);
+    this.drawScrollbar();
+    view.y = Math.round((anchor - this.scroll) * surface.ratio);
+    scene.drawLines(surface.canvas.width, surface.canvas.height, view, this.style,
       groundOf(this.appearance.dark));
-    if (scene.coarse) surface.invalidateLater(restTime);
-    if (scene.pending) this.built = undefined;
-    if (scene.pending || this.speed !== 0) surface.invalidate();
+    if (this.staleSamples || this.speed !== 0) surface.invalidate();
   }
 
   /** Moves a grid that was thrown. */
@@ -372,39 +374,100 @@ class GridView implements Grid, Gestures {
     if (Math.abs(this.speed) < leastSpeed || stopped) this.speed = 0;
   }
 
-  /** Fills the scene with the cells in sight and some lines around them. */
-  private build(lines: { from: number; to: number }): void {
-    const { place, plan, store, surface } = this;
-    const { scene } = surface;
-    if (!scene) return;
-    const margin = Math.max(1, Math.ceil((lines.to - lines.from) / 4));
-    const from = Math.max(0, lines.from - margin);
-    const to = Math.min(place.lines, lines.to + margin);
-    // The world starts at the first line, so that 32 bits hold places exactly.
-    const anchor = from * place.stepY;
+  /** Paints the lines in sight that the cache lacks, then changed ones within a bound of shapes. */
+  private paintLines(scene: Scene, lines: { from: number; to: number }): void {
+    scene.beginFrame();
+    if (this.staleLines) this.forgetLines(scene);
+    let shapes = 0;
+    let painted = false;
+    let left = false;
+    for (let line = lines.from; line < lines.to; line++) {
+      const known = scene.lineCache.slots.get(line);
+      if (known && !(this.staleSamples && this.isStale(known))) continue;
+      // A changed line shows its older samples for a few frames more.
+      if (known && shapes > shapesOfFrame) {
+        left = true;
+        continue;
+      }
+      this.paintLine(scene, line);
+      shapes += scene.shapeCount();
+      painted = true;
+      left ||= scene.pending;
+    }
+    this.staleSamples = left;
+    if (!painted) this.paintAhead(scene, lines);
+  }
+
+  /** Paints the next line beyond the window, so that no later frame paints many. */
+  private paintAhead(scene: Scene, lines: { from: number; to: number }): void {
+    const { place, plan, store } = this;
+    const room = Math.min(scene.lineCache.slots.count - (lines.to - lines.from), aheadOf(lines));
+    for (let n = 0; n < room; n++) {
+      const line = this.direction > 0 ? lines.to + n : lines.from - 1 - n;
+      if (!store || !plan || line < 0 || line >= place.lines) return;
+      const known = scene.lineCache.slots.get(line);
+      if (known && !this.isStale(known)) continue;
+      if (!this.isThere(store, plan, rowsOf(place, { from: line, to: line + 1 }))) return;
+      this.paintLine(scene, line);
+      return;
+    }
+  }
+
+  /** Empties the cache, and makes room for the lines of the window and some around them. */
+  private forgetLines(scene: Scene): void {
+    const { place, surface } = this;
+    const inSight = Math.ceil(place.height / place.stepY) + 1;
+    scene.lineCache.reset(surface.canvas.width, Math.ceil(place.stepY * surface.ratio) + 1,
+      inSight + aheadOf({ from: 0, to: inSight }));
+    this.staleLines = false;
+    this.staleSamples = true;
+  }
+
+  private isStale(known: Painted): boolean {
+    const { place, plan, store } = this;
+    if (known.pending) return true;
+    if (!plan || !store) return false;
+    const rows = rowsOf(place, { from: known.line, to: known.line + 1 });
+    let at = 0;
+    for (let row = rows.from; row < rows.to; row++) {
+      for (const { name } of plan.columns) {
+        if (isNewer(store.peek(row, name), known.samples[at++])) return true;
+      }
+    }
+    return false;
+  }
+
+  private paintLine(scene: Scene, line: number): void {
+    const { place, plan, store, surface, painter } = this;
+    const rows = rowsOf(place, { from: line, to: line + 1 });
+    const samples: (Sample | undefined)[] = [];
+    const anchor = line * place.stepY;
     scene.begin();
-    this.painter.begin();
+    painter.begin();
     if (store && plan) {
       const captions = Math.round((place.cellHeight - place.cell) / lineHeight);
       const texels = thumbnailSize(place.cell, surface.ratio);
-      const context =
-        { scene, store, plan, painter: this.painter, cell: place.cell, texels, captions };
-      // Cells in sight come first: they take the time for uploads.
-      const fillLines = (first: number, last: number): void => {
-        const rows = rowsOf(place, { from: first, to: last });
-        for (let row = rows.from; row < rows.to; row++) {
-          const line = Math.floor(row / place.columns);
-          const x = place.left + (row - line * place.columns) * place.stepX;
-          this.filler.fill(context, row, x, lineTop(place, line) - anchor);
-        }
-      };
-      fillLines(lines.from, lines.to);
-      fillLines(lines.to, to);
-      fillLines(from, lines.from);
+      const context = { scene, store, plan, painter, cell: place.cell, texels, captions };
+      for (let row = rows.from; row < rows.to; row++) {
+        for (const { name } of plan.columns) samples.push(store.peek(row, name));
+        const x = place.left + (row - rows.from) * place.stepX;
+        this.filler.fill(context, row, x, lineTop(place, line) - anchor);
+      }
     }
     scene.end();
-    this.built = { from, to, anchor };
-    this.staleFrames = true;
+    this.view.y = anchor * surface.ratio - stripTop(place, line, surface.ratio);
+    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height) =>
+      scene.paint(width, height, this.view, this.style, groundOf(this.appearance.dark)));
+  }
+
+  private showLines(scene: Scene, lines: { from: number; to: number }): void {
+    const { place, surface: { ratio } } = this;
+    const scrolled = Math.round(this.scroll * ratio);
+    scene.lineCache.begin();
+    for (let line = lines.from; line < lines.to; line++) {
+      const top = stripTop(place, line, ratio);
+      scene.lineCache.show(line, top - scrolled, stripTop(place, line + 1, ratio) - top);
+    }
   }
 
   private frameCells(anchor: number): void {
@@ -414,7 +477,6 @@ class GridView implements Grid, Gestures {
     if (this.hovered >= 0) this.frameCell(this.hovered, anchor, ui.hover);
     if (this.selected >= 0) this.frameCell(this.selected, anchor, ui.accent);
     scene.endFrames();
-    this.staleFrames = false;
   }
 
   private frameCell(row: number, anchor: number, color: number): void {
@@ -434,6 +496,11 @@ class GridView implements Grid, Gestures {
     }
     scene.endChrome();
   }
+}
+
+/** The lines that are painted beyond the window. */
+function aheadOf(lines: { from: number; to: number }): number {
+  return Math.max(1, Math.ceil((lines.to - lines.from) / 4));
 }
 
 function rowList({ from, to }: { from: number; to: number }): number[] {

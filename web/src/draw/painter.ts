@@ -26,6 +26,8 @@ export interface PaintOptions {
   namesFrom: number;
   /** CSS pixels of the widest name. */
   nameWidth: number;
+  /** Height of a name in world units: names stay above the lower side. 0: they may cross it. */
+  nameHeight: number;
   /** How far shapes may lie outside of the picture, in its sizes. */
   margin: number;
 }
@@ -115,6 +117,7 @@ export class Painter {
       scene, x: place.x, y: place.y, sx: place.width / size.width, sy: place.height / size.height,
       left: -options.margin * size.width, top: -options.margin * size.height,
       right: (1 + options.margin) * size.width, bottom: (1 + options.margin) * size.height,
+      floor: place.y + place.height,
     };
     this.paintBoxes(one, to, options);
     for (const polygon of one.shapes.polygons) {
@@ -149,7 +152,8 @@ export class Painter {
       const name = one.nameOf(boxOf[i]);
       if (name === "") continue;
       this.names++;
-      to.scene.addText(name, x, y, 0, 0, options.nameWidth, codeAt(one, boxOf[i], true));
+      const nameY = options.nameHeight > 0 ? Math.min(y, to.floor - options.nameHeight) : y;
+      to.scene.addText(name, x, nameY, 0, 0, options.nameWidth, codeAt(one, boxOf[i], true));
     }
   }
 
@@ -193,6 +197,8 @@ interface Target {
   top: number;
   right: number;
   bottom: number;
+  /** The lower side of the picture in the world. */
+  floor: number;
 }
 
 function codeAt(one: Annotation, instance: number, flag = false): number {

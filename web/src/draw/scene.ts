@@ -7,6 +7,7 @@ import {
 } from "./gl";
 import type { Rect } from "./geometry";
 import { Layer } from "./layer";
+import { LineCache } from "./lines";
 import { Palettes } from "./palettes";
 import {
   defaultRange, drawnChannels, maxPlanes, planesOfGroup, type Range, rasterOf, toBits, toFloats,
@@ -54,6 +55,7 @@ type Programs = Record<"picture" | "segments" | "bits" | "ring" | "rect" | "tria
 export class Scene {
   readonly palettes: Palettes;
   readonly texts: Texts;
+  readonly lineCache: LineCache;
   /** Uploads wait for the next frame: fill the scene again then. */
   pending = false;
   /** Overlays are drawn scaled: draw again after `restTime`. */
@@ -112,13 +114,18 @@ export class Scene {
     this.frames = new Batch(gl, rect, ring);
     this.chrome = new Batch(gl, rect);
     this.layer = new Layer(gl);
+    this.lineCache = new LineCache(gl);
+  }
+
+  /** Starts the time that one frame has for uploads. */
+  beginFrame(): void {
+    this.deadline = performance.now() + uploadTime;
+    this.uploaded = false;
   }
 
   /** Empties the scene; samples that are added again keep their texels. */
   begin(): void {
     this.pending = false;
-    this.deadline = performance.now() + uploadTime;
-    this.uploaded = false;
     if (this.texts.full) this.texts.reset();
     for (const part of this.textured()) part.begin();
     for (const part of this.shapes()) part.reset();
@@ -321,25 +328,27 @@ export class Scene {
     this.chrome.upload();
   }
 
+  /** Draws the scene in the window. Many overlays go to a layer that moves with the view. */
   draw(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
-    const { gl, programs } = this;
-    this.look(view, width, height);
-    this.style = style;
-    gl.viewport(0, 0, width, height);
-    gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, 1);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.palettes.bind();
-    this.use(programs.rect);
-    gl.uniform1f(programs.rect.place("uFill"), 1);
-    this.grounds.draw();
-    this.use(programs.picture);
-    this.drawPages(this.pictures.pages, programs.picture);
-    this.drawPages(this.wholePictures.pages, programs.picture);
+    this.start(width, height, view, style, ground);
+    this.drawPictures();
     this.coarse = false;
-    if (this.isHeavy()) this.drawLayer(view, width, height);
+    if (this.shapeCount() > maxDirect) this.drawLayer(view, width, height);
     else this.drawOverlays();
+  }
+
+  /** Draws the scene into the framebuffer that is bound. */
+  paint(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
+    this.start(width, height, view, style, ground);
+    this.drawPictures();
+    this.drawOverlays();
+  }
+
+  /** Draws the lines that the cache shows, and the frames and the chrome over them. */
+  drawLines(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
+    const { gl, programs } = this;
+    this.start(width, height, view, style, ground);
+    this.lineCache.draw(width, height);
     this.use(programs.ring);
     gl.uniform1f(programs.ring.place("uStroke"), style.stroke * 1.5);
     gl.uniform1f(programs.ring.place("uFill"), 1);
@@ -349,6 +358,29 @@ export class Scene {
     gl.uniform3f(programs.rect.place("uView"), this.texts.ratio, 0, 0);
     gl.uniform1f(programs.rect.place("uFill"), 1);
     this.chrome.draw();
+  }
+
+  private start(width: number, height: number, view: View, style: Style,
+    ground: readonly number[]): void {
+    const { gl } = this;
+    this.look(view, width, height);
+    this.style = style;
+    gl.viewport(0, 0, width, height);
+    gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    this.palettes.bind();
+  }
+
+  private drawPictures(): void {
+    const { gl, programs } = this;
+    this.use(programs.rect);
+    gl.uniform1f(programs.rect.place("uFill"), 1);
+    this.grounds.draw();
+    this.use(programs.picture);
+    this.drawPages(this.pictures.pages, programs.picture);
+    this.drawPages(this.wholePictures.pages, programs.picture);
   }
 
   private look(view: View, width: number, height: number): void {
@@ -363,8 +395,9 @@ export class Scene {
     gl.uniform1f(program.place("uStroke"), this.style.stroke);
   }
 
-  private isHeavy(): boolean {
-    return this.shapes().reduce((sum, { count }) => sum + count, 0) > maxDirect;
+  /** Counts the shapes of the scene. They take most of the time of a painting. */
+  shapeCount(): number {
+    return this.shapes().reduce((sum, { count }) => sum + count, 0);
   }
 
   private drawLayer(view: View, width: number, height: number): void {
@@ -446,6 +479,7 @@ export class Scene {
     this.frames.delete();
     this.chrome.delete();
     this.layer.delete();
+    this.lineCache.delete();
     this.texts.delete();
     this.palettes.delete();
     for (const program of Object.values(this.programs)) program.delete();

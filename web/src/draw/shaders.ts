@@ -339,3 +339,27 @@ in vec2 vTexel;
 out vec4 color;
 void main() { color = texture(uTexture, vTexel); }
 `;
+
+/** Lines of a grid, copied texel by texel. The first row of a layer is at its bottom. */
+export const linesVertex = `${head}${transform}
+layout(location = 0) in vec4 rect;
+layout(location = 1) in float layer;
+uniform float uHeight;
+out vec2 vTexel;
+flat out int vLayer;
+void main() {
+  vec2 at = corner();
+  vec2 size = rect.zw - rect.xy;
+  vTexel = vec2(at.x * size.x, uHeight - at.y * size.y);
+  vLayer = int(layer);
+  gl_Position = toClip(toPixels(mix(rect.xy, rect.zw, at)));
+}
+`;
+
+export const linesFragment = `${head}
+uniform sampler2DArray uTexture;
+in vec2 vTexel;
+flat in int vLayer;
+out vec4 color;
+void main() { color = texelFetch(uTexture, ivec3(ivec2(vTexel), vLayer), 0); }
+`;

@@ -345,6 +345,7 @@ class SingleView implements Single, Gestures {
     const { store, plan } = this;
     if (!scene) return;
     this.staleScene = false;
+    scene.beginFrame();
     scene.begin();
     this.painter.begin();
     const sample = this.primary();
@@ -376,7 +377,7 @@ class SingleView implements Single, Gestures {
       }
       if (this.tiles) this.addTiles(this.tiles, place.x);
       const options: PaintOptions = {
-        maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240,
+        maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240, nameHeight: 0,
         // Shapes outside of the picture would lie on its neighbour.
         margin: plan.panes.length > 1 ? 0 : 2,
       };

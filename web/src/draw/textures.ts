@@ -35,7 +35,7 @@ export interface Upload {
 
 export const atlasSide = 1024;
 const layersOfPage = 8;
-const maxPages = 8;
+const maxPages = 4;
 
 function upload(gl: WebGL2RenderingContext, format: Format, x: number, y: number, layer: number,
   { width, height, source }: Upload): void {

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import type { Sample } from "./api";
+import { layout, lineTop, linesIn, stripTop } from "./geometry";
+import { isNewer, LineSlots } from "./lines";
+
+const missing: Sample = { kind: "missing" };
+
+test("a line is found until another one takes its layer", () => {
+  const slots = new LineSlots();
+  slots.reset(5);
+  for (let line = 7; line < 12; line++) slots.set({ line, samples: [], pending: false });
+  for (let line = 7; line < 12; line++) expect(slots.get(line)?.line).toBe(line);
+  expect(slots.get(2)).toBeUndefined();
+  slots.set({ line: 12, samples: [], pending: false });
+  expect(slots.get(7)).toBeUndefined();
+  expect(slots.get(12)?.line).toBe(12);
+});
+
+test("lines in sight have layers of their own", () => {
+  const slots = new LineSlots();
+  slots.reset(6);
+  for (const first of [0, 5, 1_000_000_007]) {
+    const layers = new Set([0, 1, 2, 3, 4, 5].map((n) => slots.layer(first + n)));
+    expect(layers.size).toBe(6);
+  }
+});
+
+test("a reset forgets all lines", () => {
+  const slots = new LineSlots();
+  slots.reset(2);
+  slots.set({ line: 0, samples: [], pending: false });
+  slots.reset(3);
+  expect(slots.get(0)).toBeUndefined();
+  expect(slots.count).toBe(3);
+});
+
+test("a line is painted anew for other samples, and not for evicted ones", () => {
+  expect(isNewer(missing, undefined)).toBe(true);
+  expect(isNewer({ kind: "missing" }, missing)).toBe(true);
+  expect(isNewer(missing, missing)).toBe(false);
+  expect(isNewer(undefined, missing)).toBe(false);
+});
+
+test.each([1, 1.25, 1.5, 2, 3])("strips hold whole cells and cover the window at ratio %d", (ratio) => {
+  for (const side of [32, 90, 160, 333]) {
+    for (const captions of [0, 16, 48]) {
+      const l = layout(700, 731, 1e9, side, captions);
+      const middle = 10_000_019;
+      for (const line of [0, 1, 2, middle, middle + 1]) {
+        const top = stripTop(l, line, ratio);
+        const end = stripTop(l, line + 1, ratio);
+        expect(top).toBeLessThanOrEqual(lineTop(l, line) * ratio);
+        expect(end).toBeGreaterThanOrEqual(Math.floor((lineTop(l, line) + l.cellHeight) * ratio));
+        expect(end - top).toBeLessThanOrEqual(Math.ceil(l.stepY * ratio) + 1);
+      }
+      const sight = linesIn(l, middle * l.stepY + 11, l.height);
+      const gap = l.stepY - l.cellHeight;
+      const scrolled = Math.round((middle * l.stepY + 11) * ratio);
+      expect(stripTop(l, sight.from, ratio) - scrolled).toBeLessThanOrEqual(gap * ratio);
+      const below = Math.round(l.height * ratio) - gap * ratio;
+      expect(stripTop(l, sight.to, ratio) - scrolled).toBeGreaterThanOrEqual(below - 2);
+    }
+  }
+});
