@@ -77,6 +77,36 @@ func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, kee
 	return s.m.Data[from : from+x.ItemsBytes(item, count)], s.m
 }
 
+// borrowAmong is Borrow for uncompressed items that rise. data reaches from the first to the last.
+// Only the blocks of items are checked: the bytes between are not for use.
+func (c *Chunk) borrowAmong(ctx context.Context, items []int64) (data []byte, keep any) {
+	x := c.Index
+	if c.mapped == nil || x.SampleCodec() != codec.None {
+		return nil, nil
+	}
+	s := c.show(ctx)
+	if s.m == nil {
+		return nil, nil
+	}
+	low, behind := int64(0), int64(0) // the first item's offset, and the item behind the last block
+	for i, item := range items {
+		if item < behind {
+			continue
+		}
+		b, at := x.BlockOf(item)
+		from, n, _ := x.BlockRange(b)
+		if from+n > int64(len(s.m.Data)) || !s.known(b) && (ctx.Err() != nil || !s.check(c, b, b)) {
+			return nil, nil
+		}
+		if i == 0 {
+			low = from + x.ItemsBytes(at, item-at)
+		}
+		behind = at + x.BlockItems(b)
+	}
+	first, last := items[0], items[len(items)-1]
+	return s.m.Data[low : low+x.ItemsBytes(first, last-first+1)], s.m
+}
+
 // check brings blocks into memory and verifies the checksums of those not verified before.
 func (s *mappedChunk) check(c *Chunk, first, last int) bool {
 	from, _, _ := c.Index.BlockRange(first)

@@ -57,48 +57,109 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 // first time (see Borrow). failed is called for the samples of a block that cannot be read; the
 // others are there. When ctx ends, so does Gather.
 func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to int, dst []byte, failed func(from, to int, err error)) {
+	g := gathering{w: w, plan: l, lot: lot, dst: dst}
+	if from < to && ctx.Err() == nil && g.together(ctx, from, to) {
+		return
+	}
 	for from < to && ctx.Err() == nil {
-		if n := l.Items[to-1] - l.Items[from] + 1; l.Positions == nil && !lot.Repeats && n == int64(to-from) {
+		n := l.Items[to-1] - l.Items[from] + 1
+		if g.inARow(from, to) && (w.readAhead != nil || n*l.Size > bulkBytes) {
 			// all that lie there
 			if w.Items(ctx, lot.Chunk, l.Items[from], n, dst[int64(from)*l.Size:int64(to)*l.Size]) == nil {
 				return
 			}
 		}
 		end := lot.Chunk.BlockEnd(l.Items, from, to)
-		if err := w.gatherBlock(ctx, l, lot.Chunk, from, end, dst); err != nil {
+		if err := g.block(ctx, from, end); err != nil {
 			failed(from, end, err)
 		}
 		from = end
 	}
 }
 
-// gatherBlock copies samples of one block.
-func (w *Worker) gatherBlock(ctx context.Context, l *GatherPlan, c *Chunk, from, to int, dst []byte) error {
-	items := l.Items[from:to]
-	low, n := items[0], items[len(items)-1]-items[0]+1
+// gathering is the copying of samples of one run.
+type gathering struct {
+	w    *Worker
+	plan *GatherPlan
+	lot  *Run
+	dst  []byte
+}
+
+// inARow reports whether samples [from, to) follow each other, in the chunk and in dst.
+func (g *gathering) inARow(from, to int) bool {
+	items := g.plan.Items
+	return g.plan.Positions == nil && !g.lot.Repeats && items[to-1]-items[from] == int64(to-from-1)
+}
+
+// together copies samples of several blocks by one loop, if they can be looked at where they lie.
+// Else it does nothing.
+func (g *gathering) together(ctx context.Context, from, to int) bool {
+	items := g.plan.Items[from:to]
+	if g.w.readAhead != nil || len(items) < touchedItems || g.inARow(from, to) {
+		return false
+	}
+	data, keep := g.lot.Chunk.borrowAmong(ctx, items)
+	if int64(len(data)) < (items[len(items)-1]-items[0]+1)*g.plan.Size {
+		return false
+	}
+	g.copy(data, from, to)
+	runtime.KeepAlive(keep)
+	return true
+}
+
+// block copies samples of one block.
+func (g *gathering) block(ctx context.Context, from, to int) error {
+	c, size := g.lot.Chunk, g.plan.Size
+	low, n := g.plan.Items[from], g.plan.Items[to-1]-g.plan.Items[from]+1
 	var data []byte
 	var keep any
-	if w.readAhead == nil {
+	if g.w.readAhead == nil {
 		data, keep = c.Borrow(ctx, low, n)
 	}
 	if data == nil {
 		block, first := c.Index.BlockOf(low)
-		all, err := w.load(ctx, c, block)
+		all, err := g.w.load(ctx, c, block)
 		if err != nil {
 			return err
 		}
-		data = all[(low-first)*l.Size:]
+		data = all[(low-first)*size:]
 	}
-	if int64(len(data)) < n*l.Size {
-		return errs.New(errs.Corrupt, "read chunk %q: %d samples have %d bytes, want %d", c.Key, n, len(data), n*l.Size)
+	if int64(len(data)) < n*size {
+		return errs.New(errs.Corrupt, "read chunk %q: %d samples have %d bytes, want %d", c.Key, n, len(data), n*size)
 	}
-	if l.Positions == nil {
-		gather(dst[int64(from)*l.Size:int64(to)*l.Size], data, items, low, l.Size)
-	} else {
-		scatter(dst, data, items, low, l.Size, l.Positions[from:to])
-	}
+	g.copy(data, from, to)
 	runtime.KeepAlive(keep)
 	return nil
+}
+
+// copy copies samples out of data, which begins with the first of them.
+func (g *gathering) copy(data []byte, from, to int) {
+	l := g.plan
+	items, low := l.Items[from:to], l.Items[from]
+	switch {
+	case g.inARow(from, to):
+		copy(g.dst[int64(from)*l.Size:int64(to)*l.Size], data)
+	case l.Positions == nil:
+		gather(g.dst[int64(from)*l.Size:int64(to)*l.Size], data, items, low, l.Size)
+	default:
+		if l.Size <= 8 && len(items) >= touchedItems {
+			touch(data, items, low, l.Size)
+		}
+		scatter(g.dst, data, items, low, l.Size, l.Positions[from:to])
+	}
+}
+
+// touchedItems is the number of samples from which it pays to touch their memory first.
+const touchedItems = 8
+
+// touch loads the cache lines of samples. A loop without stores waits for many of them at once.
+//
+//go:noinline
+func touch(data []byte, items []int64, low, size int64) (sum byte) {
+	for _, item := range items {
+		sum |= data[(item-low)*size]
+	}
+	return sum
 }
 
 // gather copies samples one after the other.

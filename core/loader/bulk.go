@@ -2,6 +2,9 @@ package loader
 
 import (
 	"context"
+	"math"
+	"slices"
+	"sync/atomic"
 
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
@@ -18,7 +21,7 @@ const (
 // rows cannot be read so. Any damage is found when they are read one by one. mark is
 // ReadOptions.MarkHoles.
 func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Options, mark bool) (*Batch, error) {
-	if len(rows) < bulkRows || o.ReturnIndex {
+	if len(rows) < bulkRows || o.ReturnIndex || isMix(r.src) {
 		return nil, nil
 	}
 	for i := range fields {
@@ -30,11 +33,8 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	var l layout
 	for i := range fields {
 		f := &fields[i]
-		plan, err := f.access.GatherPlan(ctx, rows)
-		if err != nil || plan == nil || plan.Size > bulkSample || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
-			return nil, nil
-		}
-		if n, err := plan.Shape.Bytes(f.dtype); err != nil || n != plan.Size {
+		plan := f.gather(ctx, rows, mark)
+		if plan == nil {
 			return nil, nil
 		}
 		plans[i], columns[i] = plan, len(batch.Columns)
@@ -58,6 +58,7 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 			}
 		}
 	}
+	b.Cut(math.MaxInt)
 	err = r.do(ctx, b.Jobs(), min(o.Workers, task.Cores()), b.Spans, b.Run)
 	if failed := b.Failure(); err == nil && failed.Err != nil {
 		f, row := &fields[failed.Tensor], rows[failed.Position]
@@ -72,6 +73,19 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 		return nil, err
 	}
 	return batch, nil
+}
+
+// gather plans a bulk read of one tensor. It returns nil if rows cannot be read so. mark is
+// ReadOptions.MarkHoles.
+func (f *field) gather(ctx context.Context, rows []int64, mark bool) *chunk.GatherPlan {
+	plan, err := f.access.GatherPlan(ctx, rows)
+	if err != nil || plan == nil || plan.Size > bulkSample || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
+		return nil
+	}
+	if n, err := plan.Shape.Bytes(f.dtype); err != nil || n != plan.Size {
+		return nil
+	}
+	return plan
 }
 
 // bulk lays out the samples of a plan, and the column of holes if there are any.
@@ -96,4 +110,140 @@ func (l *layout) bulk(b *Batch, f *field, plan *chunk.GatherPlan) (err error) {
 // even reports whether samples of the field may be read in bulk: into one array, in stored form.
 func (f *field) even() bool {
 	return f.access.GatherPlan != nil && f.collate != List && !f.stored && !f.text && !f.seq && !f.encoded && f.augment == nil && f.dtype.Fixed()
+}
+
+// bulkMisses is the number of batches in a row that cannot be read in bulk, after which an epoch
+// no longer tries.
+const bulkMisses = 8
+
+// bulkChance remembers, for the planner of an epoch, whether bulk reads are worth a try.
+type bulkChance struct{ misses int }
+
+// bulkChance returns nil if batches of e are never read in bulk. Over a network, bytes are
+// prefetched sample by sample. A device and Skip want single samples.
+func (e *Epoch) bulkChance() *bulkChance {
+	l := e.loader
+	if l.src.Remote() || l.stager != nil || l.options.OnError == Skip {
+		return nil
+	}
+	for i := range l.fields {
+		if !l.fields[i].even() {
+			return nil
+		}
+	}
+	return &bulkChance{}
+}
+
+// locate finds the rows p.view for a bulk read, unless it did so before. It reports false where
+// samples must be found one by one.
+func (pl *planner) locate(ctx context.Context, p *plan) bool {
+	if pl.bulk == nil {
+		return false
+	}
+	if !p.tried {
+		p.tried, p.even = true, pl.bulk.misses < bulkMisses && len(p.view) >= bulkRows && pl.locateAll(ctx, p)
+	}
+	return p.even
+}
+
+// locateAll finds the rows in every tensor.
+func (pl *planner) locateAll(ctx context.Context, p *plan) bool {
+	pl.bulk.misses++
+	p.sort(ctx)
+	ordered := slices.IsSorted(p.order)
+	p.plans = p.plans[:0]
+	for i := range pl.fields {
+		plan := pl.fields[i].gather(ctx, p.sorted, false)
+		if plan == nil {
+			return false
+		}
+		if !ordered {
+			p.restore(plan)
+		}
+		p.plans = append(p.plans, plan)
+	}
+	if pl.index && !p.number(ctx, &pl.fields[0], pl.source) {
+		return false
+	}
+	pl.bulk.misses = 0
+	return true
+}
+
+// gather makes w a bulk read of located rows. It reports false where that cannot be; w is then
+// unchanged.
+func (pl *planner) gather(w *work, p *plan) bool {
+	b := &Batch{Index: w.seq, Rows: len(p.view)}
+	var l layout
+	for i, plan := range p.plans {
+		if l.bulk(b, &pl.fields[i], plan) != nil {
+			return false
+		}
+	}
+	tensors := len(b.Columns)
+	if l.marks(pl, p, b) != nil {
+		return false
+	}
+	var err error
+	if b.Slab, err = pl.slab(l.used); err != nil {
+		return false
+	}
+	p.mark(b, b.Columns[tensors:])
+	w.bulk = &read.Bulk{}
+	for i, plan := range p.plans {
+		w.bulk.Add(pl.fields[i].name, plan, b.Data(&b.Columns[i]))
+		w.bytes += b.Columns[i].Size
+	}
+	w.bulk.Cut(jobsPerThread * max(pl.threads, 1))
+	w.storedBytes = w.bytes // before the compression of blocks
+	w.batch, w.plan = b, p
+	w.jobs = int64(w.bulk.Jobs())
+	w.left.Store(w.jobs)
+	return true
+}
+
+// restore makes the positions of a plan of sorted rows those of the batch.
+func (p *plan) restore(plan *chunk.GatherPlan) {
+	if plan.Positions == nil {
+		plan.Positions = p.order
+		return
+	}
+	for k, i := range plan.Positions {
+		plan.Positions[k] = p.order[i]
+	}
+}
+
+// number finds the rows in the dataset, and of which views they are.
+func (p *plan) number(ctx context.Context, f *field, sources bool) bool {
+	n := len(p.view)
+	p.found = slices.Grow(p.found[:0], n)[:n]
+	clear(p.found)
+	if f.col.Resolve(ctx, p.sorted, p.found) != nil {
+		return false
+	}
+	p.rows, p.sources = slices.Grow(p.rows[:0], n)[:n], p.sources[:0]
+	if sources {
+		p.sources = slices.Grow(p.sources, n)[:n]
+	}
+	for k, i := range p.order {
+		p.rows[i] = p.found[k].Row
+		if sources {
+			p.sources[i] = p.found[k].Source
+		}
+	}
+	return true
+}
+
+// reread reads a batch sample by sample, of which some could not be read in bulk. The error is then
+// the one of the first such sample.
+func (w *work) reread(ctx context.Context, pl *planner, scratch *chunk.Worker, halt *atomic.Bool) {
+	again := &work{seq: w.seq}
+	if w.err = pl.plan(ctx, again, w.plan); w.err != nil {
+		return
+	}
+	for k := range again.jobs {
+		again.do(ctx, int(k), scratch, halt)
+	}
+	again.settle(false)
+	w.batch.Release()
+	w.batch, w.err, w.loaded, w.bytes, w.storedBytes = again.batch, again.err, again.loaded, again.bytes, again.storedBytes
 }

@@ -7,7 +7,7 @@
 //   - decode threads and delivery: epoch.go, work.go, stored.go, augment.go (native transforms),
 //     sample_cache.go;
 //   - batches for a device: stager.go (its interface), staging.go (their layout), staged.go;
-//   - bulk reads of small samples: bulk.go, read.go;
+//   - bulk reads of small samples: bulk.go; reads of given rows: read.go;
 //   - figures: stats.go, meter.go, trace.go.
 //
 // It declares the interfaces that it needs of a view (Source, Column) and of a device (Stager).

@@ -115,18 +115,23 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	m.begin()
 	defer m.end()
 	o := &e.loader.options
-	pl := &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
-		key: transform.Key{Seed: o.Seed, Epoch: e.pass.Epoch}}
+	pl := e.planner()
+	pl.bulk = e.bulkChance()
 	for seq := range e.batches {
-		p := e.awaitSlot(m)
-		if p == nil {
-			break
-		}
-		w := &work{seq: seq}
+		p := e.planMemory()
 		n := e.share.Size(seq)
 		p.view = slices.Grow(p.view[:0], int(n))[:n]
 		e.share.Fill(p.view, seq)
-		p.marked, p.valid = e.share.Marked(seq), int(e.share.Valid(seq))
+		p.marked, p.valid, p.tried = e.share.Marked(seq), int(e.share.Valid(seq)), false
+		if !o.OnDemand && pl.bulk != nil { // while the queue is full
+			at := m.track.mark()
+			pl.locate(ctx, p)
+			m.track.span("plan", at, "batch", seq)
+		}
+		if !e.awaitSlot(m) {
+			break
+		}
+		w := &work{seq: seq}
 		if e.prefetcher != nil {
 			e.prefetcher.Await(seq*int64(o.BatchSize)+n, m)
 		}
@@ -146,9 +151,27 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	return nil
 }
 
-// awaitRoom waits until another batch may be planned and gives the memory to plan it; nil ends the
-// planner.
-func (e *Epoch) awaitSlot(m *meter) *plan {
+// planner returns the planner of single samples.
+func (e *Epoch) planner() *planner {
+	o := &e.loader.options
+	return &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
+		key: transform.Key{Seed: o.Seed, Epoch: e.pass.Epoch}}
+}
+
+// planMemory returns memory to plan a batch in.
+func (e *Epoch) planMemory() *plan {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.spare); n > 0 {
+		p := e.spare[n-1]
+		e.spare = e.spare[:n-1]
+		return p
+	}
+	return &plan{}
+}
+
+// awaitSlot waits until another batch may be planned. It reports false at the planner's end.
+func (e *Epoch) awaitSlot(m *meter) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for !e.mayPlan() && !e.halt.Load() && e.limit == e.batches {
@@ -156,15 +179,7 @@ func (e *Epoch) awaitSlot(m *meter) *plan {
 		e.freed.Wait()
 		m.Resume()
 	}
-	if e.halt.Load() || e.limit < e.batches {
-		return nil
-	}
-	if n := len(e.spare); n > 0 {
-		p := e.spare[n-1]
-		e.spare = e.spare[:n-1]
-		return p
-	}
-	return &plan{}
+	return !e.halt.Load() && e.limit == e.batches
 }
 
 // mayPlan reports whether the planner may begin a batch. The caller has the lock.
@@ -218,7 +233,11 @@ func (e *Epoch) await(seq int64, m *meter) *work {
 // finish is called by the worker that did the last job of w.
 func (e *Epoch) finish(ctx context.Context, w *work, scratch *chunk.Worker) {
 	skip := e.loader.options.OnError == Skip
-	w.settle(skip)
+	if w.bulk != nil && w.bulk.Failure().Err != nil {
+		w.reread(ctx, e.planner(), scratch, &e.halt)
+	} else {
+		w.settle(skip)
+	}
 	if err := e.stage(w); errors.Is(err, ErrRefused) {
 		if w.err = w.redo(ctx, scratch, skip); w.err == nil {
 			w.err = e.stage(w)

@@ -208,6 +208,49 @@ func (l *layout) slots(p *part, c BatchColumn, shape tensor.Shape) ([]BatchColum
 	return []BatchColumn{c}, err
 }
 
+// marks lays out the columns that a batch has beside its tensors.
+func (l *layout) marks(pl *planner, p *plan, b *Batch) error {
+	for _, m := range []struct {
+		name   string
+		dtype  tensor.DType
+		wanted bool
+	}{{IndexName, tensor.Int64, pl.index}, {SourceName, tensor.Int64, pl.source}, {ValidName, tensor.Bool, p.marked}} {
+		if !m.wanted {
+			continue
+		}
+		n := int64(b.Rows)
+		c := BatchColumn{Name: m.name, DType: m.dtype, Kind: KindArray, Count: b.Rows, Shape: tensor.Shape{n}, Size: n * int64(m.dtype.Size())}
+		var err error
+		if c.Offset, err = l.reserve(c.Size); err != nil {
+			return err
+		}
+		b.Columns = append(b.Columns, c)
+	}
+	return nil
+}
+
+// mark fills the columns that marks laid out.
+func (p *plan) mark(b *Batch, columns []BatchColumn) {
+	for i := range columns {
+		data := b.Data(&columns[i])
+		switch columns[i].Name {
+		case IndexName:
+			for i, row := range p.rows {
+				putInt64(data, i, row)
+			}
+		case SourceName:
+			for i, source := range p.sources {
+				putInt64(data, i, int64(source))
+			}
+		case ValidName:
+			clear(data)
+			for i := range p.valid {
+				data[i] = 1
+			}
+		}
+	}
+}
+
 // arraySize returns the size of item i, which must be that of its shape: otherwise a neighbour
 // would be overwritten.
 func (p *part) arraySize(i int) (int64, error) {

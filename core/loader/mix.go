@@ -214,16 +214,78 @@ func (c *mixedColumn) Encoded() bool {
 // Access joins the abilities of the views. The first view gives the meaning of the samples; all
 // have the same coords.
 func (c *mixedColumn) Access() read.Access {
-	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, HType: c.access[0].HType, Info: c.access[0].Info}
+	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Info: c.access[0].Info}
 	for p, own := range c.access {
 		if own.DecodeROIs == nil {
 			a.DecodeROIs = nil
+		}
+		if own.GatherPlan == nil {
+			a.GatherPlan = nil
 		}
 		if own.Prefetch != nil && c.mix.parts[p].Source.Remote() {
 			a.StoredBytes += own.StoredBytes
 		}
 	}
 	return a
+}
+
+// gatherPlan joins the plans of the views. It returns nil unless the rows of each view follow each
+// other and all have samples of one shape.
+func (c *mixedColumn) gatherPlan(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
+	m := c.mix
+	joined := &chunk.GatherPlan{Items: make([]int64, 0, len(rows))}
+	for from, to, last := 0, 0, -1; from < len(rows); from = to {
+		if rows[from] < 0 || rows[from] >= m.Len() {
+			return nil, nil
+		}
+		p := m.part(rows[from])
+		if p <= last {
+			return nil, nil
+		}
+		var own []int64
+		for to = from; to < len(rows) && rows[to] >= m.starts[p] && rows[to] < m.starts[p+1]; to++ {
+			own = append(own, rows[to]-m.starts[p])
+		}
+		plan, err := c.access[p].GatherPlan(ctx, own)
+		if plan == nil || err != nil || len(plan.Holes) > 0 || last >= 0 && !plan.Shape.Equal(joined.Shape) {
+			return nil, m.named(p, err)
+		}
+		join(joined, plan, from)
+		last = p
+	}
+	if len(joined.Runs) == 0 {
+		return nil, nil
+	}
+	return joined, nil
+}
+
+// join appends the samples of plan, which has no holes, to those of l. Its first row is the
+// requested one number from.
+func join(l, plan *chunk.GatherPlan, from int) {
+	if plan.Positions != nil && l.Positions == nil {
+		l.Positions = sequence(0, from)
+	}
+	if plan.Positions == nil && l.Positions != nil {
+		l.Positions = append(l.Positions, sequence(from, from+len(plan.Items))...)
+	}
+	for _, at := range plan.Positions {
+		l.Positions = append(l.Positions, at+int32(from))
+	}
+	for _, run := range plan.Runs {
+		run.From, run.To = run.From+from, run.To+from
+		l.Runs = append(l.Runs, run)
+	}
+	l.Items = append(l.Items, plan.Items...)
+	l.Shape, l.Size = plan.Shape, plan.Size
+}
+
+// sequence returns the numbers [from, to).
+func sequence(from, to int) []int32 {
+	out := make([]int32, to-from)
+	for i := range out {
+		out[i] = int32(from + i)
+	}
+	return out
 }
 
 // Resolve asks view by view: rows mostly come in order.

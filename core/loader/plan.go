@@ -9,8 +9,8 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/core/read"
 	"deeplake/core/slab"
-	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
 
@@ -24,6 +24,7 @@ type work struct {
 	next  atomic.Int64 // job to be taken
 	left  atomic.Int64 // jobs not done
 	plan  *plan        // of the jobs; reused when left is 0
+	bulk  *read.Bulk   // does the jobs instead of the plan; nil: it does not
 	key   transform.Key
 	split Split // of the images that a device can finish
 
@@ -57,8 +58,14 @@ type plan struct {
 	order  []int32 // positions in the batch, in order of rows
 	jobs   []job
 
-	sorted []int64     // view in order
-	found  []chunk.Ref // of sorted
+	sorted  []int64     // view in order
+	found   []chunk.Ref // of sorted
+	sources []int32     // of rows: which view each is of; filled in where that is delivered
+	sorter  read.Sorter
+
+	tried bool                // the rows were located for a bulk read
+	even  bool                // and they can be read so
+	plans []*chunk.GatherPlan // of that read
 }
 
 // job is a run of items of one part.
@@ -107,6 +114,7 @@ type planner struct {
 	slab    func(size int64) (*slab.Slab, error)
 	threads int // that will do the jobs
 	key     transform.Key
+	bulk    *bulkChance // nil: samples are read one by one
 }
 
 // plan makes w a batch of the rows p.view, in the memory of p. The batch delivers plan's error. A
@@ -114,6 +122,9 @@ type planner struct {
 func (pl *planner) plan(ctx context.Context, w *work, p *plan) error {
 	wanted := len(p.view)
 	w.key = pl.key
+	if pl.locate(ctx, p) && pl.gather(w, p) {
+		return nil
+	}
 	if err := pl.resolve(ctx, w, p); err != nil {
 		return err
 	}
@@ -128,11 +139,7 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	if len(p.parts) != len(pl.fields) {
 		p.parts = make([]part, len(pl.fields))
 	}
-	p.order = byRow(p.order, p.view)
-	p.sorted = p.sorted[:0]
-	for _, i := range p.order {
-		p.sorted = append(p.sorted, p.view[i])
-	}
+	p.sort(ctx)
 	drop := &dropper{skip: pl.skip, work: w}
 	for i := range p.parts {
 		p.parts[i].field = &pl.fields[i]
@@ -159,11 +166,20 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 			break
 		}
 	}
-	p.rows = p.rows[:0]
+	p.rows, p.sources = p.rows[:0], p.sources[:0]
 	for i := range p.parts[0].rows {
 		p.rows = append(p.rows, p.parts[0].rows[i].Row)
+		if pl.source {
+			p.sources = append(p.sources, p.parts[0].rows[i].Source)
+		}
 	}
 	return nil
+}
+
+// sort brings the rows into order.
+func (p *plan) sort(ctx context.Context) {
+	p.sorted = append(p.sorted[:0], p.view...)
+	p.order = append(p.order[:0], p.sorter.Sort(ctx, p.sorted)...)
 }
 
 // find resolves one column in order of rows, so that neighbours in a chunk follow each other. If
@@ -268,59 +284,23 @@ func (pl *planner) arrange(w *work, p *plan) error {
 		w.cols = append(w.cols, len(b.Columns))
 		b.Columns = append(b.Columns, cols...)
 	}
-	index := BatchColumn{Name: IndexName, DType: tensor.Int64, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows)) * 8}
-	if pl.index {
-		var err error
-		if index.Offset, err = l.reserve(index.Size); err != nil {
-			return err
-		}
-		b.Columns = append(b.Columns, index)
-	}
-	source := index
-	if pl.source {
-		source.Name, source.Shape = SourceName, slices.Clone(index.Shape)
-		var err error
-		if source.Offset, err = l.reserve(source.Size); err != nil {
-			return err
-		}
-		b.Columns = append(b.Columns, source)
-	}
-	var err error
-	valid := BatchColumn{Name: ValidName, DType: tensor.Bool, Kind: KindArray, Count: len(p.rows), Shape: tensor.Shape{int64(len(p.rows))}, Size: int64(len(p.rows))}
-	if p.marked {
-		if valid.Offset, err = l.reserve(valid.Size); err != nil {
-			return err
-		}
-		b.Columns = append(b.Columns, valid)
+	tensors := len(b.Columns)
+	err := l.marks(pl, p, b)
+	if err != nil {
+		return err
 	}
 	if b.Slab, err = pl.slab(l.used); err != nil {
 		return err
 	}
 	mem := b.Slab.Bytes()
 	for i := range p.parts {
-		last := len(b.Columns)
+		last := tensors
 		if i+1 < len(w.cols) {
 			last = w.cols[i+1]
 		}
 		fixed(mem, &p.parts[i], b.Columns[w.cols[i]:last])
 	}
-	if pl.index {
-		for i, row := range p.rows {
-			putInt64(mem[index.Offset:], i, row)
-		}
-	}
-	if pl.source {
-		for i := range p.rows {
-			putInt64(mem[source.Offset:], i, int64(p.parts[0].rows[i].Source))
-		}
-	}
-	if p.marked {
-		marks := b.Data(&valid)
-		clear(marks)
-		for i := range p.valid {
-			marks[i] = 1
-		}
-	}
+	p.mark(b, b.Columns[tensors:])
 	w.batch, w.plan = b, p
 	pl.cut(w, p)
 	return nil

@@ -49,13 +49,22 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 				scratch.SetReadAhead(e.prefetcher.ReadAhead(m))
 			}
 			at := m.track.mark()
-			w.run(ctx, &w.plan.jobs[k], scratch, &e.halt)
+			w.do(ctx, int(k), scratch, &e.halt)
 			m.track.span("decode", at, "batch", seq)
 			if w.left.Add(-1) == 0 {
 				e.finish(ctx, w, scratch)
 			}
 		}
 	}
+}
+
+// do does job k, until halt.
+func (w *work) do(ctx context.Context, k int, scratch *chunk.Worker, halt *atomic.Bool) {
+	if w.bulk != nil {
+		_ = w.bulk.Run(ctx, k, scratch) // see Failure
+		return
+	}
+	w.run(ctx, &w.plan.jobs[k], scratch, halt)
 }
 
 // run reads the items of one job into the slab, until halt.

@@ -19,7 +19,8 @@ const (
 // Bulk copies many small samples of one shape in each tensor, without a Ref for each.
 type Bulk struct {
 	tensors []bulkTensor
-	jobs    []bulkJob
+	parts   []bulkPart
+	jobs    []int // where the parts of each end
 
 	mu     sync.Mutex
 	failed Failure
@@ -32,8 +33,8 @@ type bulkTensor struct {
 	dst  []byte
 }
 
-// bulkJob is samples [from, to) of a tensor, the first of which is in the given run.
-type bulkJob struct{ tensor, run, from, to int }
+// bulkPart is samples [from, to) of a tensor, the first of which is in the given run.
+type bulkPart struct{ tensor, run, from, to int }
 
 // Failure is a sample that a bulk read could not read.
 type Failure struct {
@@ -42,33 +43,70 @@ type Failure struct {
 	Err      error
 }
 
-// Add adds the samples of a plan. They go to dst in the requested order. Add clears the samples of
-// holes.
+// Add adds the samples of a plan, before Cut. They go to dst in the requested order. Add clears the
+// samples of holes.
 func (b *Bulk) Add(name string, plan *chunk.GatherPlan, dst []byte) {
 	for _, p := range plan.Holes {
 		clear(dst[int64(p)*plan.Size : (int64(p)+1)*plan.Size])
 	}
 	b.tensors = append(b.tensors, bulkTensor{name, plan, dst})
-	b.cut(len(b.tensors)-1, plan)
 }
 
-// cut makes jobs of whole blocks.
-func (b *Bulk) cut(tensor int, plan *chunk.GatherPlan) {
-	j, cost := bulkJob{tensor: tensor}, int64(0)
+// Cut makes jobs of whole blocks, at most about so many. A job of little work may span tensors.
+func (b *Bulk) Cut(most int) {
+	total := int64(0)
+	for i := range b.tensors {
+		plan := b.tensors[i].plan
+		for k := range plan.Runs {
+			total += int64(plan.Runs[k].To-plan.Runs[k].From) * itemCost(plan, &plan.Runs[k])
+		}
+	}
+	want, cost := max(total/int64(max(most, 1)), bulkJobCost), int64(0)
+	for i := range b.tensors {
+		cost = b.cut(i, want, cost)
+	}
+	if cost > 0 {
+		b.jobs = append(b.jobs, len(b.parts))
+	}
+}
+
+// cut appends the samples of a tensor to jobs that cost about want each. cost is that of the job
+// under way, before and after the call.
+func (b *Bulk) cut(tensor int, want, cost int64) int64 {
+	plan := b.tensors[tensor].plan
+	p := bulkPart{tensor: tensor}
 	for k := range plan.Runs {
 		run := &plan.Runs[k]
+		each := itemCost(plan, run)
 		for at := run.From; at < run.To; {
-			end := run.Chunk.BlockEnd(plan.Items, at, run.To)
-			if cost == 0 {
-				j.run, j.from = k, at
+			end := run.To
+			if n := max((want-cost+each-1)/each, 1); int64(end-at) > n {
+				end = run.Chunk.BlockEnd(plan.Items, at+int(n)-1, end)
 			}
-			cost += bulkBlockCost + int64(end-at)*(bulkItemCost+plan.Size/8)
-			if at = end; cost >= bulkJobCost || at == len(plan.Items) {
-				j.to, cost = at, 0
-				b.jobs = append(b.jobs, j)
+			cost += int64(end-at) * each
+			if at = end; cost >= want {
+				p.to, cost = at, 0
+				b.parts = append(b.parts, p)
+				b.jobs = append(b.jobs, len(b.parts))
+				p.from, p.run = at, k
+				if at == run.To {
+					p.run++
+				}
 			}
 		}
 	}
+	if p.to = len(plan.Items); p.from < p.to {
+		b.parts = append(b.parts, p)
+	}
+	return cost
+}
+
+// itemCost estimates the cost of a sample of a run, with its share of the cost of blocks.
+func itemCost(plan *chunk.GatherPlan, run *chunk.Run) int64 {
+	n := int64(run.To - run.From)
+	first, _ := run.Chunk.Index.BlockOf(plan.Items[run.From])
+	last, _ := run.Chunk.Index.BlockOf(plan.Items[run.To-1])
+	return bulkItemCost + plan.Size/8 + min(int64(last-first)+1, n)*bulkBlockCost/n
 }
 
 // Jobs returns the number of jobs.
@@ -76,8 +114,8 @@ func (b *Bulk) Jobs() int { return len(b.jobs) }
 
 // Spans appends the bytes of a job, block by block as a job of single samples would.
 func (b *Bulk) Spans(job int, out []chunk.Span) []chunk.Span {
-	b.eachRun(job, func(t *bulkTensor, run *chunk.Run, from, to int) {
-		items := t.plan.Items
+	b.eachRun(job, func(tensor int, run *chunk.Run, from, to int) {
+		items := b.tensors[tensor].plan.Items
 		for at := from; at < to; at = run.Chunk.BlockEnd(items, at, to) {
 			out = run.Chunk.Spans(items[at], 1, out)
 		}
@@ -87,20 +125,26 @@ func (b *Bulk) Spans(job int, out []chunk.Span) []chunk.Span {
 
 // Run does a job. It fails for no sample: see Failure.
 func (b *Bulk) Run(ctx context.Context, job int, w *chunk.Worker) error {
-	b.eachRun(job, func(t *bulkTensor, run *chunk.Run, from, to int) {
-		w.Gather(ctx, t.plan, run, from, to, t.dst, func(from, to int, err error) { b.fail(b.jobs[job].tensor, from, to, err) })
+	b.eachRun(job, func(tensor int, run *chunk.Run, from, to int) {
+		t := &b.tensors[tensor]
+		w.Gather(ctx, t.plan, run, from, to, t.dst, func(from, to int, err error) { b.fail(tensor, from, to, err) })
 	})
 	return nil
 }
 
-// eachRun calls fn for the part of a job in each run.
-func (b *Bulk) eachRun(job int, fn func(t *bulkTensor, run *chunk.Run, from, to int)) {
-	j := b.jobs[job]
-	t := &b.tensors[j.tensor]
-	for k, from := j.run, j.from; from < j.to; k++ {
-		to := min(t.plan.Runs[k].To, j.to)
-		fn(t, &t.plan.Runs[k], from, to)
-		from = to
+// eachRun calls fn for the samples of a job in each run.
+func (b *Bulk) eachRun(job int, fn func(tensor int, run *chunk.Run, from, to int)) {
+	first := 0
+	if job > 0 {
+		first = b.jobs[job-1]
+	}
+	for _, p := range b.parts[first:b.jobs[job]] {
+		runs := b.tensors[p.tensor].plan.Runs
+		for k, from := p.run, p.from; from < p.to; k++ {
+			to := min(runs[k].To, p.to)
+			fn(p.tensor, &runs[k], from, to)
+			from = to
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ func (g *gatherer) sort(ctx context.Context, rows []int64) {
 	if rising {
 		return
 	}
-	order := sortRows(ctx, found)
+	var s Sorter
+	order := s.Sort(ctx, found)
 	if l.Positions != nil {
 		for k, i := range order {
 			order[k] = l.Positions[i]
@@ -160,13 +161,30 @@ const (
 	digits    = 1 << digitBits
 )
 
-// sortRows sorts rows, which are not negative, and returns the former index of each. Equal rows
-// stay in their order. It sorts by 11 bits at a time, which takes a fraction of the time of
-// comparisons. If ctx ends, rows are in no order.
-func sortRows(ctx context.Context, rows []int64) []int32 {
-	former := make([]int32, len(rows))
+// fewRows are sorted by comparisons, which cost less than counting their digits.
+const fewRows = 64
+
+// Sorter is memory to sort rows in. It is for one goroutine.
+type Sorter struct {
+	former   []int32
+	from, to []uint64 // row and former index in one word
+}
+
+// Sort sorts rows, which are not negative, and returns the former index of each, valid until the
+// next call. Equal rows stay in their order. It sorts many rows by 11 bits at a time, which takes a
+// fraction of the time of comparisons. If ctx ends, rows are in no order.
+func (s *Sorter) Sort(ctx context.Context, rows []int64) []int32 {
+	n := len(rows)
+	s.former = slices.Grow(s.former[:0], n)[:n]
+	former := s.former
+	if slices.IsSorted(rows) {
+		for i := range former {
+			former[i] = int32(i)
+		}
+		return former
+	}
 	most := slices.Max(rows)
-	if most > math.MaxUint32 {
+	if n < fewRows || most > math.MaxUint32 {
 		for i := range former {
 			former[i] = int32(i)
 		}
@@ -174,7 +192,8 @@ func sortRows(ctx context.Context, rows []int64) []int32 {
 		slices.Sort(rows)
 		return former
 	}
-	from, to := make([]uint64, len(rows)), make([]uint64, len(rows)) // row and index in one word
+	s.from, s.to = slices.Grow(s.from[:0], n)[:n], slices.Grow(s.to[:0], n)[:n]
+	from, to := s.from, s.to
 	for i, row := range rows {
 		from[i] = uint64(row)<<32 | uint64(i)
 	}

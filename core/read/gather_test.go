@@ -23,7 +23,7 @@ func TestSortRows(t *testing.T) {
 			}
 			slices.SortStableFunc(want, func(a, b int32) int { return cmp.Compare(rows[a], rows[b]) })
 			sorted := slices.Sorted(slices.Values(rows))
-			if got := sortRows(context.Background(), rows); !slices.Equal(got, want) || !slices.Equal(rows, sorted) {
+			if got := new(Sorter).Sort(context.Background(), rows); !slices.Equal(got, want) || !slices.Equal(rows, sorted) {
 				t.Errorf("%d rows below %d are not in order", n, most)
 			}
 		}
@@ -40,7 +40,7 @@ func BenchmarkSortRows(b *testing.B) {
 			}
 			for b.Loop() {
 				copy(rows, from)
-				sortRows(context.Background(), rows)
+				new(Sorter).Sort(context.Background(), rows)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/row")
 		})
