@@ -25,6 +25,7 @@ ORDER = (
     "transform",
     "python",
     "small",
+    "rows",
     "step",
     "raw",
     "append",
