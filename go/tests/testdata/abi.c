@@ -160,8 +160,8 @@ static void batches(const char* uri) {
     WANT(dl_memory_references() == 0);
 }
 
-/* The memory of a shareable loader: another mapping of its file shows the same bytes. */
-static void shared(dl_view view) {
+/* The memory of a shareable loader: its file has the same bytes. */
+static void shareable(dl_view view) {
     dl_loader l = {0};
     dl_memory* memory = NULL;
     OK(dl_loader_open(none, view, "{\"batch_size\": 4, \"shareable\": true}", &l, &err));
@@ -232,7 +232,7 @@ static void loader(const char* uri) {
     FAILS(DL_INVALID, dl_loader_memory(l, 100, &memory, &err));
     OK(dl_loader_close(l, &err));
     FAILS(DL_CLOSED, dl_epoch_close(epoch, &err));
-    shared(view);
+    shareable(view);
     OK(dl_view_close(view, &err));
     OK(dl_dataset_close(ds, &err));
 }
