@@ -18,7 +18,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// delivered is what an epoch delivered, and how it ended.
+// delivered holds the batches of an epoch, and its error.
 type delivered struct {
 	batches []Batch // without slabs
 	data    [][]byte

@@ -505,9 +505,10 @@ def test_rows_that_cannot_be_read_are_left_out(tmp_path):
         ds.create_tensor("images", "image.rgb", compression="png")
         good = deeplake.read(_png(tmp_path / "good.png"))
         data = (tmp_path / "good.png").read_bytes()
-        bad = deeplake.Sample(data[:-40] + bytes(20) + data[-20:]) if hasattr(deeplake, "Sample") else None
+        middle = len(data) // 2
+        bad = deeplake.Sample(data[:middle] + bytes(20) + data[middle + 20 :])
         for i in range(10):
-            ds.append({"images": bad if i == 6 and bad is not None else good})
+            ds.append({"images": bad if i == 6 else good})
         ds.commit()
         options = {
             "decode": {"images": "pil"},
@@ -518,7 +519,8 @@ def test_rows_that_cannot_be_read_are_left_out(tmp_path):
         want = ds.batches(5, **options)
         got = ds.batches(5, python_workers=2, worker_start="fork", **options)
         check_same(batches(got, 1), batches(want, 1))
-        assert got.stats()["skipped"] == want.stats()["skipped"]
+        assert got.stats()["skipped"] == want.stats()["skipped"] == 1
+        assert got.stats()["first_skips"][0]["row"] == 6
 
 
 def _png(path):
@@ -672,3 +674,12 @@ def test_progress_names_the_way_out():
     stats = {"rows_per_second": 10.0, "bottleneck": "python: slow", "python": {"workers": 0}}
     assert _speed(stats) == "10 rows/s, python-bound (see python_workers)"
     assert _speed(stats | {"python": {"workers": 2}}) == "10 rows/s, python-bound"
+
+
+def test_results_that_cannot_be_read_are_an_error(ds, monkeypatch):
+    from deeplake._workers import pool
+
+    loader = ds.batches(8, transform={"labels": lambda x: x}, tensors=["labels"], python_workers=1, worker_start="fork")
+    monkeypatch.setattr(pool._State, "_take", lambda self, number: 1 / 0)
+    with pytest.raises(deeplake.WorkerError, match="results of workers cannot be read: ZeroDivisionError"):
+        list(loader)

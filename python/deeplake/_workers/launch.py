@@ -1,7 +1,7 @@
 """Starting the processes of a loader, and ending them.
 
-Nothing has a name: connections are pairs of sockets, and a pipe that nobody writes to tells a worker
-that its loader is gone, however that ended.
+Nothing has a name. Connections are pairs of sockets. A pipe without data ends with the loader, and
+its end tells the workers that the loader is gone.
 """
 
 from __future__ import annotations

@@ -55,7 +55,15 @@ class _State:
         self.next = 0
 
     def receive(self) -> None:
-        """Takes results until a worker ends."""
+        """Takes results until a worker ends. A failure here is told too: else the loop would wait."""
+        try:
+            self._receive()
+        except Exception as err:
+            with self.changed:
+                self.broken = f"load: the results of workers cannot be read: {type(err).__name__}: {err}"
+                self.changed.notify_all()
+
+    def _receive(self) -> None:
         with selectors.DefaultSelector() as waiting:
             for number, channel in enumerate(self.processes.channels):
                 waiting.register(channel, selectors.EVENT_READ, number)

@@ -41,7 +41,7 @@ def main(connection: int, life: int) -> None:
 
     Args:
         connection: the descriptor of the socket to the loader.
-        life: the descriptor of a pipe that nobody writes to. It ends with the loader.
+        life: the descriptor of a pipe without data. It ends with the loader.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader handles Ctrl-C
     channel = Channel(socket.socket(fileno=connection))
