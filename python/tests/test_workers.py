@@ -683,3 +683,17 @@ def test_results_that_cannot_be_read_are_an_error(ds, monkeypatch):
     monkeypatch.setattr(pool._State, "_take", lambda self, number: 1 / 0)
     with pytest.raises(deeplake.WorkerError, match="results of workers cannot be read: ZeroDivisionError"):
         list(loader)
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_a_worker_that_closes_its_connection_is_an_error(ds, start):
+    def closes(image):
+        os.closerange(3, 200)
+        time.sleep(60)
+
+    loader = ds.batches(8, transform={"images": closes}, tensors=["images"], python_workers=1, worker_start=start)
+    _workers_run(loader)
+    began = time.monotonic()
+    with pytest.raises(deeplake.WorkerError, match=r"has ended|exit code"):
+        list(loader)
+    assert time.monotonic() - began < 10

@@ -10,10 +10,12 @@ import contextlib
 import json
 import os
 import pickle
+import select
 import signal
 import socket
 import subprocess
 import sys
+import time
 import warnings
 from multiprocessing.spawn import get_executable
 from pathlib import Path
@@ -29,6 +31,7 @@ _BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); a = [int(x) for x in sys.argv[2:]]; sys.argv[1:] = []; "
     "from deeplake._workers.process import main; main(*a)"
 )
+_ASKING = 1.0  # seconds to wait for the exit code of a worker
 _PATIENCE = 0.15  # seconds for a process to end once its connections are closed
 
 
@@ -117,7 +120,7 @@ class Processes:
             if self.control is not None:
                 return self._asked(self.control, number)
             if self._forked:
-                return ended(self._forked[number]), ""
+                return _ended_soon(self._forked[number]), ""
             return self._interpreters[number].wait(_PATIENCE), ""
         except (OSError, subprocess.TimeoutExpired):
             return None, ""
@@ -125,7 +128,9 @@ class Processes:
     def _asked(self, control: Channel, number: int) -> tuple[int | None, str]:
         with contextlib.suppress(OSError):  # the server is gone, and may have said why
             control.send(pickle.dumps(("end", number)))
-        got = control.receive()
+        # A callable may have closed the connection of a worker that goes on.
+        answers, _, _ = select.select([control], [], [], _ASKING)
+        got = control.receive() if answers else None
         if got is None:
             return None, ""
         verb, *said = pickle.loads(got[0])
@@ -150,6 +155,17 @@ class Processes:
             except (ProcessLookupError, ChildProcessError):
                 continue  # its exit code was read before
         self._interpreters, self._forked = [], []
+
+
+def _ended_soon(pid: int) -> int | None:
+    """Returns the exit code of a child, negative for a signal; None if it goes on."""
+    deadline = time.monotonic() + _ASKING
+    while time.monotonic() < deadline:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    return None
 
 
 def _pair() -> tuple[Channel, socket.socket]:
