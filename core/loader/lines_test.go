@@ -97,7 +97,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 			return nil
 		}
 		h := prefetch.New(g, memory, prefetch.Options{Limit: DefaultShuffleBytes * 5 / 2, Batch: batch, Fetch: fetch, SkipPrefault: true})
-		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []read.Access{planned{f}.access()}, batch, h.Limit())
+		r := newPrefetchSchedule(o.Share(order.Pass{World: 1}, batch, order.TailExact), []read.Access{planned{f}.access()}, batch, h.Limit(), DefaultShuffleBytes)
 		g.Go(func(ctx context.Context) error { return planWindows(ctx, h, r) })
 		d := &decoding{files: f, prefetcher: h, cursor: o.Cursor(0), batch: batch, carryOver: map[int64]int64{}}
 		threadsOf := task.New(t.Context(), 0)

@@ -1,9 +1,11 @@
 package loader
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 
+	"deeplake/core/dataset"
 	"deeplake/core/order"
 )
 
@@ -18,10 +20,10 @@ func TestMixFetchesItsViews(t *testing.T) {
 		most float64 // of the bytes of the far views
 		near bool    // the second view is
 	}{
-		{"all fits", Options{Shuffle: order.Window}, 1.25, false},
+		{"all fits", Options{Shuffle: order.Window}, 1.15, false},
 		{"sequential", Options{FetchBytes: 40 << 20}, 1.2, false},
-		{"windows", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.65, false},
-		{"one is near", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.3, true},
+		{"windows", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.1, false},
+		{"one is near", Options{Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20}, 1.1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -58,6 +60,48 @@ func TestMixFetchesItsViews(t *testing.T) {
 				t.Logf("%d requests, %.2f of the bytes", l.remote.gets["data"], part)
 				if rows != plainRows || part > c.most {
 					t.Errorf("%d rows and %.2f of the bytes, want %d and at most %.2f", rows, part, plainRows, c.most)
+				}
+			})
+		})
+	}
+}
+
+// The batches of remote views in a mixture equal those of local ones, whether windows of views are
+// fetched whole, do not fit, or turn out larger than the average row says.
+func TestFetchedMixtureIsLocalMixture(t *testing.T) {
+	t.Parallel()
+	l := mixedRemoteSet(t, 300)
+	mixture := func(v *dataset.View) Source {
+		one, err := v.Slice(0, 200, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := v.Slice(200, v.Len(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := NewMix([]Part{{SourceOf(one), "one"}, {SourceOf(two), "two"}}, nil, order.MixPolicy{Weights: []float64{0.4, 0.6}, Length: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name          string
+		window, fetch int64
+	}{
+		{"whole windows", 200 << 10, 500 << 10},
+		{"windows do not fit", 200 << 10, 100 << 10},
+		{"larger than estimated", 100 << 10, 200 << 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := mixedOptions()
+			o.Shuffle, o.ShuffleBytes, o.FetchBytes = order.Window, c.window, c.fetch
+			want, _ := epochOf(t, mixture(l.local), o, 2)
+			synctest.Test(t, func(t *testing.T) {
+				got, _ := epochOf(t, mixture(l.open(t)), o, 2)
+				if !slices.Equal(got, want) {
+					t.Errorf("%d batches differ from %d local ones", len(got), len(want))
 				}
 			})
 		})

@@ -34,11 +34,11 @@ func (e *Epoch) planPrefetch(ctx context.Context) error {
 			cols = append(cols, a)
 		}
 	}
-	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit())
+	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit(), o.ShuffleBytes)
 	return planWindows(ctx, e.prefetcher, r)
 }
 
-// lookAlong is planPrefetch on a prefetchSchedule.
+// planWindows is planPrefetch on a prefetchSchedule.
 func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedule) error {
 	switch {
 	case r.fits:
@@ -47,8 +47,8 @@ func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedul
 		h.JoinWithin(0)
 	}
 	for r.at < r.end && h.AwaitSpace() {
-		to, spans := r.next(ctx)
-		h.Plan(to, spans)
+		to, windows := r.next(ctx)
+		h.PlanWindows(to, windows...)
 		if !r.fits || h.Over() {
 			h.Open(1)
 		}

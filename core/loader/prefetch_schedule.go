@@ -8,6 +8,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/internal/task"
 	"deeplake/core/order"
+	"deeplake/core/prefetch"
 	"deeplake/core/read"
 )
 
@@ -24,7 +25,13 @@ type prefetchSchedule struct {
 
 	at   int64 // positions before it are behind
 	rows int64 // of the next window, where the order does not say
+
+	mixed *order.MixedWindows // nil: no mixture, or one whose windows do not fit
+	open  []openWindow        // those of mixed that are needed at the position at
 }
+
+// openWindow is the bytes of a shuffle window of a mixture, and the position behind it.
+type openWindow struct{ bytes, until int64 }
 
 // The shares of the bound of buffered bytes. At least two windows must fit: the current one and the
 // next.
@@ -35,7 +42,9 @@ const (
 	maxRunRows      = 1 << 17
 )
 
-func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit int64) *prefetchSchedule {
+// newPrefetchSchedule makes the schedule of a pass. window is the stored bytes of all shuffle
+// windows that are open at once.
+func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit, window int64) *prefetchSchedule {
 	r := &prefetchSchedule{share: s, cols: cols, end: s.Length(), batch: batch, limit: limit, rows: 2 * batch}
 	total := int64(0)
 	for _, c := range cols {
@@ -44,12 +53,46 @@ func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit int64)
 	// in sequence a rank reads the same rows in every epoch
 	r.fits = total <= limit || s.Kind() == order.Sequential && total/s.World() <= limit
 	r.row = max(total/max(s.Of(), 1), 1)
+	if !r.fits && window <= limit/runShare {
+		r.mixed = s.MixedWindows()
+	}
 	return r
 }
 
-// next returns the next window and its spans, the smallest columns first: every batch waits for all
-// columns.
-func (r *prefetchSchedule) next(ctx context.Context) (to int64, spans [][]chunk.Span) {
+// next plans more positions: those before to.
+func (r *prefetchSchedule) next(ctx context.Context) (to int64, windows []prefetch.Window) {
+	if r.mixed != nil {
+		return r.nextMixed(ctx)
+	}
+	to, spans := r.nextPart(ctx)
+	return to, []prefetch.Window{{Spans: spans, Until: to}}
+}
+
+// nextMixed plans the next shuffle windows of the views of a mixture. Windows of views end at
+// different positions, and each is requested once. If they take more memory than estimated, the
+// rest of the pass is planned by position.
+func (r *prefetchSchedule) nextMixed(ctx context.Context) (to int64, windows []prefetch.Window) {
+	to, parts := r.mixed.Next(r.batch)
+	for _, p := range parts {
+		spans, bytes := r.spans(ctx, p.Runs)
+		windows = append(windows, prefetch.Window{Spans: spans, Until: p.Until})
+		r.open = append(r.open, openWindow{bytes, p.Until})
+	}
+	r.at = to
+	held := int64(0)
+	r.open = slices.DeleteFunc(r.open, func(w openWindow) bool { return w.until <= r.at })
+	for _, w := range r.open {
+		held += w.bytes
+	}
+	if held > r.limit {
+		r.mixed, r.open = nil, nil
+	}
+	return to, windows
+}
+
+// nextPart returns the next window by position and its spans, the smallest columns first: every
+// batch waits for all columns.
+func (r *prefetchSchedule) nextPart(ctx context.Context) (to int64, spans [][]chunk.Span) {
 	to, runs := r.propose()
 	spans, total := r.spans(ctx, runs)
 	most := r.limit

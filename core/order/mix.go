@@ -338,9 +338,16 @@ func (b *mixOrder) shuffle(had []int64) {
 	}
 }
 
-// rowOf returns the row of a view at its turn. A shuffled view continues in the next epoch, so that
-// none of its rows repeats before all have come. A sequential view begins anew.
+// rowOf returns the row of a view at its turn.
 func (b *mixOrder) rowOf(part int, turn int64) int64 {
+	at := b.seek(part, turn)
+	return b.cursors[part].row(at)
+}
+
+// seek sets the cursor of a view for its turn, and returns the position of the turn there. A
+// shuffled view continues in the next epoch, so that none of its rows repeats before all have come.
+// A sequential view begins anew.
+func (b *mixOrder) seek(part int, turn int64) int64 {
 	o := &b.orders[part]
 	n := uint64(o.Rows)
 	var epoch uint64
@@ -354,5 +361,5 @@ func (b *mixOrder) rowOf(part int, turn int64) int64 {
 	if b.cursors[part] == nil || b.pass[part] != pass {
 		b.cursors[part], b.pass[part] = newCursor(*o, pass), pass
 	}
-	return b.cursors[part].row(int64(at))
+	return int64(at)
 }

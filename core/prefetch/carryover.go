@@ -64,7 +64,7 @@ func (p *Prefetcher) Close() CarryOver {
 			case p.keep && b.err == nil && b.running == 0:
 				carryOver.extents = append(carryOver.extents, e)
 				carryOver.bytes += e.span.Bytes
-				e.first, e.last = 0, -1
+				e.first, e.last, e.needs = 0, -1, 0
 			default:
 				b.users = 0
 				p.free(b)

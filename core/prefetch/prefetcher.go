@@ -55,11 +55,11 @@ type Prefetcher struct {
 	objects     map[string]*object
 	queue       []*extent
 	used        map[int][]*extent // extents by the windows that need them
-	windowEnds  []int64           // the position behind each window
-	released    int               // windows that have ended
-	indexed     int64             // positions before it are planned
-	wanted      int64             // positions that a goroutine waits for
-	complete    bool              // no more windows follow
+	windows     []window
+	open        []int // windows that have not ended, the first to end first
+	indexed     int64 // positions before it are planned
+	wanted      int64 // positions that a goroutine waits for
+	complete    bool  // no more windows follow
 	stopped     bool
 	gate        bool // requests may be sent
 	keep        bool // keep all buffers for the next pass
@@ -100,6 +100,9 @@ func (p *Prefetcher) Figures() Figures {
 	return f
 }
 
+// window is a part of a plan: its bytes are needed at positions [begin, until).
+type window struct{ begin, until int64 }
+
 // object lists the planned extents of one object, in order and disjoint.
 type object struct {
 	extents []*extent
@@ -111,6 +114,7 @@ type extent struct {
 	span   chunk.Span
 	first  int     // the first window that needs it
 	last   int     // the last planned window that needs it
+	needs  int     // planned windows that need it and have not ended
 	buffer *buffer // nil: not requested
 	gone   bool    // released unread
 }
@@ -142,18 +146,32 @@ func (p *Prefetcher) JoinWithin(reach int) {
 // Limit returns the bound of the bytes held.
 func (p *Prefetcher) Limit() int64 { return p.options.Limit }
 
+// Window is spans that are needed from the last planned position on, at positions before Until.
+type Window struct {
+	Spans [][]chunk.Span // the lists are requested in order
+	Until int64
+}
+
 // Plan adds a window: the positions before to, and the spans that they need.
-func (p *Prefetcher) Plan(to int64, spans [][]chunk.Span) {
+func (p *Prefetcher) Plan(to int64, spans [][]chunk.Span) { p.PlanWindows(to, Window{spans, to}) }
+
+// PlanWindows declares the positions before to planned. The new ones need no bytes but those of ws
+// and of earlier windows.
+func (p *Prefetcher) PlanWindows(to int64, ws ...Window) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.windowEnds)
-	p.windowEnds = append(p.windowEnds, to)
-	p.indexed = to
-	for _, list := range spans {
-		for _, s := range list {
-			p.cover(n, s)
+	for _, w := range ws {
+		n := len(p.windows)
+		p.windows = append(p.windows, window{p.indexed, w.Until})
+		at := sort.Search(len(p.open), func(i int) bool { return p.windows[p.open[i]].until > w.Until })
+		p.open = slices.Insert(p.open, at, n)
+		for _, list := range w.Spans {
+			for _, s := range list {
+				p.cover(n, s)
+			}
 		}
 	}
+	p.indexed = to
 	p.pump()
 	p.changed.Broadcast()
 }
@@ -172,6 +190,7 @@ func (p *Prefetcher) cover(n int, s chunk.Span) {
 			e := o.extents[at]
 			if e.last != n {
 				e.last = n
+				e.needs++
 				p.used[n] = append(p.used[n], e)
 			}
 			off = e.end()
@@ -182,7 +201,7 @@ func (p *Prefetcher) cover(n int, s chunk.Span) {
 		if at < len(o.extents) {
 			to = min(end, o.extents[at].span.Offset)
 		}
-		e := &extent{span: s.Part(off, to-off), first: n, last: n}
+		e := &extent{span: s.Part(off, to-off), first: n, last: n, needs: 1}
 		o.extents = slices.Insert(o.extents, at, e)
 		p.used[n] = append(p.used[n], e)
 		p.queue = append(p.queue, e)
@@ -204,7 +223,7 @@ func (p *Prefetcher) Sparse() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	slack := requestsSlack * float64(p.planned) / aimRequest
-	for n := range p.windowEnds {
+	for n := range p.windows {
 		for _, e := range p.used[n] {
 			if e.first == n && e.buffer == nil && p.objects[e.span.Object].bytes > smallObject {
 				slack--
@@ -214,11 +233,11 @@ func (p *Prefetcher) Sparse() int {
 			return n
 		}
 	}
-	return len(p.windowEnds)
+	return len(p.windows)
 }
 
 // first reports whether the first batch needs window n.
-func (p *Prefetcher) first(n int) bool { return n == 0 || p.windowEnds[n-1] < p.options.Lead }
+func (p *Prefetcher) first(n int) bool { return p.windows[n].begin < p.options.Lead }
 
 // Open starts to send requests. The first exact windows share no requests with later ones, so that
 // their bytes arrive early.
@@ -229,7 +248,7 @@ func (p *Prefetcher) Open(exact int) {
 		return
 	}
 	p.gate, p.exact = true, exact
-	for p.exact < len(p.windowEnds)-1 && p.first(p.exact) {
+	for p.exact < len(p.windows)-1 && p.first(p.exact) {
 		p.exact++ // the first batch waits for this window too
 	}
 	p.pump()
@@ -304,18 +323,18 @@ func (p *Prefetcher) Done(seq int64) {
 		delete(p.finished, p.watermark)
 		p.watermark++
 	}
-	for !p.keep && p.released < len(p.windowEnds) && p.windowEnds[p.released] <= p.watermark*p.options.Batch {
-		p.release(p.released)
-		p.released++
+	for !p.keep && len(p.open) > 0 && p.windows[p.open[0]].until <= p.watermark*p.options.Batch {
+		p.release(p.open[0])
+		p.open = p.open[1:]
 	}
 	p.pump()
 	p.changed.Broadcast()
 }
 
-// release drops the extents whose last window is n.
+// release drops the extents that no window but n needs.
 func (p *Prefetcher) release(n int) {
 	for _, e := range p.used[n] {
-		if e.last != n {
+		if e.needs--; e.needs > 0 {
 			continue
 		}
 		o := p.objects[e.span.Object]

@@ -185,7 +185,7 @@ func overPool(t *testing.T, store *fakeStore, o Options, memory *BufferPool) *ri
 func (b *rig) plan(windows ...[]chunk.Span) {
 	for _, spans := range windows {
 		b.mu.Lock()
-		to := int64(len(b.windowEnds)) + 1
+		to := int64(len(b.windows)) + 1
 		b.mu.Unlock()
 		b.Plan(to, [][]chunk.Span{spans})
 	}
