@@ -2,13 +2,14 @@
  * query that has to look at every value.
  *
  *     cc -O2 -o read_limit read_limit.c -lpthread
- *     read_limit [-t threads] [-m megabytes] [-s] [-f file]
+ *     read_limit [-t threads] [-m megabytes] [-s] [-d] [-f file]
  *
  * Each line of standard input starts one round, answered with "bytes seconds". In a round the
  * threads together read the given megabytes. Memory: each thread adds up, 64 bytes at once, 512 MiB
  * of its own (huge pages where the system grants them; with -s small ones, as those of the page
  * cache are), again and again. File: each takes the next megabyte of the file, round and round, by
- * pread into one buffer of its own, which stays in the cache, and adds that up. */
+ * pread into one buffer of its own, which stays in the cache, and adds that up. With -d the file is
+ * read past the page cache (O_DIRECT), and nothing is added up: the limit of the disk. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,6 +31,7 @@ typedef uint64_t wide __attribute__((vector_size(64)));
 typedef struct {
     unsigned char* source;
     int file; /* -1: memory */
+    int direct;
     uint64_t blocks;
     atomic_llong *left, *next;
     uint64_t moved;
@@ -75,6 +77,10 @@ static void* run(void* arg) {
             off_t place = (off_t)((uint64_t)atomic_fetch_add(w->next, 1) % w->blocks * BLOCK);
             if (pread(w->file, w->source, BLOCK, place) != BLOCK) die("cannot read", "the file");
             at = 0;
+            if (w->direct) {
+                w->moved += BLOCK;
+                continue;
+            }
         } else if (at >= source_bytes) {
             at = 0;
         }
@@ -85,24 +91,27 @@ static void* run(void* arg) {
 }
 
 int main(int argc, char** argv) {
-    int threads = 1, file = -1, advice = MADV_HUGEPAGE, option;
+    int threads = 1, file = -1, direct = 0, advice = MADV_HUGEPAGE, option;
+    const char* name = NULL;
     long long megabytes = 4000;
     struct stat about = {0};
-    while ((option = getopt(argc, argv, "t:m:sf:")) != -1) {
+    while ((option = getopt(argc, argv, "t:m:sdf:")) != -1) {
         if (option == 't') threads = atoi(optarg);
         if (option == 'm') megabytes = atoll(optarg);
         if (option == 's') advice = MADV_NOHUGEPAGE;
-        if (option == 'f' && ((file = open(optarg, O_RDONLY)) < 0 || fstat(file, &about) != 0))
-            die("cannot open", optarg);
+        if (option == 'd') direct = O_DIRECT;
+        if (option == 'f') name = optarg;
         if (option == '?') return 2;
     }
+    if (name != NULL && ((file = open(name, O_RDONLY | direct)) < 0 || fstat(file, &about) != 0))
+        die("cannot open", name);
     if (threads < 1 || threads > 256 || (file >= 0 && about.st_size < BLOCK)) return 2;
     worker* workers = aligned_alloc(64, (size_t)threads * sizeof *workers);
     pthread_t* ids = calloc((size_t)threads, sizeof *ids);
     if (workers == NULL || ids == NULL) die("no memory for", "threads");
     atomic_llong left, next;
     for (int i = 0; i < threads; i++) {
-        workers[i] = (worker){.file = file, .left = &left, .next = &next};
+        workers[i] = (worker){.file = file, .direct = direct != 0, .left = &left, .next = &next};
         workers[i].source = memory(file < 0 ? source_bytes : BLOCK, advice);
         if (file >= 0) workers[i].blocks = (uint64_t)about.st_size / BLOCK;
     }

@@ -26,6 +26,7 @@ ORDER = (
     "python",
     "small",
     "rows",
+    "disk",
     "step",
     "raw",
     "append",

@@ -106,6 +106,16 @@ func (s Span) Part(off, n int64) Span {
 	return s
 }
 
+// PageCache returns the page cache that holds the object. It is nil for stores without one, and for
+// linked samples.
+func (s Span) PageCache() storage.PageCache {
+	if s.item >= 0 {
+		return nil
+	}
+	c, _ := storage.As[storage.PageCache](s.chunk.Store)
+	return c
+}
+
 // Read fills dst, len(dst) == s.Bytes, with the span. It verifies nothing: checksums belong to
 // blocks. A missing object, or one that differs from the linked one, is errs.Corrupt. After an
 // error dst is undefined.

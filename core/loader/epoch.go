@@ -29,6 +29,7 @@ type Epoch struct {
 	batches    int64
 	group      *task.Group
 	prefetcher *prefetch.Prefetcher // nil: the store is local
+	readAhead  *readAhead           // nil: the store is remote
 	before     storage.Stats        // of the store when the epoch began
 	unwatch    func() bool
 	halt       atomic.Bool // goroutines are to end as soon as they can
@@ -78,6 +79,8 @@ func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	if l.fetched != nil {
 		e.before = l.src.Traffic()
 		e.prefetcher = prefetch.New(e.group, l.fetched, prefetch.Options{Limit: l.fetchLimit(), Batch: int64(l.options.BatchSize), Requested: requested})
+	} else {
+		e.readAhead = newReadAhead()
 	}
 	return e
 }
@@ -89,6 +92,8 @@ func (e *Epoch) launch() {
 	e.meters.consumer.begin()
 	if e.prefetcher != nil {
 		e.group.Go(e.planPrefetch)
+	} else {
+		e.group.Go(e.planReadAhead)
 	}
 	e.group.Go(e.planAll)
 	for i := range e.meters.workers {
@@ -102,6 +107,8 @@ func (e *Epoch) stop() {
 	e.halt.Store(true)
 	if e.prefetcher != nil {
 		e.prefetcher.Stop()
+	} else {
+		e.readAhead.stop()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -134,6 +141,8 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		w := &work{seq: seq}
 		if e.prefetcher != nil {
 			e.prefetcher.Await(seq*int64(o.BatchSize)+n, m)
+		} else {
+			e.readAhead.follow(seq*int64(o.BatchSize)+n, m)
 		}
 		at := m.track.mark()
 		w.err = pl.plan(ctx, w, p)
@@ -263,6 +272,8 @@ func (e *Epoch) ready(w *work) {
 	w.ready = true
 	if e.prefetcher != nil {
 		e.prefetcher.Done(w.seq)
+	} else {
+		e.readAhead.done()
 	}
 	e.spare = append(e.spare, w.plan)
 	w.plan = nil

@@ -19,3 +19,16 @@ type Mapping struct {
 	// must not be touched; nil: all of it lies there.
 	Ready func(off, n int64) error
 }
+
+// PageCache is implemented by providers whose objects lie in the page cache of the system. Its
+// methods are advice: they change when bytes are read from the disk, and never which.
+type PageCache interface {
+	// CacheBytes estimates how many bytes of objects find place in the cache.
+	CacheBytes() int64
+	// Resident reports whether the byte of an object at off is in the cache.
+	Resident(key string, off int64) bool
+	// ReadAhead begins to read bytes into the cache. It may wait while the disk is busy.
+	ReadAhead(key string, off, n int64)
+	// DropPages removes bytes from the cache.
+	DropPages(key string, off, n int64)
+}

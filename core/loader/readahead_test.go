@@ -1,0 +1,212 @@
+package loader
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"deeplake/core/codec/all"
+	"deeplake/core/dataset"
+	"deeplake/core/order"
+	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
+	"deeplake/core/tensor"
+	"deeplake/go/tests/clock"
+)
+
+// The set of these tests: more than leastReadAhead.
+const (
+	pagedRows  = 300
+	pagedBytes = 256 << 10
+)
+
+// pagedStore is a store in memory with a page cache that holds what was advised and read, and
+// forgets what was dropped.
+type pagedStore struct {
+	storage.Provider
+	size int64 // of the cache
+
+	mu      sync.Mutex
+	pages   map[string][]byte // of each object: 1 for bytes in the cache
+	held    int64
+	most    int64 // held at once
+	advised int64
+	cold    int64 // bytes of samples that were read from the disk
+	dropped int64
+}
+
+func (p *pagedStore) CacheBytes() int64 { return p.size }
+
+func (p *pagedStore) Resident(key string, off int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.page(key, off+1)[off] == 1
+}
+
+func (p *pagedStore) ReadAhead(key string, off, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.advised += p.load(key, off, n)
+}
+
+func (p *pagedStore) DropPages(key string, off, n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	part := p.page(key, off+n)[off : off+n]
+	gone := int64(bytes.Count(part, []byte{1}))
+	clear(part)
+	p.held -= gone
+	p.dropped += gone
+}
+
+// page returns the state of an object's first n bytes. The caller has the lock.
+func (p *pagedStore) page(key string, n int64) []byte {
+	have := p.pages[key]
+	if int64(len(have)) < n {
+		have = append(have, make([]byte, n-int64(len(have)))...)
+		p.pages[key] = have
+	}
+	return have
+}
+
+// load reads bytes into the cache, and counts those that were not there. The caller has the lock.
+func (p *pagedStore) load(key string, off, n int64) int64 {
+	part := p.page(key, off+n)[off : off+n]
+	fresh := n - int64(bytes.Count(part, []byte{1}))
+	copy(part, bytes.Repeat([]byte{1}, int(n)))
+	p.held += fresh
+	p.most = max(p.most, p.held)
+	return fresh
+}
+
+func (p *pagedStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	if strings.HasPrefix(key, "data/") && len(dst) >= pagedBytes {
+		p.mu.Lock()
+		p.cold += p.load(key, off, int64(len(dst)))
+		p.mu.Unlock()
+	}
+	return p.Provider.ReadAt(ctx, key, dst, off)
+}
+
+// newPagedSet makes a dataset in such a store, with the cache empty.
+func newPagedSet(t *testing.T, size int64) (*pagedStore, *dataset.View) {
+	t.Helper()
+	ctx := t.Context()
+	space, paged := &mem.Space{}, &pagedStore{size: size, pages: map[string][]byte{}}
+	env := &dataset.Env{Codecs: all.All(), Writer: "test", Stores: storage.Registry{"mem": func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+		p, err := space.Open(ctx, rest, o)
+		paged.Provider = p
+		return paged, err
+	}}}
+	d, err := dataset.Create(ctx, env, "mem://paged", dataset.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	create(t, d, dataset.TensorSpec{Name: "x", DType: "uint8", Shape: tensor.Shape{pagedBytes}, ChunkBytes: 1 << 20})
+	data := make([]byte, pagedRows*pagedBytes)
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := 0; i < len(data); i += 8 {
+		data[i] = byte(r.Uint32())
+	}
+	if err := d.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Uint8, Shape: tensor.Shape{pagedBytes}, Data: data}}}, pagedRows); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Commit(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	v, err := d.View(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paged, v
+}
+
+// Samples are in the page cache before they are read. A set that fits stays there. Of a larger set,
+// the bytes in the cache stay bounded, a part of the chunks stays for the next epoch, and all else
+// is dropped. The batches are the same as without a cache.
+func TestReadAhead(t *testing.T) {
+	t.Parallel()
+	const stored = pagedRows * pagedBytes
+	for _, c := range []struct {
+		name    string
+		shuffle string
+		size    int64
+		most    int64 // bytes in the cache at once
+	}{
+		{"window, fits", order.Window, 2 * stored, stored},
+		{"sequential, fits", order.Sequential, 2 * stored, stored},
+		{"full, fits", order.Full, 2 * stored, stored},
+		{"window, larger", order.Window, stored / 2, stored * 3 / 4},
+		{"sequential, larger", order.Sequential, stored / 2, stored * 3 / 4},
+		{"full, larger", order.Full, stored / 2, stored * 3 / 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			paged, v := newPagedSet(t, c.size)
+			o := Options{BatchSize: 16, Workers: 2, Shuffle: c.shuffle, ShuffleBytes: stored / 10}
+			ld := open2(t, SourceOf(v), o)
+			defer ld.Close()
+			for epoch := range int64(2) {
+				e := start(t, ld, epoch)
+				rows := 0
+				for b := next(t, e); b != nil; b = next(t, e) {
+					rows += b.Rows
+					b.Release()
+				}
+				if rows != pagedRows {
+					t.Errorf("%d rows, want %d", rows, pagedRows)
+				}
+				e.Close()
+				paged.check(t, epoch, c.size >= stored, c.most)
+			}
+		})
+	}
+}
+
+// check holds the figures of an epoch against what they may be, and begins to count anew.
+func (p *pagedStore) check(t *testing.T, epoch int64, fits bool, most int64) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	const stored = pagedRows * pagedBytes
+	t.Logf("epoch %d: %d advised, %d cold, %d dropped, at most %d held, %d left", epoch, p.advised, p.cold, p.dropped, p.most, p.held)
+	if p.cold > stored/50 {
+		t.Errorf("epoch %d: %d bytes of samples were read from the disk one by one, want next to none", epoch, p.cold)
+	}
+	if p.most > most {
+		t.Errorf("epoch %d: %d bytes in the cache, want at most %d", epoch, p.most, most)
+	}
+	switch {
+	case fits && (p.dropped > 0 || epoch > 0 && p.advised > 0):
+		t.Errorf("epoch %d: %d bytes were dropped and %d advised of a set that fits", epoch, p.dropped, p.advised)
+	case !fits && (p.dropped < stored/4 || epoch > 0 && p.advised > stored*9/10):
+		t.Errorf("epoch %d: %d bytes were dropped and %d read again; want a part of the chunks to stay", epoch, p.dropped, p.advised)
+	}
+	p.advised, p.cold, p.dropped, p.most = 0, 0, 0, p.held
+}
+
+// A pass that ends early ends the advice, even while it waits for batches.
+func TestReadAheadEnds(t *testing.T) {
+	t.Parallel()
+	paged, v := newPagedSet(t, pagedRows*pagedBytes/4)
+	ld := open2(t, SourceOf(v), Options{BatchSize: 16, Workers: 2, Prefetch: 2})
+	defer ld.Close()
+	e := start(t, ld, 0)
+	next(t, e).Release()
+	clock.Await(t, time.Minute, "the advice does not reach its limit", func() bool {
+		paged.mu.Lock()
+		defer paged.mu.Unlock()
+		return paged.advised > pagedRows*pagedBytes/8
+	})
+	e.Close() // hangs if the advice does not end
+	paged.mu.Lock()
+	defer paged.mu.Unlock()
+	if paged.advised > pagedRows*pagedBytes/2 {
+		t.Errorf("%d bytes were advised for one batch, want at most a half of %d", paged.advised, pagedRows*pagedBytes)
+	}
+}
