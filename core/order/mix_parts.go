@@ -92,7 +92,8 @@ func (b *mixOrder) positionOf(part int, turn int64) int64 {
 	}
 	turns := make([]int64, len(b.orders))
 	runs := (b.rows-1)/mixRows + 1
-	run := int64(sort.Search(int(runs-1), func(i int) bool { // the last run that begins at or before the turn
+	// the last run that begins at or before the turn
+	run := int64(sort.Search(int(runs-1), func(i int) bool {
 		b.seats.counts(turns, (int64(i)+1)*mixRows)
 		return turns[part] > turn
 	}))
