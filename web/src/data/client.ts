@@ -120,6 +120,7 @@ export class Client {
     if (stats.sampled !== undefined && !isCount(stats.sampled)) {
       throw malformed("stats", "sampled is not a whole number");
     }
+    stats.exact = list(stats.exact);
     return stats;
   }
 

@@ -4,7 +4,7 @@ import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Stats } from "../data/protocol";
 import type { Sample, SampleStore, Tensor } from "../draw/api";
-import { exactRows, sampleRows, scaled } from "./counts";
+import { exactRows, sampleRows } from "./counts";
 import type { Model } from "./model";
 import type { State } from "./state";
 
@@ -69,13 +69,13 @@ export interface Counted extends Task<Stats> {
 }
 
 /** Statistics of a tensor of the view: of a sample first where there are many rows. */
-export function useStats(tensor: Tensor, wanted: boolean): Counted {
+export function useStats(tensor: Pick<Tensor, "name">, wanted: boolean): Counted {
   const model = useModel();
   const view = useApp((s) => s.view);
   const large = (view?.rows ?? 0) > exactRows;
   const on = [view, tensor.name];
   const count = (sample: number) => async (signal: AbortSignal) =>
-    ({ view, stats: scaled(await model.stats(tensor.name, signal, sample)) });
+    ({ view, stats: await model.stats(tensor.name, signal, sample) });
   const about = useTask(wanted && view && large ? count(sampleRows) : null, on);
   const sampled = !large || about.value?.view === view || about.error !== "";
   const all = useTask(wanted && view && sampled ? count(0) : null, on);

@@ -77,19 +77,29 @@ function count(rows: unknown): number {
 /** Numbers that the name of the tensor says already. */
 const unnamed = new Set(["", "class", "value"]);
 
+/** One line: the rows, and the numbers of all of them. Estimates stand apart from exact numbers. */
+export function summaryOf(stats: Stats): string {
+  const exact = (name: string): boolean => !stats.sampled || (stats.exact as string[] | undefined)?.includes(name) === true;
+  const parts: [name: string, text: string][] = [];
+  if (stats.missing > 0) parts.push(["missing", `${stats.missing.toLocaleString("en")} missing`]);
+  for (const name of ["min", "mean", "max"] as const) {
+    const value = stats[name];
+    if (typeof value === "number") parts.push([name, `${name} ${formatNumber(value)}`]);
+  }
+  const list = (wanted: boolean): string[] => parts.filter(([name]) => exact(name) === wanted).map(([, text]) => text);
+  const known = [formatCount(stats.rows, "row"), ...list(true)].join(", ");
+  const about = stats.sampled ? [`; about, from ${formatCount(stats.sampled, "row")}`, ...list(false)].join(", ") : "";
+  return `${unnamed.has(stats.what) ? "" : `${stats.what}: `}${known}${about}`;
+}
+
 function Figures({ stats }: { stats: Stats }) {
   const bars = useMemo(() => barsOf(stats), [stats]);
   const [all, setAll] = useState(false);
   const most = bars.reduce((top, bar) => Math.max(top, bar.rows), 1);
-  const numbers = ([["min", stats.min], ["mean", stats.mean], ["max", stats.max]] as const)
-    .filter(([, value]) => typeof value === "number");
   return (
     <>
       <p class="quiet">
-        {unnamed.has(stats.what) ? "" : `${stats.what}: `}{stats.sampled
-          ? `about, from ${formatCount(stats.sampled, "row")}` : formatCount(stats.rows, "row")}
-        {stats.missing > 0 && `, ${stats.missing.toLocaleString("en")} missing`}
-        {numbers.map(([name, value]) => `, ${name} ${formatNumber(value ?? 0)}`)}
+        {summaryOf(stats)}
       </p>
       {stats.kind === "histogram"
         ? <Histogram bars={bars} most={most} />
