@@ -143,3 +143,40 @@ def test_fingers_scroll_and_pinch(chromium):
             send("touchEnd")
             tab.page.wait_for_url("**cell=**")
             assert abs(float(size.input_value()) - before - 1) < 0.3  # twice as large
+
+
+def test_more_lines_than_layers(chromium):
+    """WebGL promises 256 layers of a texture. This page believes in 8, and its window has more lines."""
+    rows, cell, gap = 2000, 32, 2
+    with deeplake.create("mem://drawing-lines", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.extend({"images": [np.full((4, 4, 3), (16 + i % 100, 16 + i // 100 * 10, 128), np.uint8) for i in range(rows)]})
+        ds.commit("a color for each row")
+        with shown(chromium, ds) as tab:
+            tab.page.add_init_script(
+                """const get = WebGL2RenderingContext.prototype.getParameter;
+                WebGL2RenderingContext.prototype.getParameter = function (name) {
+                    if (name !== this.MAX_ARRAY_TEXTURE_LAYERS) return get.call(this, name);
+                    window.asked = 1 + (window.asked ?? 0);
+                    return 8;
+                };"""
+            )
+            tab.page.reload()
+            tab.rows("2,000")
+            tab.page.evaluate("cell => window.__deeplake.grid.setCell(cell)", cell)
+            for first in (0, 700):
+                tab.page.evaluate("row => window.__deeplake.grid.scrollTo(row)", first)
+                frames = tab.page.wait_for_function(
+                    "() => { const f = window.__deeplake.grid.frames(); return f.complete && f.count > 100 && f; }"
+                ).json_value()
+                box = tab.at("grid").bounding_box()
+                pixels = tab.drawn()[int(box["y"]) :, int(box["x"]) :].astype(int)
+                columns = int((box["width"] - 12 - gap) // (cell + gap))
+                left = gap + int((box["width"] - 12 - gap - columns * (cell + gap)) // 2)
+                lines = -(-frames["count"] // columns)
+                assert lines > 16
+                assert tab.page.evaluate("() => window.asked") >= 1
+                for line in range(lines - 1):  # the last one may be cut off
+                    red, green, _ = pixels[line * (cell + gap) + gap + cell // 2, left + cell // 2]
+                    row = red - 16 + round((green - 16) / 10) * 100
+                    assert row == frames["first"] + line * columns, (line, red, green)

@@ -456,8 +456,8 @@ class GridView implements Grid, Gestures {
     }
     scene.end();
     this.view.y = anchor * surface.ratio - stripTop(place, line, surface.ratio);
-    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height) =>
-      scene.paint(width, height, this.view, this.style, groundOf(this.appearance.dark)));
+    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height, bottom) =>
+      scene.paint(width, height, bottom, this.view, this.style, groundOf(this.appearance.dark)));
   }
 
   private showLines(scene: Scene, lines: { from: number; to: number }): void {
