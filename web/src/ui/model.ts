@@ -337,7 +337,7 @@ export class Model {
   openVersion(version: { at?: string; saved?: string }): Promise<boolean> {
     const { place } = this.get();
     this.set({ dialog: "" });
-    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair,
+    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair, color: place.color,
       mode: place.mode === "single" ? "" : place.mode,
       at: version.at ?? "", saved: version.saved ?? "" }, "push");
   }
