@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"deeplake/core/session"
 )
@@ -47,48 +48,6 @@ const (
 	mostCounted = 1e308 // numbers further from 0 are in no bin
 )
 
-// measure is the number of a tensor that statistics are about.
-type measure struct {
-	what, expr string
-	list       bool // the sample is a list of classes
-	whole      bool // values are integers
-	truth      bool // values are bools
-}
-
-// measureOf returns how a tensor is counted; false: it is not.
-func measureOf(t *tensorInfo) (measure, bool) {
-	name := quoteName(t.Name)
-	if t.Sequence {
-		return measure{what: "items", expr: "LENGTH(" + name + ")", whole: true}, true
-	}
-	axes := len(t.MaxShape)
-	switch t.Draw {
-	case "label":
-		return measure{what: "class", expr: name, list: axes == 1, whole: true}, axes < 2
-	case "number":
-		m := measure{what: "value", expr: name}
-		if t.DType != nil {
-			m.truth = *t.DType == "bool"
-			m.whole = m.truth || strings.Contains(*t.DType, "int")
-		}
-		return m, true
-	case "boxes":
-		return measure{what: "boxes", expr: "SHAPE(" + name + ")[0]", whole: true}, true
-	case "points":
-		return measure{what: "points", expr: "SHAPE(" + name + ")[0]", whole: true}, true
-	case "image":
-		return measure{what: "width", expr: "SHAPE(" + name + ")[1]", whole: true}, true
-	case "array":
-		// Numbers of instances, as scores of boxes, are counted one by one.
-		if t.DType != nil && axes == 1 && (strings.Contains(*t.DType, "int") || strings.Contains(*t.DType, "float")) {
-			return measure{what: "value", expr: name, list: true, whole: strings.Contains(*t.DType, "int")}, true
-		}
-	case "text":
-		return measure{what: "length", expr: "LENGTH(" + name + ")", whole: true}, true
-	}
-	return measure{}, false
-}
-
 func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 	var in struct {
 		ofView
@@ -120,6 +79,11 @@ func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 		out.Sampled = from.Len()
 	}
 	c := &counter{service: s, view: from, all: v.View, of: t, measure: m, out: out}
+	if passes := m.passes(t); out.Sampled == 0 && passes > 0 {
+		r, end := s.counts.begin(countKey{in.View, in.Column}, passes*v.Len())
+		defer end()
+		c.looked = &r.looked
+	}
 	return out, c.count(ctx)
 }
 
@@ -151,7 +115,8 @@ type counter struct {
 	all     *session.View // the rows that they stand for
 	of      *tensorInfo
 	measure
-	out *statsInfo
+	out    *statsInfo
+	looked *atomic.Int64 // counts the rows that values looks at; nil: nobody asks
 }
 
 // count counts the rows. The chunk map gives a sample the range of all rows, so that the axis of
@@ -178,7 +143,7 @@ func (c *counter) values(ctx context.Context, known *facts) error {
 	if c.list {
 		from, x = " FROM (SELECT "+c.expr+" AS value UNGROUP BY SPLIT) AS items", "value"
 	}
-	present, err := c.ask(ctx, "SELECT COUNT("+quoteName(c.of.Name)+") AS n")
+	present, err := c.askOf(ctx, c.view, nil, "SELECT COUNT("+quoteName(c.of.Name)+") AS n")
 	if err != nil {
 		return err
 	}
@@ -294,11 +259,11 @@ func (c *counter) bins(ctx context.Context, x, from, where string, low, high flo
 
 // ask runs a query of the counted rows and returns its rows of numbers. A missing number is 0.
 func (c *counter) ask(ctx context.Context, text string) ([][]float64, error) {
-	return c.askOf(ctx, c.view, text)
+	return c.askOf(ctx, c.view, c.looked, text)
 }
 
-func (c *counter) askOf(ctx context.Context, of *session.View, text string) ([][]float64, error) {
-	v, info, err := c.service.o.Session.Query(ctx, of, &session.Query{Text: text})
+func (c *counter) askOf(ctx context.Context, of *session.View, looked *atomic.Int64, text string) ([][]float64, error) {
+	v, info, err := c.service.o.Session.Query(ctx, of, &session.Query{Text: text, Looked: looked})
 	if err != nil {
 		return nil, err
 	}

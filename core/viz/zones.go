@@ -103,7 +103,7 @@ func (c *counter) between(ctx context.Context, z *read.Zone) (read.Zone, error) 
 		return read.Zone{}, err
 	}
 	defer part.Close()
-	found, err := c.askOf(ctx, part, "SELECT MIN("+c.expr+") AS a, MAX("+c.expr+") AS b")
+	found, err := c.askOf(ctx, part, nil, "SELECT MIN("+c.expr+") AS a, MAX("+c.expr+") AS b")
 	if err != nil {
 		return read.Zone{}, err
 	}

@@ -23,9 +23,9 @@ func numberAt(i int) float64 {
 }
 
 // newNumbers makes a dataset of numbers in several chunks, of which every tenth row lacks one.
-func newNumbers(t *testing.T, d tensor.DType, put func(v float64) any) *fixture {
+func newNumbers(t *testing.T, d tensor.DType, put func(v float64) any) (*fixture, *farStore) {
 	t.Helper()
-	env, ds, _ := newFar(t, dataset.TensorSpec{Name: "n", DType: d.String(), ChunkBytes: 32 << 10},
+	env, ds, far := newFar(t, dataset.TensorSpec{Name: "n", DType: d.String(), ChunkBytes: 32 << 10},
 		dataset.TensorSpec{Name: "i", DType: "int64"})
 	n, rows := tensor.Rows{Tensor: "n"}, tensor.Rows{Tensor: "i"}
 	for i := range zoneRows {
@@ -42,7 +42,7 @@ func newNumbers(t *testing.T, d tensor.DType, put func(v float64) any) *fixture 
 	if _, err := ds.Commit(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, env, ds)
+	return serve(t, env, ds), far
 }
 
 // counted asks for statistics of all rows, and of a sample.
@@ -82,7 +82,7 @@ func (f *fixture) sameAxis(what, view string) {
 // chunks.
 func TestRangeOfSamples(t *testing.T) {
 	t.Parallel()
-	f := newNumbers(t, tensor.Float32, func(v float64) any { return float32(v) })
+	f, _ := newNumbers(t, tensor.Float32, func(v float64) any { return float32(v) })
 	f.sameAxis("all rows", f.view)
 	if _, about := f.counted(f.view); *about.Max != 500 || *about.Min != -70.5 || about.Missing != zoneRows/10 {
 		t.Fatalf("the range is %v to %v, %d missing", *about.Min, *about.Max, about.Missing)
@@ -115,7 +115,7 @@ func TestRangeOfSamples(t *testing.T) {
 // TestRangeOfWholeNumbers has negative numbers, whose bits are no unsigned ones.
 func TestRangeOfWholeNumbers(t *testing.T) {
 	t.Parallel()
-	f := newNumbers(t, tensor.Int16, func(v float64) any { return int16(v) })
+	f, _ := newNumbers(t, tensor.Int16, func(v float64) any { return int16(v) })
 	f.sameAxis("int16", f.view)
 }
 
@@ -123,7 +123,7 @@ func TestRangeOfWholeNumbers(t *testing.T) {
 func TestNoRange(t *testing.T) {
 	t.Parallel()
 	for _, odd := range []float64{math.NaN(), math.Inf(1)} {
-		f := newNumbers(t, tensor.Float64, func(v float64) any {
+		f, _ := newNumbers(t, tensor.Float64, func(v float64) any {
 			if v == 500 {
 				return odd
 			}

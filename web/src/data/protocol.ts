@@ -39,6 +39,10 @@ export interface Stats {
   min?: number; max?: number; mean?: number;
   filters?: string[];                 // for each class or bin: a condition for WHERE
 }
+export interface Progress {
+  done: number;
+  total: number;                      // 0: nothing is counted, or nothing is known of it
+}
 export interface Versions {
   branch: string;
   branches: { name: string; commit: string; version: number }[];

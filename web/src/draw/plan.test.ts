@@ -44,6 +44,7 @@ test("values colour the overlays of their group, or of all groups", () => {
   expect(colored("pred/scores")).toEqual(["pred/boxes"]);
   expect(colored("ids")).toEqual(["gt/boxes", "pred/boxes"]);
   expect(colored("speed")).toEqual([]);
+  expect(colored("weather")).toEqual([]);
   expect(colored("grid")).toEqual([]);
   const { palettes, color, columns } = planOf(view, appearance("pred/scores"));
   expect(palettes.map(({ ramp }) => ramp ?? false)).toEqual([false, true, true]);

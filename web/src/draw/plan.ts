@@ -133,7 +133,7 @@ function coloringOf(view: View, { color }: Appearance, palette: number): Colorin
 
 /** The overlays with instances that a tensor has values of: those of its group, or all without any there. */
 function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
-  if (tensor.draw === "number") return [];
+  if (tensor.draw === "number" || (tensor.max_shape ?? tensor.shape)?.length === 0) return [];
   const all = drawn.filter(({ draw }) => draw !== "segments");
   const near = all.filter(({ group }) => group === tensor.group);
   return near.length > 0 ? near : all;

@@ -20,7 +20,7 @@ function useColored(): { tensor: Tensor | undefined; stats: Counted } {
   const view = useApp((s) => s.view);
   const name = useApp((s) => s.place.color);
   const tensor = view?.tensors.find((one) => one.name === name && isColorable(one));
-  return { tensor, stats: useStats(tensor ?? nothing, tensor !== undefined) };
+  return { tensor, stats: useStats(tensor ?? nothing, tensor !== undefined, true) };
 }
 
 const nothing = { name: "" };

@@ -16,7 +16,7 @@ import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
 
 export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "explain" | "close" |
-  "stats" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
+  "stats" | "progress" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
 
 export interface Drawing {
   openGrid: OpenGrid;

@@ -5,6 +5,7 @@ import type { Stats, Tensor } from "../data/protocol";
 import { formatCount, formatNumber } from "./describe";
 import { useApp, useModel, useSeen, useStats } from "./hooks";
 import { hasStats } from "./layers";
+import { secondsLeft, seenNext, type Sight } from "./left";
 import { Section } from "./sidebar";
 import { hasCondition } from "./tql";
 
@@ -31,22 +32,40 @@ function Card({ tensor }: { tensor: Tensor }) {
   return (
     <div ref={ref} class={exact ? "card exact" : "card"} data-testid={`stats-${tensor.name}`}>
       <h3 title={tensor.name}>{tensor.name}</h3>
-      {error ? <p class="fault">{error}</p> : value ? <Figures stats={value} />
-        : busy && <Counting name={tensor.name} />}
+      {error ? <p class="fault">{error}</p> : value && <Figures stats={value} />}
+      {busy && !exact && !error && <Counting name={tensor.name} beside={value !== undefined} />}
     </div>
   );
 }
 
-/** How long a count takes already: the server does not know how long it will. */
-function Counting({ name }: { name: string }) {
-  const [seconds, set] = useState(0);
+/** How long a count takes already, and how long it will. Beside numbers it comes after a second. */
+function Counting({ name, beside }: { name: string; beside: boolean }) {
+  const model = useModel();
+  const [seconds, setSeconds] = useState(0);
+  const [seen, setSeen] = useState<Sight[]>([]);
   useEffect(() => {
-    const timer = setInterval(() => set((s) => s + 1), 1000);
-    return () => clearInterval(timer);
-  }, []);
+    const control = new AbortController();
+    const began = performance.now();
+    const timer = setInterval(() => {
+      setSeconds((s) => s + 1);
+      model.withView((view) => model.client.progress(view.view, name, control.signal), control.signal).then(
+        (progress) => control.signal.aborted || setSeen((all) => seenNext(all, (performance.now() - began) / 1000, progress)),
+        // A count without an estimate goes on.
+        () => undefined);
+    }, 1000);
+    return () => {
+      clearInterval(timer);
+      control.abort();
+    };
+  }, [name]);
+  const last = seen[seen.length - 1];
+  const left = secondsLeft(seen);
+  if (beside && seconds === 0) return null;
   return (
-    <p class="quiet counting"><progress aria-label={`Counting ${name}`} />
-      {seconds > 0 && ` ${seconds.toLocaleString("en")} s; closing the section ends it`}</p>
+    <p class="quiet counting" data-testid={`counting-${name}`}>
+      <progress aria-label={`Counting ${name}`} {...(last ? { value: last.done, max: last.total } : {})} />
+      {seconds > 0 && ` ${seconds.toLocaleString("en")} s${left === undefined ? "" : `, about ${left.toLocaleString("en")} s left`}; closing the section ends it`}
+    </p>
   );
 }
 
