@@ -150,7 +150,9 @@ def test_more_lines_than_layers(chromium):
     rows, cell, gap = 2000, 32, 2
     with deeplake.create("mem://drawing-lines", overwrite=True) as ds:
         ds.create_tensor("images", "image.rgb", compression="png")
-        ds.extend({"images": [np.full((4, 4, 3), (16 + i % 100, 16 + i // 100 * 10, 128), np.uint8) for i in range(rows)]})
+        ds.extend(
+            {"images": [np.full((4, 4, 3), (16 + i % 100, 16 + i // 100 * 10, 128), np.uint8) for i in range(rows)]}
+        )
         ds.commit("a color for each row")
         with shown(chromium, ds) as tab:
             tab.page.add_init_script(
