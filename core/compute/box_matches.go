@@ -13,7 +13,7 @@ import (
 const boxMatchesDoc = "BOX_MATCHES(a, b, iou[, classes_a, classes_b][, scores]): how many boxes of b match a box of a, as in COCO's evaluation: " +
 	"from the best score on, each takes the free box of a of its class with the greatest intersection over union, at least iou"
 
-// matchRoles names the arguments of BOX_MATCHES after the threshold, by the number of all arguments.
+// matchRoles returns where classes and scores begin, by the number of arguments; 0: there are none.
 func matchRoles(args int) (classes, scores int) {
 	switch args {
 	case 4:

@@ -109,7 +109,7 @@ func (z *zoner) add(n Zone, e *format.Entry) {
 	z.out = append(z.out, n)
 }
 
-// zones returns the zones of all rows for readers that know no chunk maps; nil if there are too many.
+// zones returns the zones of all rows for readers that know no chunk maps. Nil: there are too many.
 func (c *Column) zones(ctx context.Context) ([]read.Zone, error) {
 	all, err := c.Zones(ctx, 0, c.view.n)
 	if err != nil {

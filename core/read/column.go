@@ -53,8 +53,8 @@ type Zone struct {
 	// Samples are single numbers from Min to Max, none of them NaN, if Bounded.
 	Bounded  bool
 	Min, Max float64
-	// Attained reports whether Min and Max are numbers of these rows. It may read the directory of a
-	// chunk. Nil: it is not known.
+	// Attained reports whether Min and Max are numbers of these rows. It may read the directory of
+	// a chunk. Nil: it is not known.
 	Attained func(ctx context.Context) (bool, error)
 }
 
@@ -80,8 +80,8 @@ type Access struct {
 	// GatherPlan plans a bulk read of small samples of one shape. It returns nil if the samples
 	// differ in shape, or if there are none.
 	GatherPlan func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
-	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It reads
-	// no sample. Nil: there are too many of them.
+	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It
+	// reads no sample. Nil: there are too many of them.
 	Zones func(ctx context.Context) ([]Zone, error)
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string

@@ -21,8 +21,8 @@ type running struct {
 	total  int64
 }
 
-// begin notes a count, and returns its end. Where a column is counted twice at once, the later count
-// is shown.
+// begin notes a count, and returns its end. Where a column is counted twice at once, the later
+// count is shown.
 func (c *counts) begin(key countKey, total int64) (r *running, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -103,8 +103,8 @@ func (s *Service) versions(ctx context.Context, _ []byte) (any, error) {
 	return out, nil
 }
 
-// line returns the commits of the branch, without those that merges took in. They are found by their
-// numbers, so the store need not list.
+// line returns the commits of the branch, without those that merges took in. They are found by
+// their numbers, so the store need not list.
 func line(ctx context.Context, ds *dataset.Dataset) ([]dataset.LogEntry, error) {
 	log, err := ds.Log(ctx, mostCommits+1)
 	if err != nil {

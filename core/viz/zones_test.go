@@ -78,8 +78,8 @@ func (f *fixture) sameAxis(what, view string) {
 	}
 }
 
-// TestRangeOfSamples holds that a sample has the axis of the exact histogram, whatever became of the
-// chunks.
+// TestRangeOfSamples holds that a sample has the axis of the exact histogram, whatever became of
+// the chunks.
 func TestRangeOfSamples(t *testing.T) {
 	t.Parallel()
 	f, _ := newNumbers(t, tensor.Float32, func(v float64) any { return float32(v) })

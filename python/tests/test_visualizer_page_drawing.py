@@ -155,6 +155,7 @@ def test_more_lines_than_layers(chromium):
         )
         ds.commit("a color for each row")
         with shown(chromium, ds) as tab:
+            tab.rows("2,000")  # the key of the link is used
             tab.page.add_init_script(
                 """const get = WebGL2RenderingContext.prototype.getParameter;
                 WebGL2RenderingContext.prototype.getParameter = function (name) {

@@ -101,7 +101,8 @@ export class CellFiller {
     if (!color) return;
     const at = borderOf(color, itemOf(to.store.peek(row, color.tensor.name), color.tensor, 0));
     if (at === undefined) return;
-    const side = gapOf(to.cell) / 2;
+    // Borders of neighbours do not touch.
+    const side = Math.max(1, gapOf(to.cell) / 2 - 1);
     const paint = (x: number, y: number, width: number, height: number): void =>
       to.scene.addGround({ x, y, width, height }, code(color.palette, at));
     paint(x - side, y - side, width + 2 * side, side);
