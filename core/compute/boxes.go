@@ -10,6 +10,7 @@ func boxFunctions() []Function {
 	return []Function{
 		{Name: "IOU", Least: 2, Most: 3, Doc: "IOU(a, b[, 'pairwise']): the best intersection over union of a box of a and one of b, 0 where there are none; " +
 			"pairwise: (n, m), of each with each", Check: iouType, Call: iou, Facts: Facts{NoAlias: true}},
+		{Name: "BOX_MATCHES", Least: 3, Most: 6, Doc: boxMatchesDoc, Check: boxMatchesType, Call: boxMatches, Facts: Facts{NoAlias: true}},
 		{Name: "AREA", Least: 1, Most: 1, Doc: "AREA(boxes): the area of each box", Check: areaType, Call: area, Facts: Facts{NoAlias: true}},
 		{Name: "NORMALIZE", Least: 2, Most: 2, Doc: "NORMALIZE(boxes, [x0, y0, x1, y1]): the boxes as shares of that region, in the same mode, float32",
 			Check: normalizeType, Call: normalize},

@@ -2,8 +2,10 @@ package dataset
 
 import (
 	"context"
+	"math"
 
 	"deeplake/core/format"
+	"deeplake/core/read"
 	"deeplake/core/tensor"
 )
 
@@ -14,6 +16,8 @@ type Zone struct {
 	Known    bool  // Stats cover all samples; otherwise nothing is known
 	Stats    format.Stats
 	Bytes    float64 // as stored, about
+
+	entry *format.Entry // of rows that follow each other in the dataset; nil: of none
 }
 
 // mostZones bounds the zones of a view with a list of rows. More zones would cost as much as the
@@ -28,8 +32,8 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	if from >= to {
 		return nil, nil
 	}
-	z := zoner{c: c}
-	if v.list == nil && v.step == 1 {
+	z := zoner{c: c, plain: v.list == nil && v.step == 1}
+	if z.plain {
 		at := from
 		var err error
 		v.snap.Live.Runs(v.live(from), v.live(to-1)+1, func(a, b int64) {
@@ -58,6 +62,7 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 // zoner makes zones.
 type zoner struct {
 	c     *Column
+	plain bool // rows follow each other in the dataset
 	out   []Zone
 	known *format.Entry // of the last zone
 }
@@ -96,10 +101,62 @@ func (z *zoner) add(n Zone, e *format.Entry) {
 	if e != nil {
 		n.Known, n.Stats, n.Bytes = true, e.Stats, bytes
 		own := *e
-		e = &own
+		if e = &own; z.plain {
+			n.entry = e
+		}
 	}
 	z.known = e
 	z.out = append(z.out, n)
+}
+
+// zones returns the zones of all rows for readers that know no chunk maps. Nil: there are too many.
+func (c *Column) zones(ctx context.Context) ([]read.Zone, error) {
+	all, err := c.Zones(ctx, 0, c.view.n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]read.Zone, len(all))
+	for i := range all {
+		z := &all[i]
+		if !z.Known && !z.Hole {
+			return nil, nil
+		}
+		out[i] = read.Zone{From: z.From, To: z.To, Hole: z.Hole}
+		if !z.Stats.HasRange {
+			continue
+		}
+		out[i].Bounded = true
+		out[i].Min, out[i].Max = numberOf(c.ct.dtype, z.Stats.Min), numberOf(c.ct.dtype, z.Stats.Max)
+		if z.entry != nil {
+			out[i].Attained = func(ctx context.Context) (bool, error) { return c.covers(ctx, z) }
+		}
+	}
+	return out, nil
+}
+
+// covers reports whether the rows of z are all rows of their chunk. Deletions and updates leave a
+// chunk with fewer rows, and with the statistics of all.
+func (c *Column) covers(ctx context.Context, z *Zone) (bool, error) {
+	e := z.entry
+	if e.First != 0 || z.To-z.From != e.Rows {
+		return false, nil
+	}
+	ch, err := c.chunk(ctx, e, 0)
+	if err != nil {
+		return false, err
+	}
+	return ch.Index.Rows() == e.Rows, nil
+}
+
+// numberOf returns a number of statistics.
+func numberOf(d tensor.DType, bits uint64) float64 {
+	switch {
+	case d == tensor.Float32 || d == tensor.Float64:
+		return math.Float64frombits(bits)
+	case d >= tensor.Int8 && d <= tensor.Int64:
+		return float64(int64(bits))
+	}
+	return float64(bits)
 }
 
 // Bounds returns the least and the greatest size of each axis over all samples of the tensor in

@@ -586,3 +586,17 @@ func TestTopAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestLooked counts the rows of a scan for a caller who watches, as the statistics do.
+func TestLooked(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"SELECT COUNT(*) AS n", "SELECT id WHERE x > 0.5", "SELECT id, COUNT(*) AS n GROUP BY id"} {
+		var looked atomic.Int64
+		if _, _, err := answer(t.Context(), text, numbers(50_000), nil, query.Options{Threads: 2, Looked: &looked}); err != nil {
+			t.Fatal(err)
+		}
+		if looked.Load() != 50_000 {
+			t.Errorf("%s: %d rows were looked at, want 50000", text, looked.Load())
+		}
+	}
+}

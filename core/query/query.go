@@ -26,6 +26,8 @@ type Options struct {
 	// LIMIT. Only ORDER BY and the results may use these parameters. The rows of all answers follow
 	// one another.
 	Batched []int
+	// Looked counts the examined rows of tables while a query runs; nil: they are not counted.
+	Looked *atomic.Int64
 }
 
 // User is a function of the user.

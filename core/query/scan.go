@@ -187,6 +187,9 @@ func (s *scan) frame(r *run, w *worker, from, to int64) *frame {
 // filter returns the frame of the rows that hold.
 func (s *scan) filter(f *frame, sure bool) (*frame, error) {
 	f.run.tally.looked.Add(int64(f.n))
+	if looked := f.run.o.Looked; looked != nil {
+		looked.Add(int64(f.n))
+	}
 	if sure {
 		return f, nil
 	}

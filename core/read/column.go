@@ -46,6 +46,18 @@ type Level struct {
 	Factor int64
 }
 
+// Zone is consecutive rows of a column, and what is known of their samples.
+type Zone struct {
+	From, To int64
+	Hole     bool // no row has a sample
+	// Samples are single numbers from Min to Max, none of them NaN, if Bounded.
+	Bounded  bool
+	Min, Max float64
+	// Attained reports whether Min and Max are numbers of these rows. It may read the directory of
+	// a chunk. Nil: it is not known.
+	Attained func(ctx context.Context) (bool, error)
+}
+
 // Access is the optional abilities of a Column: a nil function is an ability that it lacks. A
 // wrapper copies the struct and replaces the functions that it changes.
 type Access struct {
@@ -68,6 +80,9 @@ type Access struct {
 	// GatherPlan plans a bulk read of small samples of one shape. It returns nil if the samples
 	// differ in shape, or if there are none.
 	GatherPlan func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
+	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It
+	// reads no sample. Nil: there are too many of them.
+	Zones func(ctx context.Context) ([]Zone, error)
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
 	// Levels are tensors of the same dataset that hold the pictures smaller, the largest first.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -30,6 +31,8 @@ type Query struct {
 	Seed        uint64
 	Budget      int64 // bytes that sorting and grouping may hold; 0: the default
 	Threads     int   // 0: the default
+	// Counts the examined rows while the query runs; nil: they are not counted.
+	Looked *atomic.Int64
 
 	Storage storage.Options   // of the datasets that the text names
 	Stored  bool              // text read from a dataset: storage.LinkPolicy bounds it
@@ -75,7 +78,7 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 	if err != nil {
 		return nil, err
 	}
-	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Batched: q.Each, Functions: q.Functions}
+	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Batched: q.Each, Functions: q.Functions, Looked: q.Looked}
 	for _, p := range q.Params {
 		with.Params = append(with.Params, p.value)
 	}

@@ -1,7 +1,6 @@
 package viz
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -195,7 +194,7 @@ func TestStatsOfSamples(t *testing.T) {
 		for _, c := range s.Classes {
 			counted += c.Rows
 		}
-		if s.Rows != zooRows || s.Sampled != want || counted != cmp.Or(want, zooRows) {
+		if s.Rows != zooRows || s.Sampled != want || counted < zooRows-2 || counted > zooRows+2 {
 			t.Errorf("a sample of %d rows: %+v", sample, s)
 		}
 	}

@@ -22,17 +22,38 @@ type farStore struct {
 	mu       sync.Mutex
 	requests int
 	bytes    int64
+	gate     chan struct{} // reads wait until it is closed; nil: none waits
+	held     chan struct{} // a read that waits says so here
+}
+
+// hold makes reads of chunks wait until release is called.
+func (f *farStore) hold() (release func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	gate := make(chan struct{})
+	f.gate, f.held = gate, make(chan struct{}, 1)
+	return func() { close(gate) }
 }
 
 var _ storage.Ranger = (*farStore)(nil)
 
 func (f *farStore) count(key string, n int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if strings.HasPrefix(key, "data/") {
-		f.requests++
-		f.bytes += n
+	if !strings.HasPrefix(key, "data/") {
+		return
 	}
+	f.mu.Lock()
+	f.requests++
+	f.bytes += n
+	gate := f.gate
+	f.mu.Unlock()
+	if gate == nil {
+		return
+	}
+	select {
+	case f.held <- struct{}{}:
+	default:
+	}
+	<-gate
 }
 
 func (f *farStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {

@@ -58,6 +58,7 @@ type Service struct {
 	large  chan struct{} // holds the place of the one large sample that is in memory
 	// holds the place of the one projection that runs
 	projecting chan struct{}
+	counts     counts
 }
 
 const thumbBytes = 128 << 20
@@ -124,7 +125,7 @@ func (s *Service) calls() map[string]func(ctx context.Context, body []byte) (any
 	return map[string]func(context.Context, []byte) (any, error){
 		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
 		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
-		"select": s.pick,
+		"select": s.pick, "progress": s.progress,
 	}
 }
 

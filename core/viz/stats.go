@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"deeplake/core/session"
 )
@@ -18,7 +19,8 @@ type statsInfo struct {
 	Missing int64       `json:"missing"` // rows without a sample
 	Kind    string      `json:"kind"`
 	What    string      `json:"what"`              // the counted number, as "boxes"
-	Sampled int64       `json:"sampled,omitempty"` // counts are of so many rows; 0: of all
+	Sampled int64       `json:"sampled,omitempty"` // rows that all counts are estimated from; 0: all
+	Exact   []string    `json:"exact,omitempty"`   // the fields that are no estimates all the same
 	Classes []classRows `json:"classes,omitempty"`
 	More    int64       `json:"more,omitempty"` // other classes
 	Bins    []bin       `json:"bins,omitempty"`
@@ -43,44 +45,8 @@ type bin struct {
 const (
 	mostClasses = 200
 	binCount    = 40
+	mostCounted = 1e308 // numbers further from 0 are in no bin
 )
-
-// measure is the number of a tensor that statistics are about.
-type measure struct {
-	what, expr string
-	list       bool // the sample is a list of classes
-	whole      bool // values are integers
-	truth      bool // values are bools
-}
-
-// measureOf returns how a tensor is counted; false: it is not.
-func measureOf(t *tensorInfo) (measure, bool) {
-	name := quoteName(t.Name)
-	if t.Sequence {
-		return measure{what: "items", expr: "LENGTH(" + name + ")", whole: true}, true
-	}
-	axes := len(t.MaxShape)
-	switch t.Draw {
-	case "label":
-		return measure{what: "class", expr: name, list: axes == 1, whole: true}, axes < 2
-	case "number":
-		m := measure{what: "value", expr: name}
-		if t.DType != nil {
-			m.truth = *t.DType == "bool"
-			m.whole = m.truth || strings.Contains(*t.DType, "int")
-		}
-		return m, true
-	case "boxes":
-		return measure{what: "boxes", expr: "SHAPE(" + name + ")[0]", whole: true}, true
-	case "points":
-		return measure{what: "points", expr: "SHAPE(" + name + ")[0]", whole: true}, true
-	case "image":
-		return measure{what: "width", expr: "SHAPE(" + name + ")[1]", whole: true}, true
-	case "text":
-		return measure{what: "length", expr: "LENGTH(" + name + ")", whole: true}, true
-	}
-	return measure{}, false
-}
 
 func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 	var in struct {
@@ -112,7 +78,12 @@ func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 		defer from.Close()
 		out.Sampled = from.Len()
 	}
-	c := &counter{service: s, view: from, of: t, measure: m, out: out}
+	c := &counter{service: s, view: from, all: v.View, of: t, measure: m, out: out}
+	if passes := m.passes(t); out.Sampled == 0 && passes > 0 {
+		r, end := s.counts.begin(countKey{in.View, in.Column}, passes*v.Len())
+		defer end()
+		c.looked = &r.looked
+	}
 	return out, c.count(ctx)
 }
 
@@ -140,25 +111,44 @@ func spread(all, n int64) []int64 {
 // counter fills a statsInfo by queries.
 type counter struct {
 	service *Service
-	view    *session.View
+	view    *session.View // the rows that are counted
+	all     *session.View // the rows that they stand for
 	of      *tensorInfo
 	measure
-	out *statsInfo
+	out    *statsInfo
+	looked *atomic.Int64 // counts the rows that values looks at; nil: nobody asks
 }
 
-// count finds the bounds of the values, and then counts them by class or in bins.
+// count counts the rows. The chunk map gives a sample the range of all rows, so that the axis of
+// its histogram is that of the exact one.
 func (c *counter) count(ctx context.Context) error {
+	if c.out.Sampled == 0 {
+		return c.values(ctx, nil)
+	}
+	known, err := c.factsOf(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.values(ctx, known); err != nil {
+		return err
+	}
+	c.out.scale(known)
+	return nil
+}
+
+// values finds the bounds of the values, unless they are known, and counts by class or in bins.
+func (c *counter) values(ctx context.Context, known *facts) error {
 	// A list of classes is counted class by class.
 	from, x := "", c.expr
 	if c.list {
 		from, x = " FROM (SELECT "+c.expr+" AS value UNGROUP BY SPLIT) AS items", "value"
 	}
-	present, err := c.ask(ctx, "SELECT COUNT("+quoteName(c.of.Name)+") AS n")
+	present, err := c.askOf(ctx, c.view, nil, "SELECT COUNT("+quoteName(c.of.Name)+") AS n")
 	if err != nil {
 		return err
 	}
 	c.out.Missing = c.view.Len() - int64(present[0][0])
-	finite := " WHERE " + x + " >= -1e308 AND " + x + " <= 1e308"
+	finite := " WHERE " + x + " >= -" + number(mostCounted) + " AND " + x + " <= " + number(mostCounted)
 	if c.whole {
 		finite = " WHERE " + x + " IS NOT NULL"
 	}
@@ -166,11 +156,19 @@ func (c *counter) count(ctx context.Context) error {
 		return c.classes(ctx, x, from, finite)
 	}
 	bounds, err := c.ask(ctx, "SELECT COUNT(*) AS n, MIN("+x+") AS a, MAX("+x+") AS b, AVG("+x+") AS m"+from+finite)
-	if err != nil || bounds[0][0] == 0 {
+	if err != nil {
 		return err
 	}
 	low, high := bounds[0][1], bounds[0][2]
-	c.out.Min, c.out.Max, c.out.Mean = &low, &high, &bounds[0][3]
+	if known != nil && known.ranged {
+		low, high = known.low, known.high
+	} else if bounds[0][0] == 0 {
+		return nil
+	}
+	c.out.Min, c.out.Max = &low, &high
+	if bounds[0][0] > 0 {
+		c.out.Mean = &bounds[0][3]
+	}
 	if c.whole && high-low < binCount {
 		return c.classes(ctx, x, from, finite)
 	}
@@ -246,7 +244,11 @@ func (c *counter) bins(ctx context.Context, x, from, where string, low, high flo
 		if i == count-1 {
 			b.To, upper = max(high, b.From), " <= "
 		}
-		c.out.Filters = append(c.out.Filters, c.expr+" >= "+literal(b.From)+" AND "+c.expr+upper+literal(b.To))
+		within := c.expr + " >= " + literal(b.From) + " AND " + c.expr + upper + literal(b.To)
+		if c.list {
+			within = "ANY(" + within + ")"
+		}
+		c.out.Filters = append(c.out.Filters, within)
 	}
 	for _, row := range rows {
 		at := min(max(int(row[0]), 0), count-1) // the highest value begins a bin of its own
@@ -255,9 +257,13 @@ func (c *counter) bins(ctx context.Context, x, from, where string, low, high flo
 	return nil
 }
 
-// ask runs a query of the view and returns its rows of numbers. A missing number is 0.
+// ask runs a query of the counted rows and returns its rows of numbers. A missing number is 0.
 func (c *counter) ask(ctx context.Context, text string) ([][]float64, error) {
-	v, info, err := c.service.o.Session.Query(ctx, c.view, &session.Query{Text: text})
+	return c.askOf(ctx, c.view, c.looked, text)
+}
+
+func (c *counter) askOf(ctx context.Context, of *session.View, looked *atomic.Int64, text string) ([][]float64, error) {
+	v, info, err := c.service.o.Session.Query(ctx, of, &session.Query{Text: text, Looked: looked})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/version"
 )
@@ -90,11 +91,32 @@ func (s *Service) versions(ctx context.Context, _ []byte) (any, error) {
 		out.Saved = append(out.Saved, savedInfo{v.Name, v.Query, v.Rows, v.Commit})
 	}
 	commits, err := at.Graph(ctx, mostCommits, false)
-	if unlisted(err) != nil {
+	if errs.Is(err, errs.Unsupported) {
+		commits, err = line(ctx, ds)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, c := range commits {
 		out.Commits = append(out.Commits, commitInfo{c.Commit, c.Version, c.Message, c.Author, timeText(c.Time), append([]string{}, c.Parents...)})
+	}
+	return out, nil
+}
+
+// line returns the commits of the branch, without those that merges took in. They are found by
+// their numbers, so the store need not list.
+func line(ctx context.Context, ds *dataset.Dataset) ([]dataset.LogEntry, error) {
+	log, err := ds.Log(ctx, mostCommits+1)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]dataset.LogEntry, 0, len(log))
+	for i, c := range log[:min(len(log), mostCommits)] {
+		one := dataset.LogEntry{Committed: c}
+		if i+1 < len(log) {
+			one.Parents = []string{log[i+1].Commit}
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }

@@ -155,6 +155,39 @@ def test_rows_in_the_order_of_disagreement(chromium, boxes):
         tab.at("disagreement").click()
         tab.page.wait_for_url("**query=ORDER**")
         text = tab.at("query").input_value()
-        assert text.startswith("ORDER BY") and "IOU(" in text and ">= 0.5" in text
+        assert text.startswith("ORDER BY") and 'BOX_MATCHES("truth/boxes", "pred/boxes", 0.5)' in text
     rows = boxes.query(f"SELECT *, ROW_NUMBER() AS n {text}")["n"][:]
     assert [int(row) for row in rows] == [2, 3, 1, 0]
+
+
+def test_disagreement_of_classes_and_scores(chromium):
+    """Rows: another class; the best score takes the box of another; full agreement."""
+    one, low, near = [0, 0, 100, 100], [0, 0, 100, 60], [0, 0, 100, 80]
+    rows = [([one], [0], [one], [1], [0.9]), ([one, low], [0, 0], [near, one], [0, 0], [0.9, 0.2])]
+    rows.append(([one, low], [0, 0], [near, one], [0, 0], [0.2, 0.9]))
+    with deeplake.create("mem://scored", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        for group in ("truth", "pred"):
+            ds.create_tensor(f"{group}/boxes", "bbox")
+            ds.create_tensor(f"{group}/labels", "class_label", class_names=["cat", "dog"])
+        ds.create_tensor("pred/scores", dtype="float32")
+        for truth, kinds, pred, found, scores in rows:
+            ds.append(
+                {
+                    "images": np.full((120, 200, 3), 128, np.uint8),
+                    "truth/boxes": np.array(truth, np.float32),
+                    "truth/labels": np.array(kinds, np.uint32),
+                    "pred/boxes": np.array(pred, np.float32),
+                    "pred/labels": np.array(found, np.uint32),
+                    "pred/scores": np.array(scores, np.float32),
+                }
+            )
+        ds.commit("scored")
+        with shown(chromium, ds) as tab:
+            tab.rows("3")
+            tab.at("disagreement").click()
+            tab.page.wait_for_url("**query=ORDER**")
+            text = tab.at("query").input_value()
+            assert '0.5, "truth/labels", "pred/labels", "pred/scores")' in text
+        order = ds.query(f"SELECT *, ROW_NUMBER() AS n {text.replace('0.5', '0.7')}")["n"][:]
+        assert [int(row) for row in order] == [0, 1, 2]

@@ -6,7 +6,7 @@ import browser
 import deeplake
 import numpy as np
 import pytest
-from browser import share, shown
+from browser import check_access, share, shown
 
 GREY = np.full((100, 100, 3), 128, np.uint8)
 
@@ -143,3 +143,92 @@ def test_fingers_scroll_and_pinch(chromium):
             send("touchEnd")
             tab.page.wait_for_url("**cell=**")
             assert abs(float(size.input_value()) - before - 1) < 0.3  # twice as large
+
+
+def test_more_lines_than_layers(chromium):
+    """WebGL promises 256 layers of a texture. This page believes in 8, and its window has more lines."""
+    rows, cell, gap = 2000, 32, 2
+    with deeplake.create("mem://drawing-lines", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.extend(
+            {"images": [np.full((4, 4, 3), (16 + i % 100, 16 + i // 100 * 10, 128), np.uint8) for i in range(rows)]}
+        )
+        ds.commit("a color for each row")
+        with shown(chromium, ds) as tab:
+            tab.rows("2,000")  # the key of the link is used
+            tab.page.add_init_script(
+                """const get = WebGL2RenderingContext.prototype.getParameter;
+                WebGL2RenderingContext.prototype.getParameter = function (name) {
+                    if (name !== this.MAX_ARRAY_TEXTURE_LAYERS) return get.call(this, name);
+                    window.asked = 1 + (window.asked ?? 0);
+                    return 8;
+                };"""
+            )
+            tab.page.reload()
+            tab.rows("2,000")
+            tab.page.evaluate("cell => window.__deeplake.grid.setCell(cell)", cell)
+            for first in (0, 700):
+                tab.page.evaluate("row => window.__deeplake.grid.scrollTo(row)", first)
+                frames = tab.page.wait_for_function(
+                    "() => { const f = window.__deeplake.grid.frames(); return f.complete && f.count > 100 && f; }"
+                ).json_value()
+                box = tab.at("grid").bounding_box()
+                pixels = tab.drawn()[int(box["y"]) :, int(box["x"]) :].astype(int)
+                columns = int((box["width"] - 12 - gap) // (cell + gap))
+                left = gap + int((box["width"] - 12 - gap - columns * (cell + gap)) // 2)
+                lines = -(-frames["count"] // columns)
+                assert lines > 16
+                assert tab.page.evaluate("() => window.asked") >= 1
+                for line in range(lines - 1):  # the last one may be cut off
+                    red, green, _ = pixels[line * (cell + gap) + gap + cell // 2, left + cell // 2]
+                    row = red - 16 + round((green - 16) / 10) * 100
+                    assert row == frames["first"] + line * columns, (line, red, green)
+
+
+def test_colors_by_a_column(chromium):
+    """Boxes take the colors of scores; borders of cells take those of a computed column."""
+    with deeplake.create("mem://drawing-colors", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("pred/boxes", "bbox")
+        ds.create_tensor("pred/scores", dtype="float32")
+        ds.create_tensor("speed", dtype="float32")
+        two = np.array([[5, 5, 45, 95], [55, 5, 95, 95]], np.float32)
+        for scores, speed in (([0.1, 0.9], 1), ([0.9, 0.1], 3)):
+            values = np.array(scores, np.float32)
+            ds.append({"images": GREY, "pred/boxes": two, "pred/scores": values, "speed": np.float32(speed)})
+        ds.commit("two rows")
+        with shown(chromium, ds) as tab:
+            tab.rows("2")
+            tab.page.evaluate("() => window.__deeplake.grid.setCell(160)")
+            tab.at("color").select_option("pred/scores")
+            tab.page.wait_for_url("**color=pred%2Fscores**")
+            legend = tab.at("legend")
+            assert legend.inner_text().split() == ["0.1", "0.9"]
+            low, high = (36, 67, 186), (160, 227, 90)  # the ends of the ramp, about
+            pixels = tab.picture()
+            first, second = pixels[:, :168], pixels[:, 168:336]
+            for cell, (left, right) in ((first, (low, high)), (second, (high, low))):
+                half = cell.shape[1] // 2
+                assert ends(cell[:, :half]) == (left is high)
+                assert ends(cell[:, half:]) == (right is high)
+            check_access(tab, "color")
+            tab.at("color").select_option("")
+            before = tab.picture()
+            tab.at("color-expression").fill("speed * 10")
+            tab.at("color-expression").press("Enter")
+            tab.page.wait_for_url("**color=color**")
+            from playwright.sync_api import expect
+
+            expect(legend).to_have_text("1030")
+            assert tab.at("query").input_value() == "SELECT *, speed * 10 AS color"
+            borders = tab.picture()
+            changed = np.abs(borders.astype(int) - before).max(axis=-1) > 20
+            assert changed[:, :168].any() and changed[:, 168:336].any()
+
+
+def ends(pixels):
+    """Returns whether more of the pixels are greenish, as the upper end of a ramp, than bluish, as the lower one."""
+    red, green, blue = (pixels[..., k].astype(int) for k in range(3))
+    blues, greens = (blue - green > 60).sum(), (green - blue > 60).sum()
+    assert max(blues, greens) > 50 and min(blues, greens) < max(blues, greens) / 4, (blues, greens, red.mean())
+    return bool(greens > blues)

@@ -1,7 +1,7 @@
 // Speaks with the server: see PROTOCOL.md.
 
 import { parseProjection, parseValues, type Projection } from "./points";
-import type { Diff, Stats, Tensor, Versions, View } from "./protocol";
+import type { Diff, Progress, Stats, Tensor, Versions, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
 
 /** Keeps the token of the session. */
@@ -120,7 +120,15 @@ export class Client {
     if (stats.sampled !== undefined && !isCount(stats.sampled)) {
       throw malformed("stats", "sampled is not a whole number");
     }
+    stats.exact = list(stats.exact);
     return stats;
+  }
+
+  /** How much of the exact count of a column is done. */
+  async progress(view: string, column: string, signal?: AbortSignal): Promise<Progress> {
+    const { done, total } = (await this.ask("progress", { view, column }, signal)) as Progress;
+    if (!isCount(done) || !isCount(total) || done > total) throw malformed("progress", "no count");
+    return { done, total };
   }
 
   /** The map of a column of vectors. */

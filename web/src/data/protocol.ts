@@ -31,12 +31,17 @@ export interface Stats {
   kind: "classes" | "histogram" | "text" | "none";
   what: string;                       // the number that is counted: "class", "boxes", "points", "width",
                                       // "length", "items", "value"; "" for kind "none"
-  sampled?: number;                   // all counts but `rows` are of so many rows, which stand for all
+  sampled?: number;                   // all numbers but `rows` are estimates from so many rows
+  exact?: ("missing" | "min" | "max")[]; // the numbers that are exact all the same: the chunk map has them
   classes?: { value: string | number; name: string; rows: number }[];  // most frequent first, at most 200
   more?: number;                      // other classes
   bins?: { from: number; to: number; rows: number }[];
   min?: number; max?: number; mean?: number;
   filters?: string[];                 // for each class or bin: a condition for WHERE
+}
+export interface Progress {
+  done: number;
+  total: number;                      // 0: nothing is counted, or nothing is known of it
 }
 export interface Versions {
   branch: string;

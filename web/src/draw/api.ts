@@ -11,6 +11,15 @@ export interface Appearance {
   dark: boolean;
   /** Two overlays that are drawn apart: each picture stands twice, with one of them. */
   pair?: readonly [string, string];
+  color?: ColorBy;
+}
+
+/** A tensor whose values colour shapes and the borders of cells, instead of the classes of shapes. */
+export interface ColorBy {
+  name: string;
+  /** The numbers at both ends of the ramp; for classes they mean nothing. */
+  low: number;
+  high: number;
 }
 
 export interface Layer {

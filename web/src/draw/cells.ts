@@ -1,10 +1,10 @@
 // Fills a scene with the cells of a grid: pictures with annotations, captions and messages.
 
 import type { Sample, SampleStore, Tensor } from "./api";
-import { fit, type Rect } from "./geometry";
+import { fit, gapOf, type Rect } from "./geometry";
 import { ui } from "./palettes";
 import type { Painter, PaintOptions } from "./painter";
-import { captionOf, itemOf, type Plan } from "./plan";
+import { borderOf, captionOf, itemOf, type Plan } from "./plan";
 import { sizeOf } from "./pixels";
 import { code, type Scene } from "./scene";
 import { plain, lineHeight, wrap } from "./texts";
@@ -52,6 +52,7 @@ export class CellFiller {
   fill(to: CellContext, row: number, x: number, y: number): void {
     const { primary, panes } = to.plan;
     if (!primary) {
+      this.addBorder(to, row, { x, y, width: to.cell, height: to.cell });
       this.fillText(to, row, { x, y, width: to.cell, height: to.cell });
       return;
     }
@@ -81,6 +82,7 @@ export class CellFiller {
     size: { width: number; height: number }, place: Rect, pane: number): void {
     const rect = fit(size.width, size.height, place);
     const { scene, plan, painter } = to;
+    this.addBorder(to, row, rect);
     if (plan.primaryIsOverlay) {
       scene.addGround(rect, code(0, ui.cell));
     } else if (scene.addPicture(sample, rect, to.texels)) {
@@ -91,6 +93,22 @@ export class CellFiller {
     }
     painter.paint(scene, painter.annotations(to.store, plan, row, 0, size, pane), size, rect,
       optionsOf(to));
+  }
+
+  /** Adds the border that tells the value of the tensor that colours cells. It lies in the gap. */
+  private addBorder(to: CellContext, row: number, { x, y, width, height }: Rect): void {
+    const { color } = to.plan;
+    if (!color) return;
+    const at = borderOf(color, itemOf(to.store.peek(row, color.tensor.name), color.tensor, 0));
+    if (at === undefined) return;
+    // Borders of neighbours do not touch.
+    const side = Math.max(1, gapOf(to.cell) / 2 - 1);
+    const paint = (x: number, y: number, width: number, height: number): void =>
+      to.scene.addGround({ x, y, width, height }, code(color.palette, at));
+    paint(x - side, y - side, width + 2 * side, side);
+    paint(x - side, y + height, width + 2 * side, side);
+    paint(x - side, y, side, height);
+    paint(x + width, y, side, height);
   }
 
   private addShown(to: CellContext, row: number, place: Rect): boolean {

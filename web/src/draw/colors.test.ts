@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-  classOf, colorOf, fillPalette, noClass, oklchToRgb, paletteSize, type Rgb, rgbOf, rgbToOklab, textOn,
+  classOf, colorOf, fillPalette, fillRamp, noClass, noNumber, oklchToRgb, rampRgb, rampSteps, paletteSize, type Rgb, rgbOf, rgbToOklab, textOn,
 } from "./colors";
 
 const distance = (a: Rgb, b: Rgb): number => {
@@ -96,4 +96,16 @@ test.each([
 ])("the colours of class %d", (value, dark, light) => {
   expect(rgbOf(classOf(value), true)).toEqual(dark);
   expect(rgbOf(classOf(value), false)).toEqual(light);
+});
+
+test("a ramp grows lighter, and has grey for no number", () => {
+  const into = new Uint8Array(4 * paletteSize);
+  fillRamp(into, true, 0.5);
+  const at = (place: number): number[] => [...into.subarray(4 * place, 4 * place + 4)];
+  expect(at(0)).toEqual([...rampRgb(0), 128]);
+  expect(at(rampSteps - 1)).toEqual([...rampRgb(1), 128]);
+  expect(at(noNumber)[3]).toBe(128);
+  expect(at(noClass)[3]).toBe(0);
+  const lightness = (place: number): number => rgbToOklab(at(place).slice(0, 3) as unknown as Rgb)[0];
+  for (let place = 16; place < rampSteps; place += 16) expect(lightness(place)).toBeGreaterThan(lightness(place - 16));
 });

@@ -73,6 +73,38 @@ export function fillPalette(into: Uint8Array, dark: boolean, opacity: number,
   into[4 * noClass + 3] = 0;
 }
 
+/** Steps of a ramp of numbers, at the first places of its palette. */
+export const rampSteps = 256;
+/** The place of what is no number, behind the steps. */
+export const noNumber = rampSteps;
+
+/** The colour of a number that lies so far, 0 to 1, between the least and the greatest one. */
+export function rampRgb(part: number): Rgb {
+  return oklchToRgb(0.45 + 0.4 * part, 0.14, 280 - 200 * part);
+}
+
+/** Grey, for what has no number or class. */
+export function greyOf(dark: boolean): Rgb {
+  return dark ? [110, 115, 126] : [150, 155, 165];
+}
+
+/** The place of a number in the palette of a ramp from `low` to `high`. */
+export function rampPlace(value: number, low: number, high: number): number {
+  if (Number.isNaN(value)) return noNumber;
+  const part = (value - low) / Math.max(high - low, Number.MIN_VALUE);
+  return Math.round((rampSteps - 1) * Math.min(1, Math.max(0, part)));
+}
+
+/** Fills a palette of RGBA with a ramp. */
+export function fillRamp(into: Uint8Array, dark: boolean, opacity: number): void {
+  const alpha = Math.round(255 * Math.min(1, Math.max(0, opacity)));
+  into.fill(0);
+  for (let step = 0; step <= rampSteps; step++) {
+    into.set(step === noNumber ? greyOf(dark) : rampRgb(step / (rampSteps - 1)), 4 * step);
+    into[4 * step + 3] = alpha;
+  }
+}
+
 const tables: (Uint8Array | undefined)[] = [];
 
 function table(dark: boolean): Uint8Array {

@@ -222,7 +222,7 @@ class GridView implements Grid, Gestures {
     const py = (y - rect.y) / rect.height * size.height;
     const found = annotationAt(this.painter.annotations(store, plan, row, 0, size, pane), size, px, py,
       6 * size.width / rect.width, (one, place) =>
-        plan.palettes[one.overlay.palette - 1].hidden.has(place));
+        one.overlay.hidden.has(place));
     return hitOf(row, px, py, found);
   }
 
@@ -456,8 +456,8 @@ class GridView implements Grid, Gestures {
     }
     scene.end();
     this.view.y = anchor * surface.ratio - stripTop(place, line, surface.ratio);
-    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height) =>
-      scene.paint(width, height, this.view, this.style, groundOf(this.appearance.dark)));
+    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height, bottom) =>
+      scene.paint(width, height, bottom, this.view, this.style, groundOf(this.appearance.dark)));
   }
 
   private showLines(scene: Scene, lines: { from: number; to: number }): void {

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import type { Sample } from "./api";
 import { layout, lineTop, linesIn, stripTop } from "./geometry";
-import { isNewer, LineSlots } from "./lines";
+import { isNewer, LineSlots, packing } from "./lines";
 
 const missing: Sample = { kind: "missing" };
 
 test("a line is found until another one takes its layer", () => {
   const slots = new LineSlots();
-  slots.reset(5);
+  slots.reset({ layers: 5, perLayer: 1 });
   for (let line = 7; line < 12; line++) slots.set({ line, samples: [], pending: false });
   for (let line = 7; line < 12; line++) expect(slots.get(line)?.line).toBe(line);
   expect(slots.get(2)).toBeUndefined();
@@ -18,18 +18,43 @@ test("a line is found until another one takes its layer", () => {
 
 test("lines in sight have layers of their own", () => {
   const slots = new LineSlots();
-  slots.reset(6);
+  slots.reset({ layers: 6, perLayer: 1 });
   for (const first of [0, 5, 1_000_000_007]) {
     const layers = new Set([0, 1, 2, 3, 4, 5].map((n) => slots.layer(first + n)));
     expect(layers.size).toBe(6);
   }
 });
 
+test.each([
+  [7, 40, { layers: 7, perLayer: 1 }],
+  [256, 40, { layers: 256, perLayer: 1 }],
+  [257, 40, { layers: 256, perLayer: 2 }],
+  [1000, 12, { layers: 256, perLayer: 4 }],
+])("%d lines of %d texels have places", (count, height, wanted) => {
+  const packed = packing(count, height, 256, 8192);
+  expect(packed).toEqual(wanted);
+  const slots = new LineSlots();
+  slots.reset(packed);
+  for (const first of [0, 5, 1_000_000_007]) {
+    const places = new Set<string>();
+    for (let line = first; line < first + count; line++) {
+      expect(slots.layer(line)).toBeLessThan(256);
+      expect((slots.place(line) + 1) * height).toBeLessThanOrEqual(8192);
+      places.add(`${slots.layer(line)} ${slots.place(line)}`);
+    }
+    expect(places.size).toBe(count);
+  }
+});
+
+test("a layer is no higher than textures may be", () => {
+  expect(packing(1000, 5000, 256, 8192)).toEqual({ layers: 256, perLayer: 1 });
+});
+
 test("a reset forgets all lines", () => {
   const slots = new LineSlots();
-  slots.reset(2);
+  slots.reset({ layers: 1, perLayer: 2 });
   slots.set({ line: 0, samples: [], pending: false });
-  slots.reset(3);
+  slots.reset({ layers: 3, perLayer: 1 });
   expect(slots.get(0)).toBeUndefined();
   expect(slots.count).toBe(3);
 });

@@ -1,12 +1,13 @@
 // Adds the annotations of one picture to a scene.
 
 import type { Sample, SampleStore, Tensor } from "./api";
+import { noClass } from "./colors";
 import type { Rect } from "./geometry";
-import type { Overlay, Plan } from "./plan";
-import { className, itemOf } from "./plan";
+import type { Coloring, Overlay, Plan } from "./plan";
+import { className, itemOf, placeOf } from "./plan";
 import { code, type Scene } from "./scene";
 import {
-  classesOf, clipSegment, codeOf, labelsFit, type PictureSize, type Polygon, type Shapes, shapesOf,
+  classesOf, clipSegment, codeOf, labelsFit, numbersOf, type PictureSize, type Polygon, type Shapes, shapesOf,
 } from "./shapes";
 import { clipPolygon, maxFillPoints, thin, triangulate } from "./triangles";
 
@@ -17,6 +18,8 @@ export interface Annotation {
   shapes: Shapes;
   classOf(instance: number): number;
   nameOf(instance: number): string;
+  /** The place of an instance in the palette. */
+  placeOf(instance: number): number;
 }
 
 export interface PaintOptions {
@@ -84,7 +87,11 @@ export class Painter {
       return overlay.tensor.class_names.length > 0
         ? className(overlay.tensor, classOf(instance)) : "";
     };
-    return { overlay, sample, shapes, classOf, nameOf };
+    const placeOf = overlay.color
+      ? placesOf(overlay, overlay.color, itemOf(store.peek(row, overlay.color.tensor.name), overlay.color.tensor, item),
+        instances, classOf)
+      : (instance: number) => codeOf(classOf(instance));
+    return { overlay, sample, shapes, classOf, nameOf, placeOf };
   }
 
   private shapesOf(tensor: Tensor, sample: Sample, size: PictureSize): Shapes {
@@ -103,7 +110,7 @@ export class Painter {
       if (tensor.draw === "segments") {
         scene.addSegments(one.sample, place, palette, options.maskSide);
       } else if (tensor.draw === "mask") {
-        const codes = (mask: number): number => codeOf(one.classOf(mask));
+        const codes = (mask: number): number => one.placeOf(mask);
         scene.addMasks(one.sample, place, palette, codes, options.maskSide);
       } else {
         this.paintShapes(scene, one, size, place, options);
@@ -202,7 +209,18 @@ interface Target {
 }
 
 function codeAt(one: Annotation, instance: number, flag = false): number {
-  return code(one.overlay.palette, codeOf(one.classOf(instance)), flag);
+  return code(one.overlay.palette, one.placeOf(instance), flag);
+}
+
+/** The places of instances by the values of another tensor. Hidden classes stay hidden. */
+function placesOf({ hidden }: Overlay, color: Coloring, sample: Sample | undefined, instances: number,
+  classOf: (instance: number) => number): (instance: number) => number {
+  const found = sample && numbersOf(sample);
+  const values = found?.length === instances ? found : undefined;
+  return (instance) => {
+    const own = codeOf(classOf(instance));
+    return hidden.has(own) ? noClass : placeOf(color, values?.[instance]) ?? own;
+  };
 }
 
 function instancesOf(tensor: Tensor, sample: Sample, shapes: Shapes): number {

@@ -1,6 +1,6 @@
 // The colours of the interface and of the classes of each layer, as one array of textures.
 
-import { fillPalette, paletteSize, type Rgb } from "./colors";
+import { fillPalette, fillRamp, paletteSize, type Rgb } from "./colors";
 import { rgba8, textureArray } from "./gl";
 
 /** Colours of the interface: their places in palette 0. */
@@ -29,6 +29,8 @@ export interface PaletteState {
   hidden: ReadonlySet<number>;
   /** Value 0 is no class. */
   background: boolean;
+  /** A ramp of numbers instead of classes. */
+  ramp?: boolean;
 }
 
 export function groundOf(dark: boolean): Rgb {
@@ -62,8 +64,9 @@ export class Palettes {
     if (this.dark !== dark) this.uploadUi(dark);
     for (let i = 0; i + 1 < layers; i++) {
       if (this.dark === dark && same(this.states[i], states[i])) continue;
-      const { opacity, hidden, background } = states[i];
-      fillPalette(this.texels, dark, opacity, hidden, background);
+      const { opacity, hidden, background, ramp } = states[i];
+      if (ramp) fillRamp(this.texels, dark, opacity);
+      else fillPalette(this.texels, dark, opacity, hidden, background);
       this.upload(i + 1);
     }
     this.dark = dark;
@@ -96,5 +99,5 @@ export class Palettes {
 
 function same(a: PaletteState | undefined, b: PaletteState): boolean {
   return a !== undefined && a.opacity === b.opacity && a.hidden === b.hidden
-    && a.background === b.background;
+    && a.background === b.background && a.ramp === b.ramp;
 }

@@ -1,8 +1,9 @@
 // Plans the drawing from tensors and their appearance: pictures, overlays and captions.
 
 import type { Appearance, Layer, Sample, Tensor, View } from "./api";
+import { noNumber, rampPlace } from "./colors";
 import { maxPalettes, type PaletteState } from "./palettes";
-import { numbersOf } from "./shapes";
+import { codeOf, numbersOf } from "./shapes";
 import { plain } from "./texts";
 
 export interface Overlay {
@@ -11,6 +12,21 @@ export interface Overlay {
   labels: Tensor[];
   palette: number;
   visible: boolean;
+  /** Classes that are not drawn. */
+  hidden: ReadonlySet<number>;
+  /** What colours the instances; undefined: their classes. */
+  color: Coloring | undefined;
+}
+
+/** Colours by the values of a tensor: one for each instance of a shape, or one for a cell. */
+export interface Coloring {
+  tensor: Tensor;
+  /** On a ramp from low to high; false: classes. */
+  numbers: boolean;
+  low: number;
+  high: number;
+  /** The palette for the borders of cells. */
+  palette: number;
 }
 
 export interface Plan {
@@ -24,6 +40,7 @@ export interface Plan {
   columns: { name: string; sized: boolean }[];
   /** The overlays that are left out of each copy of a picture; most often there is one copy. */
   panes: ReadonlySet<Tensor>[];
+  color: Coloring | undefined;
 }
 
 const overlayDraws: ReadonlySet<string> =
@@ -48,12 +65,17 @@ export function planOf(view: View, appearance: Appearance): Plan {
     : view.tensors.find(({ name }) => name === appearance.primary);
   const primaryIsOverlay = primary !== undefined && overlayDraws.has(primary.draw);
   const drawn = view.tensors.filter((tensor) => overlayDraws.has(tensor.draw) && primary !== undefined
-    && (tensor === primary || tensor.over === primary.name)).slice(0, maxPalettes - 1);
+    && (tensor === primary || tensor.over === primary.name)).slice(0, maxPalettes - 2);
+  const color = coloringOf(view, appearance, drawn.length + 1);
+  const colored = color ? coloredBy(color.tensor, drawn) : [];
   const overlays = drawn.map((tensor, at): Overlay => ({
     tensor, palette: at + 1, visible: layerOf(tensor)?.visible ?? true,
     labels: view.tensors.filter((other) => other.draw === "label" && other.group === tensor.group),
+    hidden: noClasses, color: colored.includes(tensor) ? color : undefined,
   }));
-  const palettes = overlays.map(({ tensor, labels }) => paletteOf(tensor, labels, layerOf));
+  for (const one of overlays) one.hidden = hiddenOf(one.tensor, one.labels, layerOf);
+  const palettes = overlays.map((one) => paletteOf(one, layerOf));
+  if (color) palettes.push({ opacity: 1, hidden: noClasses, background: false, ramp: color.numbers });
   const captions = captionsOf(view, appearance, primary, overlays);
   const names = new Map<string, boolean>();
   if (primary) names.set(primary.name, sizedDraws.has(primary.draw));
@@ -63,9 +85,10 @@ export function planOf(view: View, appearance: Appearance): Plan {
     for (const label of labels) names.set(label.name, false);
   }
   for (const tensor of captions) names.set(tensor.name, false);
+  if (color) names.set(color.tensor.name, false);
   const columns = [...names].map(([name, sized]) => ({ name, sized }));
   const panes = panesOf(overlays, appearance.pair);
-  return { primary, primaryIsOverlay, overlays, captions, palettes, columns, panes };
+  return { primary, primaryIsOverlay, overlays, captions, palettes, columns, panes, color };
 }
 
 function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Tensor>[] {
@@ -74,18 +97,59 @@ function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Ten
   return left && right && left !== right ? [new Set([right]), new Set([left])] : [new Set()];
 }
 
-function paletteOf(tensor: Tensor, labels: Tensor[],
-  layerOf: (tensor: Tensor) => Layer | undefined): PaletteState {
-  const layer = layerOf(tensor);
-  let hidden = layer?.hidden ?? noClasses;
+function hiddenOf(tensor: Tensor, labels: Tensor[],
+  layerOf: (tensor: Tensor) => Layer | undefined): ReadonlySet<number> {
+  let hidden = layerOf(tensor)?.hidden ?? noClasses;
   for (const label of labels) {
     const more = layerOf(label)?.hidden;
     if (more && more.size > 0) hidden = new Set([...hidden, ...more]);
   }
-  return {
-    opacity: layer?.opacity ?? defaultOpacity(tensor), hidden,
-    background: tensor.draw === "segments" && zeroIsBackground(tensor),
-  };
+  return hidden;
+}
+
+function paletteOf({ tensor, hidden, color }: Overlay,
+  layerOf: (tensor: Tensor) => Layer | undefined): PaletteState {
+  const opacity = layerOf(tensor)?.opacity ?? defaultOpacity(tensor);
+  // The places are values of the other tensor: the classes of its own layer are hidden.
+  if (color) {
+    return { opacity, hidden: layerOf(color.tensor)?.hidden ?? noClasses, background: false, ramp: color.numbers };
+  }
+  return { opacity, hidden, background: tensor.draw === "segments" && zeroIsBackground(tensor) };
+}
+
+/** Tensors that can colour shapes or cells: classes and numbers, one or one for each instance. */
+export function isColorable(tensor: Tensor): boolean {
+  if (tensor.sequence) return false;
+  if (tensor.draw === "label" || tensor.draw === "number") return true;
+  const axes = (tensor.max_shape ?? tensor.shape)?.length;
+  return tensor.draw === "array" && axes === 1 && /^(u?int|b?float|bool)/.test(tensor.dtype ?? "");
+}
+
+function coloringOf(view: View, { color }: Appearance, palette: number): Coloring | undefined {
+  const tensor = view.tensors.find(({ name }) => name === color?.name);
+  if (!color || !tensor || !isColorable(tensor)) return undefined;
+  return { tensor, numbers: tensor.draw !== "label", low: color.low, high: color.high, palette };
+}
+
+/** The overlays with instances that a tensor has values of: those of its group, or all without any there. */
+function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
+  if (tensor.draw === "number" || (tensor.max_shape ?? tensor.shape)?.length === 0) return [];
+  const all = drawn.filter(({ draw }) => draw !== "segments");
+  const near = all.filter(({ group }) => group === tensor.group);
+  return near.length > 0 ? near : all;
+}
+
+/** The place in the palette of a value; undefined: it is the class of an instance without a value. */
+export function placeOf(color: Coloring, value: number | undefined): number | undefined {
+  if (value === undefined) return color.numbers ? noNumber : undefined;
+  return color.numbers ? rampPlace(value, color.low, color.high) : codeOf(value);
+}
+
+/** The place in the palette of the border of a cell; undefined: it has none. */
+export function borderOf(color: Coloring, sample: Sample | undefined): number | undefined {
+  if (sample?.kind !== "array" || sample.shape.length > 0) return undefined;
+  const value = numbersOf(sample)?.[0];
+  return value === undefined ? undefined : placeOf(color, value);
 }
 
 /** Value 0 of a segment mask is no class, unless its name says that it is one. */

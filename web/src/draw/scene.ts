@@ -337,9 +337,10 @@ export class Scene {
     else this.drawOverlays();
   }
 
-  /** Draws the scene into the framebuffer that is bound. */
-  paint(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
-    this.start(width, height, view, style, ground);
+  /** Draws the scene into the framebuffer that is bound, `bottom` pixels above its lower side. */
+  paint(width: number, height: number, bottom: number, view: View, style: Style,
+    ground: readonly number[]): void {
+    this.start(width, height, view, style, ground, bottom);
     this.drawPictures();
     this.drawOverlays();
   }
@@ -361,11 +362,11 @@ export class Scene {
   }
 
   private start(width: number, height: number, view: View, style: Style,
-    ground: readonly number[]): void {
+    ground: readonly number[], bottom = 0): void {
     const { gl } = this;
     this.look(view, width, height);
     this.style = style;
-    gl.viewport(0, 0, width, height);
+    gl.viewport(0, bottom, width, height);
     gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.BLEND);

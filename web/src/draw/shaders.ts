@@ -340,18 +340,17 @@ out vec4 color;
 void main() { color = texture(uTexture, vTexel); }
 `;
 
-/** Lines of a grid, copied texel by texel. The first row of a layer is at its bottom. */
+/** Lines of a grid, copied texel by texel: the layer, and the top of the line in it, from its bottom. */
 export const linesVertex = `${head}${transform}
 layout(location = 0) in vec4 rect;
-layout(location = 1) in float layer;
-uniform float uHeight;
+layout(location = 1) in vec2 line;
 out vec2 vTexel;
 flat out int vLayer;
 void main() {
   vec2 at = corner();
   vec2 size = rect.zw - rect.xy;
-  vTexel = vec2(at.x * size.x, uHeight - at.y * size.y);
-  vLayer = int(layer);
+  vTexel = vec2(at.x * size.x, line.y - at.y * size.y);
+  vLayer = int(line.x);
   gl_Position = toClip(toPixels(mix(rect.xy, rect.zw, at)));
 }
 `;

@@ -191,7 +191,7 @@ class SingleView implements Single, Gestures {
     if (!inside({ x: 0, y: 0, ...size }, at.x, at.y)) return { row };
     const found = annotationAt(this.painter.annotations(store, plan, row, this.item, size, pane), size,
       at.x, at.y, 8 / this.zoomed.scale, (one, place) =>
-        plan.palettes[one.overlay.palette - 1].hidden.has(place));
+        one.overlay.hidden.has(place));
     return hitOf(row, at.x, at.y, found);
   }
 

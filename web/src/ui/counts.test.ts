@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Stats } from "../data/protocol";
-import { Counts, scaled } from "./counts";
+import { Counts } from "./counts";
 
 const stats = { rows: 1, missing: 0, kind: "none", what: "" } as Stats;
 
@@ -67,13 +67,4 @@ test("a sample and all rows are two requests", async () => {
   });
   await Promise.all([counts.get("a", undefined, 100), counts.get("a"), counts.get("a")]);
   expect(samples).toEqual([100, 0]);
-});
-
-test("counts of a sample stand for all rows", () => {
-  const sampled: Stats = { rows: 1000, sampled: 100, missing: 3, kind: "classes", what: "class",
-    classes: [{ value: 0, name: "cat", rows: 7 }], filters: ["a = 0"] };
-  expect(scaled(sampled)).toEqual({ ...sampled, missing: 30,
-    classes: [{ value: 0, name: "cat", rows: 70 }] });
-  const all = { ...sampled, sampled: undefined };
-  expect(scaled(all)).toBe(all);
 });

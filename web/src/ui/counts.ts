@@ -9,16 +9,6 @@ const atOnce = 2;
 export const exactRows = 200_000;
 export const sampleRows = 20_000;
 
-/** Counts of a sample, as they would be of all rows. */
-export function scaled(stats: Stats): Stats {
-  const { sampled, rows } = stats;
-  if (!sampled || sampled >= rows) return stats;
-  const of = <T extends { rows: number }>(list?: T[]): T[] | undefined =>
-    list?.map((one) => ({ ...one, rows: Math.round(one.rows / sampled * rows) }));
-  return { ...stats, classes: of(stats.classes), bins: of(stats.bins),
-    missing: Math.round(stats.missing / sampled * rows) };
-}
-
 interface Count {
   promise: Promise<Stats>;
   abort: AbortController;

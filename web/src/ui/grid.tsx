@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Appearance, Grid, GridEvents, SampleStore } from "../draw/api";
+import { useColor } from "./coloring";
 import { describe, formatCount } from "./describe";
 import { useApp, useModel, useSamples } from "./hooks";
 
@@ -101,10 +102,11 @@ export function useAppearance(): Appearance {
   const layers = useApp((s) => s.layers);
   const dark = useApp((s) => s.dark);
   const pair = useApp((s) => s.place.pair);
+  const color = useColor();
   return useMemo(() => {
     const [left, right] = pair;
-    return right === undefined ? { primary, layers, dark } : { primary, layers, dark, pair: [left, right] };
-  }, [primary, layers, dark, pair]);
+    return { primary, layers, dark, ...(right === undefined ? {} : { pair: [left, right] }), ...(color ? { color } : {}) };
+  }, [primary, layers, dark, pair, color]);
 }
 
 /** The grid of the page. */

@@ -3,8 +3,8 @@
 import { createContext } from "preact";
 import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { Stats } from "../data/protocol";
-import type { Sample, SampleStore, Tensor } from "../draw/api";
-import { exactRows, sampleRows, scaled } from "./counts";
+import type { Sample, SampleStore, Tensor, View } from "../draw/api";
+import { exactRows, sampleRows } from "./counts";
 import type { Model } from "./model";
 import type { State } from "./state";
 
@@ -68,20 +68,31 @@ export interface Counted extends Task<Stats> {
   exact: boolean;
 }
 
-/** Statistics of a tensor of the view: of a sample first where there are many rows. */
-export function useStats(tensor: Tensor, wanted: boolean): Counted {
+/**
+ * Statistics of a tensor of the view: of a sample first where there are many rows. `rough`: the
+ * sample is enough.
+ */
+export function useStats(tensor: Pick<Tensor, "name">, wanted: boolean, rough = false): Counted {
   const model = useModel();
   const view = useApp((s) => s.view);
   const large = (view?.rows ?? 0) > exactRows;
   const on = [view, tensor.name];
   const count = (sample: number) => async (signal: AbortSignal) =>
-    ({ view, stats: scaled(await model.stats(tensor.name, signal, sample)) });
+    ({ view, name: tensor.name, stats: await model.stats(tensor.name, signal, sample) });
+  // A task keeps its value until the next one comes: it may be of another view or tensor.
+  const own = <T extends { view: View | null; name: string }>(value: T | undefined): T | undefined =>
+    value?.view === view && value.name === tensor.name ? value : undefined;
   const about = useTask(wanted && view && large ? count(sampleRows) : null, on);
-  const sampled = !large || about.value?.view === view || about.error !== "";
-  const all = useTask(wanted && view && sampled ? count(0) : null, on);
-  const exact = all.value?.view === view;
-  const value = (exact || about.value?.view !== view ? all.value : about.value)?.stats;
-  return { value, error: all.error, busy: all.busy || about.busy, exact };
+  const first = own(about.value);
+  const sampled = !large || first !== undefined || about.error !== "";
+  const all = useTask(wanted && view && sampled && !(rough && large) ? count(0) : null, on);
+  const last = own(all.value);
+  // The numbers of another view of the tensor stand until there are new ones.
+  const before = all.value?.name === tensor.name ? all.value : undefined;
+  return {
+    value: (last ?? first ?? before)?.stats, exact: last !== undefined,
+    error: all.error || (rough ? about.error : ""), busy: all.busy || about.busy,
+  };
 }
 
 /** The whole sample of a row once it is wanted. */

@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Projection } from "../data/points";
 import type { Tensor, View } from "../data/protocol";
 import type { SampleStore } from "../draw/api";
-import { classOf, oklchToRgb, rgbOf, type Rgb } from "../draw/colors";
+import { classOf, greyOf, rampRgb, rgbOf, type Rgb } from "../draw/colors";
 import { rangeOf } from "../draw/pixels";
 import { Scatter } from "../draw/scatter";
 import { fit, nearest, neighbours, within, zoomed, type Camera } from "../draw/scattermath";
@@ -25,14 +25,13 @@ export function colorsOf(rows: Uint32Array, values: Float32Array | undefined, st
   const out = new Uint8Array(4 * rows.length);
   const { low, high } = values ? rangeOf(values) : { low: 0, high: 1 };
   const known = new Map<number, Rgb>();
-  const grey: Rgb = dark ? [110, 115, 126] : [150, 155, 164];
   for (let i = 0; i < rows.length; i++) {
     const value = values ? values[Math.floor(rows[i] / step)] : plainIndex;
     const key = classes || !values ? value : Math.round(255 * (value - low) / Math.max(high - low, 1e-30));
     let rgb = known.get(key);
     if (!rgb) {
-      rgb = Number.isNaN(value) ? grey : classes || !values ? rgbOf(classOf(value), dark)
-        : oklchToRgb(0.45 + 0.4 * key / 255, 0.14, 280 - 200 * key / 255);
+      rgb = Number.isNaN(value) ? greyOf(dark) : classes || !values ? rgbOf(classOf(value), dark)
+        : rampRgb(key / 255);
       known.set(key, rgb);
     }
     out.set(rgb, 4 * i);

@@ -16,7 +16,7 @@ import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
 
 export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "explain" | "close" |
-  "stats" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
+  "stats" | "progress" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
 
 export interface Drawing {
   openGrid: OpenGrid;
@@ -337,7 +337,7 @@ export class Model {
   openVersion(version: { at?: string; saved?: string }): Promise<boolean> {
     const { place } = this.get();
     this.set({ dialog: "" });
-    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair,
+    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair, color: place.color,
       mode: place.mode === "single" ? "" : place.mode,
       at: version.at ?? "", saved: version.saved ?? "" }, "push");
   }

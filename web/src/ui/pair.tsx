@@ -18,14 +18,14 @@ export function TruthAndPredictions() {
   const pair = find(wanted[0]) && find(wanted[1]) ? wanted as Pair : guessPair(rivals);
   const truth = find(pair?.[0]);
   const prediction = find(pair?.[1]);
-  if (!truth || !prediction) return null;
+  if (!view || !truth || !prediction) return null;
   const on = shown.length === 2;
   const choose = (pair: Pair): void => {
     model.set({ pair });
     if (on) model.move({ pair: [...pair] });
   };
   const words = new Set(model.get().words.keywords);
-  const order = agreement(truth, prediction, primary, words);
+  const order = agreement(view, truth, prediction, primary, words);
   const select = (label: string, value: string, change: (name: string) => Pair) => (
     <label class="choice"><span>{label}</span>
       <select value={value} onChange={(e) => choose(change(e.currentTarget.value))}>

@@ -22,6 +22,8 @@ export interface Place {
   hidden: string[];
   /** The two overlays that are drawn side by side; none: all lie on one picture. */
   pair: string[];
+  /** The tensor that colours shapes and cells; "": shapes have the colours of their classes. */
+  color: string;
 }
 
 export const smallestCell = 32;
@@ -30,7 +32,7 @@ const maxHidden = 1000;
 
 export const home: Readonly<Place> = Object.freeze({
   at: "", saved: "", query: "", first: 0, row: -1, item: 0, mode: "", cell: 160, hidden: [],
-  pair: [],
+  pair: [], color: "",
 });
 
 /** Formats the text after "#", without the parts that have their defaults. */
@@ -46,6 +48,7 @@ export function formatPlace(place: Place): string {
   if (place.cell !== home.cell) out.set("cell", String(place.cell));
   for (const name of place.hidden.slice(0, maxHidden)) out.append("hide", name);
   for (const name of place.pair) out.append("pair", name);
+  if (place.color) out.set("color", place.color);
   return out.toString();
 }
 
@@ -63,6 +66,7 @@ export function parsePlace(fragment: string): Place {
     cell: clampCell(count(from.get("cell"), home.cell)),
     hidden: [...new Set(from.getAll("hide"))].slice(0, maxHidden),
     pair: from.getAll("pair").length === 2 ? from.getAll("pair") : [],
+    color: from.get("color") ?? "",
   };
 }
 

@@ -3,6 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Tensor } from "../data/protocol";
 import { Classes } from "./classes";
+import { Coloring } from "./coloring";
 import { formatForm } from "./describe";
 import { useApp, useModel } from "./hooks";
 import { IconButton } from "./icons";
@@ -23,6 +24,7 @@ export function Sidebar() {
         <Tensors tensors={view.tensors} />
       </Section>
       <Classes />
+      <Coloring />
       <TruthAndPredictions />
       <Statistics />
     </div>

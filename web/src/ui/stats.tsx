@@ -5,6 +5,7 @@ import type { Stats, Tensor } from "../data/protocol";
 import { formatCount, formatNumber } from "./describe";
 import { useApp, useModel, useSeen, useStats } from "./hooks";
 import { hasStats } from "./layers";
+import { secondsLeft, seenNext, type Sight } from "./left";
 import { Section } from "./sidebar";
 import { hasCondition } from "./tql";
 
@@ -31,22 +32,40 @@ function Card({ tensor }: { tensor: Tensor }) {
   return (
     <div ref={ref} class={exact ? "card exact" : "card"} data-testid={`stats-${tensor.name}`}>
       <h3 title={tensor.name}>{tensor.name}</h3>
-      {error ? <p class="fault">{error}</p> : value ? <Figures stats={value} />
-        : busy && <Counting name={tensor.name} />}
+      {error ? <p class="fault">{error}</p> : value && <Figures stats={value} />}
+      {busy && !exact && !error && <Counting name={tensor.name} beside={value !== undefined} />}
     </div>
   );
 }
 
-/** How long a count takes already: the server does not know how long it will. */
-function Counting({ name }: { name: string }) {
-  const [seconds, set] = useState(0);
+/** How long a count takes already, and how long it will. Beside numbers it comes after a second. */
+function Counting({ name, beside }: { name: string; beside: boolean }) {
+  const model = useModel();
+  const [seconds, setSeconds] = useState(0);
+  const [seen, setSeen] = useState<Sight[]>([]);
   useEffect(() => {
-    const timer = setInterval(() => set((s) => s + 1), 1000);
-    return () => clearInterval(timer);
-  }, []);
+    const control = new AbortController();
+    const began = performance.now();
+    const timer = setInterval(() => {
+      setSeconds((s) => s + 1);
+      model.withView((view) => model.client.progress(view.view, name, control.signal), control.signal).then(
+        (progress) => control.signal.aborted || setSeen((all) => seenNext(all, (performance.now() - began) / 1000, progress)),
+        // A count without an estimate goes on.
+        () => undefined);
+    }, 1000);
+    return () => {
+      clearInterval(timer);
+      control.abort();
+    };
+  }, [name]);
+  const last = seen[seen.length - 1];
+  const left = secondsLeft(seen);
+  if (beside && seconds === 0) return null;
   return (
-    <p class="quiet counting"><progress aria-label={`Counting ${name}`} />
-      {seconds > 0 && ` ${seconds.toLocaleString("en")} s; closing the section ends it`}</p>
+    <p class="quiet counting" data-testid={`counting-${name}`}>
+      <progress aria-label={`Counting ${name}`} {...(last ? { value: last.done, max: last.total } : {})} />
+      {seconds > 0 && ` ${seconds.toLocaleString("en")} s${left === undefined ? "" : `, about ${left.toLocaleString("en")} s left`}; closing the section ends it`}
+    </p>
   );
 }
 
@@ -77,19 +96,29 @@ function count(rows: unknown): number {
 /** Numbers that the name of the tensor says already. */
 const unnamed = new Set(["", "class", "value"]);
 
+/** One line: the rows, and the numbers of all of them. Estimates stand apart from exact numbers. */
+export function summaryOf(stats: Stats): string {
+  const exact = (name: string): boolean => !stats.sampled || (stats.exact as string[] | undefined)?.includes(name) === true;
+  const parts: [name: string, text: string][] = [];
+  if (stats.missing > 0) parts.push(["missing", `${stats.missing.toLocaleString("en")} missing`]);
+  for (const name of ["min", "mean", "max"] as const) {
+    const value = stats[name];
+    if (typeof value === "number") parts.push([name, `${name} ${formatNumber(value)}`]);
+  }
+  const list = (wanted: boolean): string[] => parts.filter(([name]) => exact(name) === wanted).map(([, text]) => text);
+  const known = [formatCount(stats.rows, "row"), ...list(true)].join(", ");
+  const about = stats.sampled ? [`; about, from ${formatCount(stats.sampled, "row")}`, ...list(false)].join(", ") : "";
+  return `${unnamed.has(stats.what) ? "" : `${stats.what}: `}${known}${about}`;
+}
+
 function Figures({ stats }: { stats: Stats }) {
   const bars = useMemo(() => barsOf(stats), [stats]);
   const [all, setAll] = useState(false);
   const most = bars.reduce((top, bar) => Math.max(top, bar.rows), 1);
-  const numbers = ([["min", stats.min], ["mean", stats.mean], ["max", stats.max]] as const)
-    .filter(([, value]) => typeof value === "number");
   return (
     <>
       <p class="quiet">
-        {unnamed.has(stats.what) ? "" : `${stats.what}: `}{stats.sampled
-          ? `about, from ${formatCount(stats.sampled, "row")}` : formatCount(stats.rows, "row")}
-        {stats.missing > 0 && `, ${stats.missing.toLocaleString("en")} missing`}
-        {numbers.map(([name, value]) => `, ${name} ${formatNumber(value ?? 0)}`)}
+        {summaryOf(stats)}
       </p>
       {stats.kind === "histogram"
         ? <Histogram bars={bars} most={most} />

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asQuery, faultLine, hasCondition, pythonString, quoteName, toggleCondition } from "./tql";
+import { asQuery, faultLine, hasCondition, pythonString, quoteName, toggleCondition, withColumn } from "./tql";
 
 describe("queries", () => {
   it.each([
@@ -37,4 +37,16 @@ describe("quoting", () => {
     const { line, column } = faultLine("SELECT *\nWHERE lables = 1", 15);
     expect(line.slice(column)).toBe("lables = 1");
   });
+});
+
+describe("a column for colors", () => {
+  it.each([
+    ["", "SELECT *, b + 1 AS color"],
+    ["a = 1", "SELECT *, b + 1 AS color WHERE a = 1"],
+    ["SELECT * WHERE a = 1 ORDER BY c", "SELECT *, b + 1 AS color WHERE a = 1 ORDER BY c"],
+    ["SELECT a LIMIT 3", "SELECT *, b + 1 AS color FROM (SELECT a LIMIT 3)"],
+    ["SELECT *, MAX(x, 2) AS color WHERE a = 1", "SELECT *, b + 1 AS color WHERE a = 1"],
+    ["SELECT *, x AS other", "SELECT *, b + 1 AS color FROM (SELECT *, x AS other)"],
+    ["SELECT *, x AS color, y AS z", "SELECT *, b + 1 AS color FROM (SELECT *, x AS color, y AS z)"],
+  ])("is added to %j", (text, query) => expect(withColumn(text, "b + 1", "color")).toBe(query));
 });

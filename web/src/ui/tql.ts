@@ -132,6 +132,28 @@ export function orderBy(text: string, expression: string): string {
   return ["SELECT *", where && `WHERE ${where}`, order].filter(Boolean).join(" ");
 }
 
+/** The query with one more column, in place of an earlier one of that name. */
+export function withColumn(text: string, expression: string, name: string): string {
+  const query = asQuery(text);
+  const head = `SELECT *, ${expression} AS ${name}`;
+  if (!query) return head;
+  const base = withoutColumn(query.text, name);
+  const parts = simple(base);
+  if (!parts) return `${head} FROM (${textOf(base, tokens(base))})`;
+  const where = textOf(base, parts.where);
+  return [head, where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
+}
+
+/** Takes the column away from SELECT *, expression AS name. */
+function withoutColumn(text: string, name: string): string {
+  const list = tokens(text);
+  if (keyword(list[0]) !== "SELECT" || list[1]?.text !== "*" || list[2]?.text !== ",") return text;
+  const deep = depths(list);
+  const at = list.findIndex((token, i) => i > 2 && deep[i] === 0 && (keyword(token) === "AS" || token.text === ","));
+  if (keyword(list[at]) !== "AS" || list[at + 1]?.text !== name || list[at + 2]?.text === ",") return text;
+  return `SELECT * ${textOf(text, list.slice(at + 2))}`;
+}
+
 function joined(where: string, condition: string): string {
   return where === "" ? condition : `${guarded(where)} AND ${guarded(condition)}`;
 }

@@ -33,13 +33,35 @@ test("a pair has one kind", () => {
   expect(guessPair([tensor("truth")])).toBeUndefined();
 });
 
+const agree = (truth: Tensor, prediction: Tensor, ...others: Tensor[]): string =>
+  agreement(viewOf(truth, prediction, ...others), truth, prediction, "images", none);
+
 test("agreement quotes names, and scales pixels to fractions", () => {
-  const text = agreement(tensor('g/a"'), tensor("b"), "images", none);
-  expect(text).toContain(`IOU("g/a""", b, 'pairwise') >= 0.5`);
-  const scaled = agreement(tensor("a"), tensor("b", { fractional: true }), "images", none);
+  expect(agree(tensor('g/a"'), tensor("b"))).toBe(`2 * BOX_MATCHES("g/a""", b, 0.5) / (SHAPE("g/a""")[0] + SHAPE(b)[0])`);
+  const scaled = agree(tensor("a"), tensor("b", { fractional: true }));
   expect(scaled).toContain("NORMALIZE(a, [0, 0, SHAPE(images)[1], SHAPE(images)[0]]), b");
-  expect(agreement(tensor("a"), tensor("b", { draw: "mask" }), "images", none)).toBe("");
-  expect(agreement(tensor("a", { sequence: true }), tensor("b"), "images", none)).toBe("");
+  expect(agree(tensor("a"), tensor("b", { draw: "mask" }))).toBe("");
+  expect(agree(tensor("a", { sequence: true }), tensor("b"))).toBe("");
+});
+
+const labels = (name: string, group = "", shape = [-1]): Tensor => tensor(name, { draw: "label", group, max_shape: shape });
+const numbers = (name: string, group = ""): Tensor => tensor(name, { draw: "array", group, max_shape: [9] });
+
+test("classes and scores of groups count in the agreement", () => {
+  const [t, p] = [tensor("gt/boxes", { group: "gt" }), tensor("pred/boxes", { group: "pred" })];
+  const classes = [labels("gt/kind", "gt"), labels("pred/kind", "pred"), labels("label")];
+  const scores = [numbers("pred/area", "pred"), numbers("pred/conf", "pred"), numbers("gt/score", "gt")];
+  expect(agree(t, p, ...classes)).toContain('0.5, "gt/kind", "pred/kind")');
+  expect(agree(t, p, ...classes, ...scores)).toContain('0.5, "gt/kind", "pred/kind", "pred/conf")');
+  expect(agree(t, p, classes[0], ...scores)).toContain('0.5, "pred/conf")');
+  expect(agree(t, p, labels("gt/kind", "gt", [4, 4]), classes[1])).toContain("0.5)");
+});
+
+test("in one group, names say which classes and scores belong to which boxes", () => {
+  const [t, p] = [tensor("boxes"), tensor("pred_boxes")];
+  const others = [labels("weather"), labels("pred_labels"), labels("labels"), numbers("scores"), numbers("pred_scores")];
+  expect(agree(t, p, ...others)).toContain("0.5, labels, pred_labels, pred_scores)");
+  expect(agree(t, p, labels("weather"), labels("predicted"), numbers("score"))).toContain("0.5)");
 });
 
 test.each([

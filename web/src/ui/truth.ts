@@ -30,21 +30,46 @@ export function guessPair(rivals: readonly Tensor[]): Pair | undefined {
 /** The least IOU of a match. It stands in the query, so that it can be changed there. */
 const leastMatch = "0.5";
 
+const kindWords = /(bbox|box|label|class|categor|score|conf|prob)[a-z]*/gi;
+const scoreWords = /score|conf|prob/i;
+
+/** What names of one set of annotations have in common: "pred" of "pred_boxes" and "pred_scores". */
+function stemOf(name: string): string {
+  return name.replace(kindWords, "").replace(/[^\p{L}\p{N}/]+/gu, "").toLowerCase();
+}
+
+/** The tensor with a value for each box, among those of a kind in the group of the boxes. */
+function companion(view: View, boxes: Tensor, rival: Tensor, is: (t: Tensor) => boolean): Tensor | undefined {
+  const near = view.tensors.filter((t) => t !== boxes && t.group === boxes.group && !t.sequence && is(t) &&
+    (t.max_shape ?? t.shape ?? [0]).length < 2);
+  // Where truth and prediction share a group, names alone say what belongs together.
+  const alike = near.find((t) => stemOf(t.name) === stemOf(boxes.name));
+  return alike ?? (boxes.group === rival.group ? undefined : near[0]);
+}
+
+const isClass = (t: Tensor): boolean => t.draw === "label";
+const isScore = (t: Tensor): boolean =>
+  (t.draw === "number" || t.draw === "array") && scoreWords.test(t.name.slice(t.name.lastIndexOf("/") + 1));
+
 /**
  * A number in TQL for the agreement of two tensors of boxes: the part of all boxes that have a
- * partner, 0 to 1; NaN, which sorts last, without boxes. "": it cannot be computed.
+ * partner, 0 to 1; NaN, which sorts last, without boxes. Classes and scores count where tensors
+ * have them. "": it cannot be computed.
  *
  * IOU(a, b) alone is the best pair of a row: one good match would hide ten wrong boxes.
  */
-export function agreement(truth: Tensor, prediction: Tensor, primary: string, keywords: ReadonlySet<string>): string {
+export function agreement(view: View, truth: Tensor, prediction: Tensor, primary: string,
+  keywords: ReadonlySet<string>): string {
   if (truth.draw !== "boxes" || prediction.draw !== "boxes" || truth.sequence || prediction.sequence) return "";
+  const nameOf = (t: Tensor): string => quoteName(t.name, keywords);
   const picture = quoteName(primary, keywords);
   const unlike = Boolean(truth.fractional) !== Boolean(prediction.fractional);
-  const boxes = (t: Tensor): string => {
-    const name = quoteName(t.name, keywords);
-    return unlike && !t.fractional ? `NORMALIZE(${name}, [0, 0, SHAPE(${picture})[1], SHAPE(${picture})[0]])` : name;
-  };
-  const pairs = `IOU(${boxes(truth)}, ${boxes(prediction)}, 'pairwise') >= ${leastMatch}`;
-  const count = (t: Tensor): string => `SHAPE(${quoteName(t.name, keywords)})[0]`;
-  return `(SUM(ANY(${pairs}, 1)) + SUM(ANY(${pairs}, 0))) / (${count(truth)} + ${count(prediction)})`;
+  const boxes = (t: Tensor): string =>
+    unlike && !t.fractional ? `NORMALIZE(${nameOf(t)}, [0, 0, SHAPE(${picture})[1], SHAPE(${picture})[0]])` : nameOf(t);
+  const classes = [companion(view, truth, prediction, isClass), companion(view, prediction, truth, isClass)];
+  const scores = companion(view, prediction, truth, isScore);
+  const more = [...(classes[0] && classes[1] ? classes : []), scores].filter((t) => t !== undefined).map(nameOf);
+  const pairs = [boxes(truth), boxes(prediction), leastMatch, ...more].join(", ");
+  const count = (t: Tensor): string => `SHAPE(${nameOf(t)})[0]`;
+  return `2 * BOX_MATCHES(${pairs}) / (${count(truth)} + ${count(prediction)})`;
 }
