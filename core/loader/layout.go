@@ -114,10 +114,23 @@ func (l *layout) bytes(p *part, c BatchColumn) ([]BatchColumn, error) {
 	return []BatchColumn{c}, nil
 }
 
-// list lays out each item by itself.
+// list lays out each item by itself; those of a dense field end to end if they have one shape.
 func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 	c.Kind = KindList
 	c.Items = make([]Item, p.count())
+	if p.field.dense && p.uniform() {
+		if _, err := l.slots(p, BatchColumn{}, p.shape(0)); err != nil {
+			return nil, err
+		}
+		for i := range c.Items {
+			size, err := p.arraySize(i)
+			if err != nil {
+				return nil, err
+			}
+			c.Items[i] = Item{Offset: p.at[i], Size: size, Shape: p.shape(i)}
+		}
+		return []BatchColumn{c}, nil
+	}
 	for i := range p.refs {
 		if p.refs[i].Hole() {
 			continue
@@ -134,6 +147,16 @@ func (l *layout) list(p *part, c BatchColumn) ([]BatchColumn, error) {
 		c.Items[i] = Item{Offset: off, Size: size, Shape: p.shape(i)}
 	}
 	return []BatchColumn{c}, nil
+}
+
+// uniform reports whether all items have samples of one shape.
+func (p *part) uniform() bool {
+	for i := range p.refs {
+		if p.refs[i].Hole() || !p.shape(i).Equal(p.shape(0)) {
+			return false
+		}
+	}
+	return len(p.refs) > 0
 }
 
 // stack demands one shape.

@@ -77,7 +77,8 @@ type Options struct {
 	// memory for bytes prefetched over a network, which the next epoch reuses if all of them fit;
 	// 0: two and a half windows
 	FetchBytes int64 `json:"fetch_bytes"`
-	// batches are files that other processes may map, and Loader.Memory gives more such memory
+	// Batches are files that other processes may map, and Loader.Memory gives more such memory. Lists
+	// by CollateOf lie end to end where their arrays have one shape, aligned to their dtype.
 	Shareable bool `json:"shareable"`
 	// batches that the consumer holds at once, beside the newest
 	Held int `json:"held"`
@@ -114,6 +115,7 @@ type field struct {
 	seq     bool
 	encoded bool
 	access  read.Access
+	dense   bool     // a list whose arrays lie end to end, if they can
 	runs    bool     // decode several samples at once
 	staged  bool     // a device finishes the samples
 	files   bool     // it may decode their files alone
@@ -214,6 +216,7 @@ func (o Options) field(src Source, name string) (field, error) {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
 	f := field{col: col, access: col.Access(), name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
+	f.dense = o.Shareable && o.CollateOf[name] == List
 	if f.stored {
 		f.dtype = tensor.Bytes
 	} else if f.encoded {

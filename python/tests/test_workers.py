@@ -22,6 +22,7 @@ import PIL.Image
 import pytest
 import torch
 from deeplake._seeds import Generators
+from deeplake._workers import process
 
 STARTS = ("forkserver", "spawn", "fork")
 ROWS = 60
@@ -91,6 +92,19 @@ def everything(row):
     }
 
 
+def invert(image):
+    """Changes a sample in its own memory."""
+    np.subtract(255, image, out=image)
+    return image
+
+
+def backwards(columns):
+    """Changes the list of samples that it got."""
+    columns["images"].reverse()
+    columns["labels"] = [label + 0 for label in columns["labels"]]
+    return {"images": columns["images"], "labels": columns["labels"]}
+
+
 def changing(row):
     """Returns arrays whose shape depends on the row."""
     label = int(row["labels"])
@@ -142,6 +156,15 @@ CASES = {
         "transform": {"images": lambda x: np.asarray(x.rotate(90))},
         "tensors": ["images"],
     },
+    "unchanged": {"transform": {"images": lambda image: image}, "tensors": ["images", "labels"]},
+    "unchanged, pad": {"transform": {"images": lambda image: image}, "tensors": ["images"], "collate": "pad"},
+    "unchanged, list": {"transform": {"images": lambda image: image}, "tensors": ["images"], "collate": "list"},
+    "unchanged twice": {"transform": lambda row: {"a": row["images"], "b": row["images"], "c": row["texts"]}},
+    "changed in place": {"transform": {"images": invert}, "tensors": ["images"]},
+    "unchanged in part": {
+        "transform": lambda row: {"x": row["images"] if row["labels"] % 3 else row["images"] // 2, "n": row["labels"]}
+    },
+    "other rows": {"transform": backwards, "batched": True},
     "fewer and more rows": {
         "transform": lambda row: (
             None if row["labels"] == 2 else [{"x": row["images"], "i": i} for i in range(row["labels"] % 3)]
@@ -182,6 +205,45 @@ def test_results_lie_in_shared_memory(ds):
     list(loader)
     assert loader.stats()["python"]["pickled_arrays"] == 0
     kept[0]["images"].add_(1)  # writable
+
+
+def test_unchanged_samples_are_not_copied(ds, monkeypatch):
+    """An array that a callable returns as it got it stays in the memory of the batch, and can be written to."""
+
+    def write(*_):
+        raise AssertionError("copied")
+
+    monkeypatch.setattr(process, "write", write)  # forked workers have it too
+    options = {"tensors": ["images"], "python_workers": 2, "worker_start": "fork"}
+    for number, batch in enumerate(ds.batches(10, transform={"images": lambda image: image}, **options)):
+        np.testing.assert_array_equal(
+            batch["images"], np.stack([ds["images"][i] for i in range(10 * number, 10 * number + 10)])
+        )
+        assert batch["images"].ctypes.data % 64 == 0
+        batch["images"][:] = 1
+    with pytest.raises(AssertionError, match="copied"):
+        list(ds.batches(10, transform={"images": lambda image: image.copy()}, **options))
+
+
+def test_a_sample_that_is_kept_is_copied(ds):
+    """Changes of a kept array do not reach batches that were handed out."""
+
+    class Keeping:
+        def __init__(self):
+            self.all = []
+
+        def __call__(self, image):
+            for earlier in self.all:
+                earlier[:] = 0
+            self.all.append(image)
+            return image
+
+    loader = ds.batches(1, transform={"images": Keeping()}, tensors=["images"], python_workers=1, return_index=True)
+    got = [(int(batch["_index"][0]), batch["images"][0].copy(), batch["images"]) for batch in loader]
+    time.sleep(0.1)
+    for row, before, array in got:
+        np.testing.assert_array_equal(before, array[0])
+        np.testing.assert_array_equal(before, ds["images"][row])
 
 
 def test_torchvision_and_albumentations_draw_by_row(ds):

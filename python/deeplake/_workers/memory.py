@@ -110,6 +110,21 @@ def part_of(column: Mapping[str, Any], rows: slice) -> dict[str, Any]:
     return part
 
 
+def is_dense(column: Mapping[str, Any], values: Sequence[Any]) -> bool:
+    """Returns whether the samples of a column are arrays of one form that lie end to end.
+
+    Args:
+        values: the samples.
+    """
+    first = values[0] if values and column["items"] is None and column["kind"] != "text" else None
+    if not isinstance(first, np.ndarray) or first.dtype.name not in _DTYPES:
+        return False
+    steps = column["offsets"] - column["offsets"][0]
+    return bool(np.array_equal(steps, np.arange(len(values)) * first.nbytes)) and all(
+        isinstance(value, np.ndarray) and value.shape == first.shape and value.flags.c_contiguous for value in values
+    )
+
+
 def _text(data: bytes) -> str:
     return data.decode()
 

@@ -15,7 +15,7 @@ import numpy as np
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
 from deeplake._steps import Made, Skip, Steps
-from deeplake._workers.memory import Spec, Target, aligned, load, part_of
+from deeplake._workers.memory import Spec, Target, aligned, load, part_of, samples_of
 from deeplake._workers.pool import Pool
 from deeplake._workers.task import Failure, Part, Result, Task
 
@@ -197,6 +197,8 @@ class Pipeline:
             if result.failure is not None:
                 raise _raised(result.failure)
             parts.append(load(result.data, _Reader(job.memory)))
+            if result.kept:  # in the memory of the batch, where the callables may change them
+                self._copy(job, share, parts[-1])
             self._fill(job, share, parts[-1])
             rows = share.rows.stop - share.rows.start
             wanted = max(wanted, -(-result.wanted // max(rows, 1)))
@@ -217,6 +219,12 @@ class Pipeline:
             if name in part.columns and part.specs[name] == spec:
                 job.memory.array(at, spec.dtype, (1, *spec.shape)).numpy()[0] = np.asarray(part.columns.pop(name)[0])
 
+    def _copy(self, job: _Job, share: _Share, part: Part) -> None:
+        """Copies the unchanged samples of a part."""
+        for name in part.same:
+            part.columns[name] = [value.copy() for value in self._values(job, part, name, share.rows)]
+        part.same.clear()
+
     def _joined(self, job: _Job, parts: list[Part]) -> tuple[Made, dict[str, _native.Array]]:
         """Returns the results of all shares as one."""
         places = _joined_places(job, parts)
@@ -231,11 +239,9 @@ class Pipeline:
         columns: dict[str, Any] = {}
         placed: dict[str, _native.Array] = {}
         for name in names:
-            here = [name not in part.columns for part in filled]
-            if all(here) and len(filled) == len(parts):
-                spec, at = job.columns[name]
-                assert job.memory is not None
-                placed[name] = job.memory.array(at, spec.dtype, (len(job.batch), *spec.shape))
+            array = self._whole(job, name, parts)
+            if array is not None:
+                placed[name] = array
                 columns[name] = None  # its place in the order
                 continue
             if len(parts) == 1:
@@ -245,12 +251,36 @@ class Pipeline:
             for share, part in zip(job.shares, parts, strict=True):
                 if part.places == []:
                     continue
-                column += part.columns[name] if name in part.columns else self._values(job, name, share.rows)
+                column += part.columns[name] if name in part.columns else self._values(job, part, name, share.rows)
             columns[name] = column
         return Made(columns, places), placed
 
-    def _values(self, job: _Job, name: str, rows: slice) -> list[Any]:
-        """Returns the values that a worker has written to their places, where others did not."""
+    def _whole(self, job: _Job, name: str, parts: list[Part]) -> _native.Array | None:
+        """Returns the array of a column whose values all lie end to end, in their places or in the batch."""
+        if any(part.places == [] or name in part.columns for part in parts):
+            return None
+        sources = {part.same.get(name) for part in parts}
+        source = sources.pop()
+        if source is None and not sources:
+            spec, at = job.columns[name]
+            assert job.memory is not None
+            return job.memory.array(at, spec.dtype, (len(job.batch), *spec.shape))
+        form = parts[0].specs[name]
+        if source is None or sources or form is None or any(part.specs[name] != form for part in parts):
+            return None
+        offsets = job.layout[source]["offsets"]
+        if not np.array_equal(offsets - offsets[0], np.arange(len(job.batch)) * form.nbytes):
+            return None
+        at = job.layout[source]["begin"] + int(offsets[0])
+        return job.batch.memory.array(at, form.dtype, (len(job.batch), *form.shape))
+
+    def _values(self, job: _Job, part: Part, name: str, rows: slice) -> list[Any]:
+        """Returns the values that a worker has left in the batch or written to their places."""
+        if name in part.same:
+            return samples_of(
+                job.batch.memory.array(0, "uint8", (job.batch.memory.size,)).numpy(),
+                part_of(job.layout[part.same[name]], rows),
+            )
         spec, at = job.columns[name]
         assert job.memory is not None
         count = rows.stop - rows.start

@@ -12,6 +12,7 @@ import threading
 import time
 import traceback
 from dataclasses import dataclass
+from operator import is_
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +20,7 @@ import cloudpickle
 
 from deeplake._steps import Steps
 from deeplake._workers.channel import Channel
-from deeplake._workers.memory import Maps, common_spec, dump, samples_of, write
+from deeplake._workers.memory import Maps, common_spec, dump, is_dense, samples_of, write
 from deeplake._workers.task import Failure, Part, Result, Task
 
 # Seconds for workers to end by themselves once their loader is gone.
@@ -178,15 +179,18 @@ class _Worker:
     def _result(self, task: Task, columns: dict[str, Any]) -> Result:
         skipped: list[tuple[int, str, Exception]] = []
         skip = (lambda row, tensor, failure: skipped.append((row, tensor, failure))) if task.skips else None
+        given = {name: list(column) for name, column in columns.items()}  # callables may change a list
         made = self._steps.run(columns, task.marks, task.epoch, skip)
         specs = {name: common_spec(column, task.floats) for name, column in made.columns.items()}
-        part = Part({}, list(made.columns), specs, made.places, made.collated, made.value, skipped, 0)
+        same = {} if self._copies or made.places is not None else _unchanged(task.columns, given, made.columns)
+        part = Part({}, same, list(made.columns), specs, made.places, made.collated, made.value, skipped)
         memory = None if task.results is None else self._maps[task.results]
         for name, column in made.columns.items():
             place = task.target.columns.get(name)
+            if name in same:
+                continue
             if made.places is None and place is not None and place[0] == specs[name]:
                 write(memory, place[1], place[0], column)
-                part.count = len(column)
             else:
                 part.columns[name] = column
         data, wanted, refused = dump(part, memory, task.target)
@@ -204,6 +208,22 @@ class _Worker:
         )
         self._told = True
         _settle(self._steps)
+
+
+def _unchanged(layout: dict[str, dict[str, Any]], given: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+    """Returns the tensor of each column that has all its samples, unchanged, and whose samples lie end to end.
+
+    No two columns have the same tensor: they would be one array.
+    """
+    found: dict[str, str] = {}
+    left = {name: values for name, values in given.items() if is_dense(layout[name], values)}
+    for name, column in made.items():
+        for source, values in left.items():
+            if isinstance(column, list) and len(column) == len(values) and all(map(is_, column, values)):
+                found[name] = source
+                del left[source]
+                break
+    return found
 
 
 def _copied(value: Any) -> Any:

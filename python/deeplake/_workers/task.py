@@ -44,13 +44,13 @@ class Part:
     """The results for the rows of a task."""
 
     columns: dict[str, Any]  # of the names without a place: lists, or results of batched callables
+    same: dict[str, str]  # the tensor of columns that are its samples, all of them, as the task has them
     names: list[str]  # of all columns, in order
     specs: dict[str, Spec | None]  # the form of all values of a column
     places: list[int] | None
     collated: bool
     value: Any
     skipped: list[tuple[int, str, Exception]]
-    count: int  # rows
 
 
 @dataclass
