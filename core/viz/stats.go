@@ -19,7 +19,7 @@ type statsInfo struct {
 	Missing int64       `json:"missing"` // rows without a sample
 	Kind    string      `json:"kind"`
 	What    string      `json:"what"`              // the counted number, as "boxes"
-	Sampled int64       `json:"sampled,omitempty"` // rows that all counts are estimated from; 0: all
+	Sampled int64       `json:"sampled,omitempty"` // rows that counts are estimated from; 0: all
 	Exact   []string    `json:"exact,omitempty"`   // the fields that are no estimates all the same
 	Classes []classRows `json:"classes,omitempty"`
 	More    int64       `json:"more,omitempty"` // other classes

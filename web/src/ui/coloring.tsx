@@ -12,6 +12,8 @@ import { Section } from "./sidebar";
 import { withColumn } from "./tql";
 
 const legendClasses = 12;
+/** More tensors than this are reached by an expression. */
+const listed = 1000;
 /** The name of the column that an expression becomes. */
 const ownColumn = "color";
 
@@ -48,6 +50,7 @@ export function Coloring() {
   const list = useMemo(() => view?.tensors.filter(isColorable) ?? [], [view]);
   const { tensor, stats } = useColored();
   if (list.length === 0) return null;
+  const shown = list.filter((one, i) => i < listed || one === tensor);
   return (
     <Section title="Colors" open>
       <label class="choice"><span>By</span>
@@ -55,7 +58,7 @@ export function Coloring() {
           title="A computed column of the query stands here too: SELECT *, expression AS name"
           onChange={(e) => model.move({ color: e.currentTarget.value })}>
           <option value="">class of each shape</option>
-          {list.map(({ name }) => <option key={name} value={name}>{name}</option>)}
+          {shown.map(({ name }) => <option key={name} value={name}>{name}</option>)}
         </select></label>
       <Expression />
       {stats.error && tensor ? <p class="fault">{stats.error}</p> : tensor && <Legend tensor={tensor} stats={stats.value} />}
