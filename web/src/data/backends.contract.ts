@@ -11,7 +11,8 @@ import type { SampleRecord } from "./records";
 
 vi.mock("./worker?worker&url", () => ({ default: "worker.js" }));
 
-/** "server": `address` is a link. "reader": that of an exported page, whose glue is a local file. */
+/** "server": `address` is a link. "reader": that of an exported page, whose glue is a local
+ * file. */
 const { VITE_BACKEND: backend, VITE_ADDRESS: address, VITE_GLUE: glue } =
   import.meta.env as unknown as Record<string, string>;
 

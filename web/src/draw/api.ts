@@ -14,7 +14,8 @@ export interface Appearance {
   color?: ColorBy;
 }
 
-/** A tensor whose values colour shapes and the borders of cells, instead of the classes of shapes. */
+/** A tensor whose values colour shapes and the borders of cells, instead of the classes of
+ * shapes. */
 export interface ColorBy {
   name: string;
   /** The numbers at both ends of the ramp; for classes they mean nothing. */

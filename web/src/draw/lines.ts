@@ -24,7 +24,8 @@ export interface Packing {
 }
 
 /**
- * The packing of `count` lines of `height` texels. WebGL2 promises 256 layers alone, and small cells
+ * The packing of `count` lines of `height` texels. WebGL2 promises 256 layers alone, and small
+ * cells
  * make more lines in a large window.
  */
 export function packing(count: number, height: number, maxLayers: number, maxSide: number): Packing {
@@ -116,7 +117,8 @@ export class LineCache {
     slots.reset(this.packed);
   }
 
-  /** Paints a line: `paint` draws it into a window of the given size, `bottom` texels above the lowest. */
+  /** Paints a line: `paint` draws it into a window of the given size, `bottom` texels above the
+   * lowest. */
   paint(painted: Painted, paint: (width: number, height: number, bottom: number) => void): void {
     const { gl, texture, width, height } = this;
     if (!texture) return;

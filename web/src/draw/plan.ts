@@ -131,7 +131,8 @@ function coloringOf(view: View, { color }: Appearance, palette: number): Colorin
   return { tensor, numbers: tensor.draw !== "label", low: color.low, high: color.high, palette };
 }
 
-/** The overlays with instances that a tensor has values of: those of its group, or all without any there. */
+/** The overlays with instances that a tensor has values of: those of its group, or all without
+ * any there. */
 function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
   if (tensor.draw === "number" || (tensor.max_shape ?? tensor.shape)?.length === 0) return [];
   const all = drawn.filter(({ draw }) => draw !== "segments");
@@ -139,7 +140,8 @@ function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
   return near.length > 0 ? near : all;
 }
 
-/** The place in the palette of a value; undefined: it is the class of an instance without a value. */
+/** The place in the palette of a value; undefined: it is the class of an instance without a
+ * value. */
 export function placeOf(color: Coloring, value: number | undefined): number | undefined {
   if (value === undefined) return color.numbers ? noNumber : undefined;
   return color.numbers ? rampPlace(value, color.low, color.high) : codeOf(value);

@@ -340,7 +340,8 @@ out vec4 color;
 void main() { color = texture(uTexture, vTexel); }
 `;
 
-/** Lines of a grid, copied texel by texel: the layer, and the top of the line in it, from its bottom. */
+/** Lines of a grid, copied texel by texel: the layer, and the top of the line in it, from its
+ * bottom. */
 export const linesVertex = `${head}${transform}
 layout(location = 0) in vec4 rect;
 layout(location = 1) in vec2 line;

@@ -9,7 +9,8 @@ export interface Sight extends Progress {
 
 const kept = 10;
 
-/** Adds a sight to the last ones. A count that began anew, or of which nothing is known, has none before. */
+/** Adds a sight to the last ones. A count that began anew, or of which nothing is known, has
+ * none before. */
 export function seenNext(seen: readonly Sight[], time: number, progress: Progress): Sight[] {
   if (progress.total === 0) return [];
   const last = seen[seen.length - 1];

@@ -33,7 +33,8 @@ const leastMatch = "0.5";
 const kindWords = /(bbox|box|label|class|categor|score|conf|prob)[a-z]*/gi;
 const scoreWords = /score|conf|prob/i;
 
-/** What names of one set of annotations have in common: "pred" of "pred_boxes" and "pred_scores". */
+/** What names of one set of annotations have in common: "pred" of "pred_boxes" and
+ * "pred_scores". */
 function stemOf(name: string): string {
   return name.replace(kindWords, "").replace(/[^\p{L}\p{N}/]+/gu, "").toLowerCase();
 }
