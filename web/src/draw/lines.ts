@@ -25,8 +25,7 @@ export interface Packing {
 
 /**
  * The packing of `count` lines of `height` texels. WebGL2 promises 256 layers alone, and small
- * cells
- * make more lines in a large window.
+ * cells make more lines in a large window.
  */
 export function packing(count: number, height: number, maxLayers: number, maxSide: number): Packing {
   const layers = Math.min(maxLayers, count);
