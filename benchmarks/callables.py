@@ -115,19 +115,22 @@ def _encoded(made: Any, batch: list[str]) -> Any:
 class Ours:
     """`ds.pytorch(transform=callable, python_workers=...)` over images."""
 
-    def __init__(self, uri: str, kind: str | None, batch_size: int, start: str = "forkserver") -> None:
+    def __init__(self, uri: str, kind: str | None, batch_size: int, start: str = "forkserver", repeat: int = 1) -> None:
+        """Every row comes `repeat` times in an epoch."""
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
 
         self._open, self._uri = deeplake.open, uri
         self._options: dict[str, Any] = {"batch_size": batch_size, "shuffle": True, "worker_start": start}
-        self._kind = kind
+        self._kind, self._repeat = kind, repeat
         self._loader: Any = None
         self._workers = -1
 
     def _make(self, workers: int) -> Any:
         how = {} if self._kind is None else {"transform": {"images": steps(self._kind)}, "python_workers": workers}
-        return self._open(self._uri).pytorch(**self._options, **how)
+        ds = self._open(self._uri)
+        rows = ds if self._repeat == 1 else ds[np.tile(np.arange(len(ds)), self._repeat)]
+        return rows.pytorch(**self._options, **how)
 
     def run(self, workers: int, most: int = 0) -> dict[str, Any]:
         """One epoch, or its first `most` images."""
