@@ -1,9 +1,11 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"hash/crc32"
 	"math"
+	"slices"
 	"sync"
 
 	"deeplake/core/chunk"
@@ -21,7 +23,7 @@ const (
 	// rows in full random order are advised from this stored size on: planning costs a step a row
 	leastFullRow = 16 << 10
 	adviceBytes  = 4 << 20 // of one request to the system
-	coldProbes   = 64      // rows that are looked for in the cache before the pass
+	coldProbes   = 32      // rows that are looked for in the cache before the pass
 )
 
 // readAhead tells the page cache of a local disk which bytes a pass needs next. A windowed shuffle
@@ -94,7 +96,7 @@ func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pas
 }
 
 // coldCache returns the page cache of the rows. It returns nil if there is none, or if the cache
-// seems to hold all rows: advice then only takes time.
+// seems to hold all rows, by some of the largest column: advice then only takes time.
 func coldCache(ctx context.Context, cols []read.Access, rows int64) storage.PageCache {
 	probes := min(rows, coldProbes)
 	runs := make([][2]int64, probes)
@@ -102,12 +104,11 @@ func coldCache(ctx context.Context, cols []read.Access, rows int64) storage.Page
 		row := int64(i) * rows / probes
 		runs[i] = [2]int64{row, row + 1}
 	}
-	for _, c := range cols {
-		spans, _ := c.Prefetch(ctx, runs) // the batch that needs a row meets its error
-		for _, s := range spans {
-			if cache := s.PageCache(); cache != nil && !cache.Resident(s.Object, s.Offset) {
-				return cache
-			}
+	largest := slices.MaxFunc(cols, func(a, b read.Access) int { return cmp.Compare(a.StoredBytes, b.StoredBytes) })
+	spans, _ := largest.Prefetch(ctx, runs) // the batch that needs a row meets its error
+	for _, s := range spans {
+		if cache := s.PageCache(); cache != nil && !cache.Resident(s.Object, s.Offset) {
+			return cache
 		}
 	}
 	return nil
