@@ -58,6 +58,8 @@ class Ours:
         tensor: str = "images",
         storage: dict[str, Any] | None = None,
         cache: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
     ) -> None:
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
@@ -66,6 +68,7 @@ class Ours:
         self._open = lambda uri: deeplake.open(uri, storage=settings)
         self._uri, self._tensor = uri, tensor
         self._options = {"batch_size": batch_size, "num_workers": workers, "shuffle": shuffle}
+        self._options |= {"rank": rank, "world_size": world_size}
         if cache:
             self._options["cache"] = cache
         self._loader: Any = None

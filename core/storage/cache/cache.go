@@ -380,11 +380,15 @@ func (s *Store) admit(ctx context.Context, op, key string) error {
 }
 
 // missing is the last page of the request that begins with page first, which is missing: the last
-// missing one up to last, unless more than gapPages before it are there.
+// missing one up to last, unless more than gapPages before it are there. While other processes
+// fetch, many gaps are theirs: none is fetched again.
 func (s *Store) missing(key string, first, last int64) int64 {
-	end, there := first, 0
+	end, there, gap := first, 0, gapPages
+	if s.layer.claims().crowded() {
+		gap = 0
+	}
 	last = min(last, first+runPages-1)
-	for q := first + 1; q <= last && there <= gapPages; q++ {
+	for q := first + 1; q <= last && there <= gap; q++ {
 		if s.layer.has(s.keyOf(key, q)) {
 			there++
 		} else {

@@ -27,6 +27,7 @@ type claims struct {
 	off  bool                // the locks have failed
 	mine map[*claim]struct{} // those of this process
 	slow map[int]time.Time   // processes that nobody waits for until then
+	met  time.Time           // when a lock of another process was last in the way
 }
 
 // locker locks bytes of a file for this process.
@@ -51,6 +52,8 @@ const (
 	longestWait = 30 * time.Second
 	// A process that was too slow is not waited for during this time.
 	slowPause = 5 * time.Second
+	// Other processes count as fetching for this time after the last of their locks was met.
+	crowdTime = 10 * time.Second
 	// A page that several processes have claimed in vain is fetched without a wait.
 	mostHolders = 3
 
@@ -163,9 +166,19 @@ func (c *claims) lock(base, first, last int64) (end int64, other holder) {
 		if err != nil || other == (holder{}) {
 			return last, holder{}
 		}
-		last = other.from - base - 1
+		last, c.met = other.from-base-1, time.Now()
 	}
 	return last, other
+}
+
+// crowded reports whether other processes have lately fetched pages near those of this one.
+func (c *claims) crowded() bool {
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.met) < crowdTime
 }
 
 // await claims pages from first on, at most up to last. While the first is claimed already, it waits:

@@ -49,7 +49,7 @@ type tableLocks struct {
 }
 
 // mostTable bounds the bytes of one lock that are remembered: a lock may be for a TiB of pages.
-const mostTable = 4096
+const mostTable = 512
 
 func (l tableLocks) try(at, n int64) (holder, error) {
 	t := l.table
