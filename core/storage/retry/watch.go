@@ -44,7 +44,11 @@ func (d *watchdog) addRace(c *caller, r *race) bool {
 	}
 	d.races[r] = struct{}{}
 	d.racing.Add(1)
-	d.wake(c, time.Now().Add(min(r.allowed, r.late)))
+	late, known := c.latency.late(r.ask.n)
+	if !known {
+		late = min(late, learnTime)
+	}
+	d.wake(c, time.Now().Add(min(r.allowed, late)))
 	return true
 }
 
