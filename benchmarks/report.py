@@ -40,6 +40,7 @@ ORDER = (
     "lake_reads",
     "lake_ingest",
     "tls",
+    "tail",
     "visualizer",
 )
 
