@@ -18,43 +18,57 @@ BATCH = 64
 SLOW, SILENT = 0.01, 0.001  # shares of the requests
 TIMES = 20  # a slow request takes so many times as long as the others
 CLEAN, TAILS = "clean", "1 % slow, 0.1 % silent"
-# Memory for less than the dataset: each epoch fetches, by about 100 requests.
-OPTIONS = {"shuffle_bytes": 12 << 20, "fetch_bytes": 64 << 20}
+# Memory for less than the dataset, so that each epoch fetches: by some hundred requests of about 1 MB, or by thousands
+# for single images.
+ORDERS: dict[str, dict[str, Any]] = {
+    "shuffle=True": {"shuffle": True, "shuffle_bytes": 12 << 20, "fetch_bytes": 64 << 20},
+    'shuffle="full"': {"shuffle": "full", "fetch_bytes": 64 << 20},
+}
 
 
 def measure(full: bool = False) -> Result:
-    """Lets one loader read epochs with and without slow requests in turns."""
+    """Lets a loader of each order read epochs with and without slow requests in turns."""
     import deeplake
 
     result = Result(
         "tail", "Epochs from a store with slow and silent requests", 21 if full else 7, full, packages=("torch",)
     )
     files = data.jpegs("noise-q75", 20_000 if full else 3_000)
-    turns = {CLEAN: Turn(), TAILS: Turn()}
-    met = 0
     with Servers("s3") as servers:
         store = servers["s3"]
         uri = f"s3://{store.bucket()}/dataset"
         deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
-        skip = files.count // BATCH // 5
-        with Contender(
-            "deeplake",
-            "loaders",
-            "Ours",
-            uri=uri,
-            batch_size=BATCH,
-            workers=machine.cores(),
-            storage=store.settings(),
-            **OPTIONS,
-        ) as ours:
-            usual = _usual(store, ours, skip)
-            for number in range(result.rounds):
-                names = list(turns)
-                for name in names if number % 2 == 0 else reversed(names):
-                    store.rules(_rules(usual, number) if name == TAILS else [])
-                    turns[name].add(ours.call("paced", skip=skip), ours.baseline)
-                    if name == TAILS:
-                        met += sum(rule["hit"] for rule in store.counts()["rules"])
+        for order, options in ORDERS.items():
+            with Contender(
+                "deeplake",
+                "loaders",
+                "Ours",
+                uri=uri,
+                batch_size=BATCH,
+                workers=machine.cores(),
+                storage=store.settings(),
+                **options,
+            ) as ours:
+                _one_order(result, store, ours, order, files)
+    result.notes.append(
+        "The first fifth of the batches of an epoch does not count as gaps: the window of the loader fills meanwhile."
+    )
+    return result
+
+
+def _one_order(result: Result, store: Store, ours: Contender, order: str, files: data.JpegSet) -> None:
+    turns = {CLEAN: Turn(), TAILS: Turn()}
+    skip = files.count // BATCH // 5
+    usual = _usual(store, ours, skip)
+    met = requests = 0
+    for number in range(result.rounds):
+        names = list(turns)
+        for name in names if number % 2 == 0 else reversed(names):
+            store.rules(_rules(usual, number) if name == TAILS else [])
+            turns[name].add(ours.call("paced", skip=skip), ours.baseline)
+            if name == TAILS:
+                *_, silent, slow = store.counts()["rules"]
+                met, requests = met + silent["hit"] + slow["hit"], requests + silent["matched"]
     assert all(value["count"] == files.count for turn in turns.values() for value in turn.values)
     result.watch(turns)
     lines = []
@@ -63,20 +77,18 @@ def measure(full: bool = False) -> Result:
         note = f"gaps: median {1000 * median:.1f} ms, p99 {1000 * p99:.1f} ms"
         rate = Spread.of([files.count / seconds for seconds in turn.seconds])
         lines.append(Line(name, rate, statistics.median(turn.cpu) / files.count * 1000, note=note))
-    result.tables.append(Table(f"{files.name}, {files.count:,} images", "images/s", "1,000", lines))
-    median, p99 = _gaps(turns[TAILS])
+    result.tables.append(Table(f"{files.name}, {files.count:,} images, {order}", "images/s", "1,000", lines))
     result.figures.append(
-        Figure("rate with slow requests, times the clean one", faster(turns[TAILS], turns[CLEAN]), 0.9)
+        Figure(f"{order}: rate with slow requests, times the clean one", faster(turns[TAILS], turns[CLEAN]), 0.9)
     )
+    median, p99 = _gaps(turns[TAILS])
     ratio = Spread.of([p99 / median])
-    result.figures.append(Figure("p99 of the gaps between batches, times their median", ratio, 3, "less"))
+    result.figures.append(Figure(f"{order}: p99 of the gaps between batches, times their median", ratio, 3, "less"))
     hedges = sum(value["hedges"] for value in turns[TAILS].values)
     result.notes.append(
-        f"Requests for data take {1000 * usual:.0f} ms, slow ones {1000 * TIMES * usual:.0f} ms longer. The proxy made "
-        f"{met} requests slow or silent; {hedges} were sent again for being late. The first fifth of the batches of an "
-        "epoch does not count as gaps: the window of the loader fills meanwhile."
+        f"{order}: requests for data take {1000 * usual:.0f} ms, slow ones {1000 * TIMES * usual:.0f} ms longer. Of "
+        f"{requests:,} requests, {met} were slow or silent; {hedges} were sent again for being late."
     )
-    return result
 
 
 def _usual(store: Store, ours: Contender, skip: int) -> float:
