@@ -16,12 +16,14 @@ const (
 	repeatPerSuccess = 0.5
 )
 
-// The budget of hedges: one request in twenty. The burst is small, because hedges that come all at
-// once are hedges against the load that they are.
+// The budget of hedges: one request in twenty, and two a second. The burst is small, because hedges
+// that come all at once are hedges against the load that they are. Time refills it for a caller that
+// sends nothing more before late requests are answered.
 const (
 	hedgeBurst      = 8
 	hedgeStart      = 2
 	hedgePerRequest = 0.05
+	hedgesPerSecond = 2
 )
 
 // bucket holds tokens, up to burst.
@@ -46,10 +48,7 @@ func (b *bucket) add(n float64) {
 func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.last.IsZero() {
-		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
-	}
-	b.last = now
+	b.refill(now)
 	b.tokens--
 	if b.tokens >= 0 {
 		return 0
@@ -57,10 +56,19 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return time.Duration(-b.tokens / b.rate * float64(time.Second))
 }
 
+// refill adds what the time since the last call gives. mu is held.
+func (b *bucket) refill(now time.Time) {
+	if !b.last.IsZero() {
+		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
+	}
+	b.last = now
+}
+
 // take takes a token that is there.
-func (b *bucket) take() bool {
+func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.refill(now)
 	if b.tokens < 1 {
 		return false
 	}

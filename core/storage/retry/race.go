@@ -265,7 +265,7 @@ func (r *race) look(now time.Time) time.Time {
 		return earlier(next, now.Add(late)) // it is not late before, whenever its turn comes
 	case age < late:
 		return earlier(next, now.Add(late-age))
-	case r.c.mayHedge(now) && r.c.hedges.take():
+	case r.c.mayHedge(now) && r.c.hedges.take(now):
 		r.startHedge()
 	}
 	return earlier(next, now.Add(late)) // the budget may have more then

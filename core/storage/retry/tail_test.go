@@ -85,3 +85,30 @@ func TestTails(t *testing.T) {
 		})
 	}
 }
+
+// TestHedgesOfAStandstill: a caller that sends nothing more until all its requests are answered does
+// not run out of hedges.
+func TestHedgesOfAStandstill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const slow = 8 // more than the budget has at first
+		answers := make([]answer, 2*slow)
+		for i := range slow {
+			answers[i].after = 4 * time.Second
+		}
+		s := &scripted{Provider: open(t, &mem.Space{}), answers: answers}
+		p := retry.New(retry.Options{}).Provider(s)
+		defer p.Close()
+		began := time.Now()
+		g := task.New(t.Context(), 0)
+		for range slow {
+			g.Go(func(ctx context.Context) error { return p.ReadAt(ctx, "k", make([]byte, 10), 0) })
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 3500*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+	})
+}
