@@ -58,6 +58,9 @@ class Ours:
         tensor: str = "images",
         storage: dict[str, Any] | None = None,
         cache: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        **options: Any,
     ) -> None:
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
@@ -66,6 +69,7 @@ class Ours:
         self._open = lambda uri: deeplake.open(uri, storage=settings)
         self._uri, self._tensor = uri, tensor
         self._options = {"batch_size": batch_size, "num_workers": workers, "shuffle": shuffle}
+        self._options |= {"rank": rank, "world_size": world_size} | options
         if cache:
             self._options["cache"] = cache
         self._loader: Any = None
@@ -88,6 +92,20 @@ class Ours:
             first = first or time.perf_counter() - begin
             count += len(batch[self._tensor])
         return {"count": count, "first": first, "seconds": time.perf_counter() - begin}
+
+    def paced(self, skip: int) -> dict[str, Any]:
+        """One epoch of the same loader, with the seconds from batch to batch behind the first `skip`."""
+        if self._loader is None:
+            self._loader = self._open(self._uri).pytorch(**self._options)
+        count, times = 0, []
+        begin = time.perf_counter()
+        for batch in self._loader:
+            times.append(time.perf_counter())
+            count += len(batch[self._tensor])
+        seconds = time.perf_counter() - begin
+        gaps = [late - early for early, late in zip(times[skip:], times[skip + 1 :], strict=False)]
+        store = self._loader.stats()["fetch"]["store"]
+        return {"count": count, "seconds": seconds, "gaps": gaps, "hedges": store["hedges"]}
 
     def first(self) -> dict[str, Any]:
         """From opening the dataset to the first batch in hand."""

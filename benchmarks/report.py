@@ -41,6 +41,7 @@ ORDER = (
     "lake_reads",
     "lake_ingest",
     "tls",
+    "tail",
     "visualizer",
 )
 

@@ -161,6 +161,13 @@ func (f *remoteStore) read(ctx context.Context, key string, dst []byte, off int6
 }
 
 func (f *remoteStore) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+	if n < 0 {
+		whole, err := f.Provider.Get(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		n = int64(len(whole)) - off
+	}
 	done, err := f.begin(ctx, key, off, n)
 	data := make([]byte, n)
 	if err == nil {
@@ -222,7 +229,8 @@ type remoteSet struct {
 	env    *dataset.Env
 	remote *remoteStore
 	local  *dataset.View
-	set    []func(f *remoteStore) // of the next far
+	set    []func(f *remoteStore)                    // of the next far
+	wrap   func(p storage.Provider) storage.Provider // nil: bare
 }
 
 // newRemoteSet makes a dataset in memory by fill. The near view is not remote.
@@ -240,6 +248,9 @@ func newRemoteSet(t testing.TB, fill func(d *dataset.Dataset)) *remoteSet {
 			l.remote = newRemoteStore(p)
 			for _, set := range l.set {
 				set(l.remote)
+			}
+			if l.wrap != nil {
+				return l.wrap(l.remote), nil
 			}
 			return l.remote, nil
 		}}}

@@ -1,6 +1,10 @@
 // Package cache keeps local copies of pages of immutable objects. A Store is a decorator with one
 // layer of copies, in memory or on disk; Stores can be chained. The cache is optional: any failure
-// of it is a miss. It takes no locks that other processes see, and affects no request but a miss.
+// of it is a miss. It affects no request but a miss.
+//
+// Processes that share a directory claim the pages that they fetch, so that each page is fetched
+// once (claim.go). A claim ends with its process, and is waited for within bounds. No other lock is
+// visible to other processes: files are whole when they get their names.
 package cache
 
 import (
@@ -82,6 +86,8 @@ type Layer interface {
 	drop(at pageKey)
 	// faults are the pages that could not be kept or were damaged, and the first reason.
 	faults() (int64, string)
+	// claims are what other processes may be about to keep here, nil if there is no use in waiting.
+	claims() *claims
 
 	common() *shared
 }
@@ -230,7 +236,11 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
 		}
 		f, mine := s.flights.claim(first.page)
 		if mine {
-			return s.whole(ctx, key, f)
+			data, known, err := s.whole(ctx, key, f)
+			if known {
+				continue
+			}
+			return data, err
 		}
 		if _, _, err := f.wait(ctx, "get", key); err != nil {
 			return nil, err
@@ -246,13 +256,22 @@ func (s *Store) known(first pageKey) (int64, bool) {
 	return p.size, ok && p.size >= 0 && p.size <= wholeBytes
 }
 
-// whole gets the object from below and keeps its pages. f is the claim on the first.
-func (s *Store) whole(ctx context.Context, key string, f *flight) (data []byte, err error) {
+// whole gets the object from below and keeps its pages, unless its size is known by now. f is the
+// flight of the first page.
+func (s *Store) whole(ctx context.Context, key string, f *flight) (data []byte, known bool, err error) {
 	var first page
-	defer func() { s.flights.land(f, first, err == nil) }()
+	defer func() { s.flights.land(f, first, err == nil && !known) }()
+	c, err := s.reserve(ctx, "get", key, 0, claimPages-1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer c.end()
+	if _, known = s.known(s.keyOf(key, 0)); known {
+		return nil, true, nil
+	}
 	seen := s.seen()
 	if data, err = s.inner.Get(ctx, key); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	size := int64(len(data))
 	first = page{data[:min(size, PageBytes)], size}
@@ -260,7 +279,7 @@ func (s *Store) whole(ctx context.Context, key string, f *flight) (data []byte, 
 		s.keep(key, 0, data, size, seen)
 	}
 	s.misses.Add(max(1, (size+PageBytes-1)/PageBytes))
-	return data, nil
+	return data, false, nil
 }
 
 // Put stores data below.
@@ -361,11 +380,15 @@ func (s *Store) admit(ctx context.Context, op, key string) error {
 }
 
 // missing is the last page of the request that begins with page first, which is missing: the last
-// missing one up to last, unless more than gapPages before it are there.
+// missing one up to last, unless more than gapPages before it are there. While other processes
+// fetch, many gaps are theirs: none is fetched again.
 func (s *Store) missing(key string, first, last int64) int64 {
-	end, there := first, 0
+	end, there, gap := first, 0, gapPages
+	if s.layer.claims().crowded() {
+		gap = 0
+	}
 	last = min(last, first+runPages-1)
-	for q := first + 1; q <= last && there <= gapPages; q++ {
+	for q := first + 1; q <= last && there <= gap; q++ {
 		if s.layer.has(s.keyOf(key, q)) {
 			there++
 		} else {

@@ -32,12 +32,15 @@ import (
 // each further one may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are
 // not counted: there is one for each page or segment that is being written, and those of killed
 // processes are removed after an hour.
+//
+// The file "claims" stays empty. Processes lock its bytes while they fetch pages.
 type Disk struct {
 	shared
-	dir    string
-	limit  int64
-	per    int // folders of a share
-	shares []share
+	dir     string
+	limit   int64
+	per     int // folders of a share
+	shares  []share
+	claimed *claims
 
 	failed atomic.Int64 // nanoseconds since the epoch until which nothing is kept
 	count  atomic.Int64
@@ -57,6 +60,7 @@ const (
 	shareBytes = 64 << 20 // at least, unless the limit is below
 	blockBytes = 4 << 10  // files take whole blocks
 	tmpDir     = "tmp"
+	claimsFile = "claims"
 	tmpAge     = time.Hour
 	touchAge   = time.Minute
 	failPause  = 30 * time.Second
@@ -65,7 +69,7 @@ const (
 // NewDisk makes a layer in dir, of at most limit bytes. What keeps it from working, now or later,
 // is a fault for Stats and no error: the cache is empty then.
 func NewDisk(dir string, limit int64) *Disk {
-	d := &Disk{dir: dir, limit: limit, per: folders}
+	d := &Disk{dir: dir, limit: limit, per: folders, claimed: newClaims(newLocker(filepath.Join(dir, claimsFile)))}
 	for d.per > 1 && limit/int64(folders/d.per*2) >= shareBytes {
 		d.per /= 2
 	}
@@ -75,6 +79,14 @@ func NewDisk(dir string, limit int64) *Disk {
 	}
 	d.clean(time.Now().Add(-tmpAge))
 	return d
+}
+
+// claims returns nil while pages cannot be kept: waiting for them would be in vain.
+func (d *Disk) claims() *claims {
+	if maxEntry > d.room() || time.Now().UnixNano() < d.failed.Load() {
+		return nil
+	}
+	return d.claimed
 }
 
 // clean removes what killed processes left.

@@ -44,3 +44,5 @@ func (m *Memory) drop(at pageKey) { m.pages.Drop(at.page) }
 func (m *Memory) Bytes() int64 { return m.pages.Bytes() }
 
 func (m *Memory) faults() (int64, string) { return 0, "" }
+
+func (m *Memory) claims() *claims { return nil }

@@ -43,23 +43,28 @@ func (r *read) run(ctx context.Context) error {
 			}
 			continue
 		}
-		if r.s.layer.has(at) { // it has landed since we looked
-			r.s.flights.land(f, page{}, false)
-			if p, ok := r.s.layer.load(at, r.buf); ok {
-				if err := r.hit(number, p); err != nil {
-					return err
-				}
-				number++
-			}
-			continue
-		}
-		next, err := r.miss(ctx, f, number, r.s.missing(r.key, number, last))
+		next, err := r.bring(ctx, f, number, last)
 		if err != nil {
 			return err
 		}
 		number = next
 	}
 	return nil
+}
+
+// bring takes page number, which f claims, from wherever it is by now, and returns the next page.
+func (r *read) bring(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
+	c, err := r.s.reserve(ctx, "read", r.key, number, min(last, number+runPages-1))
+	if err != nil {
+		r.s.flights.land(f, page{}, false)
+		return 0, err
+	}
+	defer c.end()
+	if p, ok := r.s.layer.load(r.s.keyOf(r.key, number), r.buf); ok { // it has landed since we looked
+		r.s.flights.land(f, page{}, false)
+		return number + 1, r.hit(number, p)
+	}
+	return r.miss(ctx, c, f, number, r.s.missing(r.key, number, c.within(last)))
 }
 
 func (r *read) hit(number int64, p page) error {
@@ -86,21 +91,23 @@ func (r *read) truncated(size int64) error {
 	return errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want %d at offset %d)", r.key, size, len(r.dst), r.off)
 }
 
-// miss fetches the pages from number, which f claims, to last, by one request; it stops before a
-// page that another caller fetches. It returns the next page.
-func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next int64, err error) {
-	claims := []*flight{f}
+// miss fetches the pages from number, which f and c claim, to last, by one request; it stops before
+// a page that another caller fetches. It returns the next page.
+func (r *read) miss(ctx context.Context, c *claim, f *flight, number, last int64) (next int64, err error) {
+	mine := []*flight{f}
 	for q := number + 1; q <= last; q++ {
-		c := r.s.flights.claimNext(r.s.keyOf(r.key, q).page)
-		if c == nil {
+		fl := r.s.flights.claimNext(r.s.keyOf(r.key, q).page)
+		if fl == nil {
 			break
 		}
-		claims = append(claims, c)
+		mine = append(mine, fl)
 	}
+	n := int64(len(mine))
+	c.shrink(number + n - 1)
 	landed := 0
 	defer func() {
-		for _, c := range claims[landed:] {
-			r.s.flights.land(c, page{}, false)
+		for _, fl := range mine[landed:] {
+			r.s.flights.land(fl, page{}, false)
 		}
 	}()
 	seen := r.s.seen()
@@ -109,11 +116,11 @@ func (r *read) miss(ctx context.Context, f *flight, number, last int64) (next in
 		for len(data) > 0 {
 			n := min(PageBytes, len(data))
 			r.s.misses.Add(1)
-			r.s.flights.land(claims[landed], page{data[:n], size}, true)
+			r.s.flights.land(mine[landed], page{data[:n], size}, true)
 			data, landed = data[n:], landed+1
 		}
+		c.landed(number + int64(landed))
 	}
-	n := int64(len(claims))
 	if r.s.ranger == nil {
 		err = r.fetchPlain(ctx, number, n, land)
 	} else {
@@ -229,8 +236,9 @@ func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string)
 	return s.ranger.Range(ctx, key, off, n, tag)
 }
 
-// body gives bytes of pages. Unlike a ReadAt it claims none: its reader may take its time, and ask
-// for the same page again meanwhile.
+// body gives bytes of pages. Unlike a ReadAt it has no flights: its reader may take its time, and
+// ask for the same page again meanwhile. Other processes do not wait for it longer than for a
+// process that has stopped.
 type body struct {
 	s   *Store
 	ctx context.Context // a body lives as long as the context of its Range, by contract
@@ -242,8 +250,9 @@ type body struct {
 	size     int64
 	cur      []byte // the rest of the page at pos
 	in       storage.Body
-	next     int64 // page that comes out of in
-	left     int64 // bytes in it
+	claim    *claim // of the pages that come out of in
+	next     int64  // page that comes out of in
+	left     int64  // bytes in it
 	seen     int64
 	err      error
 }
@@ -257,11 +266,12 @@ func (b *body) begin(n int64) (known bool, err error) {
 	if n < 0 || b.end < off {
 		b.end = -1
 	}
-	if p, ok := b.s.layer.load(b.s.keyOf(b.key, number), *b.buf); ok {
-		b.s.hits.Add(1)
+	p, ok, err := b.find(number)
+	if err != nil {
+		return false, err
+	}
+	if ok {
 		b.size = p.size
-		b.cut(number, p.data)
-		b.s.bytes.Add(int64(len(b.cur)))
 	} else if b.size, err = b.ask(number); err != nil {
 		return false, err
 	}
@@ -278,12 +288,40 @@ func (b *body) begin(n int64) (known bool, err error) {
 	return true, nil
 }
 
+// find makes page number the current one if it is in the cache, where other processes may just bring
+// it. Else it claims the pages from number on, which are to be asked for.
+func (b *body) find(number int64) (page, bool, error) {
+	b.drop()
+	at := b.s.keyOf(b.key, number)
+	p, ok := b.s.layer.load(at, *b.buf)
+	if !ok {
+		last := number + runPages - 1
+		if b.end >= 0 {
+			last = min(last, (b.end-1)/PageBytes)
+		}
+		var err error
+		if b.claim, err = b.s.reserve(b.ctx, "read", b.key, number, last); err != nil {
+			return page{}, false, err
+		}
+		if p, ok = b.s.layer.load(at, *b.buf); !ok {
+			return page{}, false, nil
+		}
+		b.drop()
+	}
+	b.s.hits.Add(1)
+	b.cut(number, p.data)
+	b.s.bytes.Add(int64(len(b.cur)))
+	return p, true, nil
+}
+
 // ask begins a request for the pages from number on that are missing, and says how large the object
 // is.
 func (b *body) ask(number int64) (size int64, err error) {
 	at, n := number*PageBytes, int64(-1)
 	if b.end >= 0 {
-		n = (b.s.missing(b.key, number, (b.end-1)/PageBytes) - number + 1) * PageBytes
+		last := b.s.missing(b.key, number, b.claim.within((b.end-1)/PageBytes))
+		b.claim.shrink(last)
+		n = (last - number + 1) * PageBytes
 	}
 	b.seen = b.s.seen()
 	if b.in, err = b.s.ranger.Range(b.ctx, b.key, at, n, ""); err != nil {
@@ -326,13 +364,13 @@ func (b *body) nextPage() error {
 	}
 	number := b.pos / PageBytes
 	if b.in == nil || b.next != number || b.left == 0 {
-		if p, ok := b.s.layer.load(b.s.keyOf(b.key, number), *b.buf); ok {
-			b.s.hits.Add(1)
-			b.cut(number, p.data)
-			b.s.bytes.Add(int64(len(b.cur)))
+		_, ok, err := b.find(number)
+		if err != nil {
+			return err
+		}
+		if ok {
 			return b.some(number)
 		}
-		b.drop()
 		if _, err := b.ask(number); err != nil {
 			return err
 		}
@@ -347,6 +385,7 @@ func (b *body) nextPage() error {
 	if len(data) == PageBytes || number*PageBytes+int64(len(data)) == b.size {
 		b.s.keep(b.key, number, data, b.size, b.seen)
 	}
+	b.claim.landed(b.next)
 	b.cut(number, data)
 	return b.some(number)
 }
@@ -359,7 +398,9 @@ func (b *body) some(number int64) error {
 	return errs.New(errs.Corrupt, "read %q: object is truncated (page %d ends before byte %d of %d)", b.key, number, b.pos, b.size)
 }
 
+// drop ends the request and its claim.
 func (b *body) drop() {
+	b.claim.end()
 	if b.in != nil {
 		_ = b.in.Close() // its error does not concern the bytes already read
 		b.in = nil

@@ -85,7 +85,7 @@ func (b *body) connect(err error) error {
 
 // attach reads from w from now on.
 func (b *body) attach(w *runner) {
-	late := b.c.latency.late(b.ask.n)
+	late, _ := b.c.latency.late(b.ask.n)
 	f := &w.flow
 	f.cancel, f.floor, f.patience = w.cancel, slowest, min(max(leastSilence, 4*late), mostSilence)
 	if b.flow != nil {

@@ -16,12 +16,14 @@ const (
 	repeatPerSuccess = 0.5
 )
 
-// The budget of hedges: one request in twenty. The burst is small, because hedges that come all at
-// once are hedges against the load that they are.
+// The budget of hedges: one request in twenty, and two a second. The burst is small, because hedges
+// that come all at once are hedges against the load that they are. Time refills it for a caller that
+// sends nothing more before late requests are answered.
 const (
 	hedgeBurst      = 8
 	hedgeStart      = 2
 	hedgePerRequest = 0.05
+	hedgesPerSecond = 2
 )
 
 // bucket holds tokens, up to burst.
@@ -46,10 +48,7 @@ func (b *bucket) add(n float64) {
 func (b *bucket) reserve(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.last.IsZero() {
-		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
-	}
-	b.last = now
+	b.refill(now)
 	b.tokens--
 	if b.tokens >= 0 {
 		return 0
@@ -57,10 +56,19 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return time.Duration(-b.tokens / b.rate * float64(time.Second))
 }
 
+// refill adds what the time since the last call gives. mu is held.
+func (b *bucket) refill(now time.Time) {
+	if !b.last.IsZero() {
+		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
+	}
+	b.last = now
+}
+
 // take takes a token that is there.
-func (b *bucket) take() bool {
+func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.refill(now)
 	if b.tokens < 1 {
 		return false
 	}
@@ -72,12 +80,29 @@ const (
 	samples    = 500 // first bytes that a class remembers
 	enough     = 20  // of them, to know what late is
 	recompute  = 20  // after so many new ones
-	firstGuess = 500 * time.Millisecond
 	hedgeFloor = 30 * time.Millisecond
+	// A first byte is late after 1.5 times the median, at least. Where most take equally long, it
+	// would else be one in twenty, and spend the budget for those that are late indeed.
+	hedgeMedians = 1.5
+
+	// What counts as late before that: a guess, and then a multiple of the slowest of a few first
+	// bytes, of requests of any size. A loader may send fewer than enough requests in an epoch.
+	firstGuess   = 500 * time.Millisecond
+	few          = 5
+	fewTimes     = 4
+	leastFewLate = 100 * time.Millisecond
+	learnTime    = 50 * time.Millisecond // how often requests in flight are judged anew meanwhile
 )
 
 // latencies knows how long first bytes take, by the size of the request.
-type latencies [4]class
+type latencies struct {
+	classes [4]class
+	early   atomic.Int64 // nanoseconds: what is late in a class that is not known; 0: not known
+
+	mu      sync.Mutex
+	n       int           // seen in all, up to few
+	slowest time.Duration // of them
+}
 
 type class struct {
 	late atomic.Int64 // nanoseconds; 0: not known
@@ -104,7 +129,10 @@ func classOf(n int64) int {
 
 // observe remembers that the first byte of a request of n bytes came, or was not there, after d.
 func (l *latencies) observe(n int64, d time.Duration) {
-	c := &l[classOf(n)]
+	if l.early.Load() == 0 {
+		l.learn(d)
+	}
+	c := &l.classes[classOf(n)]
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ring[c.n%samples] = d
@@ -112,14 +140,29 @@ func (l *latencies) observe(n int64, d time.Duration) {
 	if c.n >= enough && c.n%recompute == 0 {
 		seen := c.sorted[:copy(c.sorted[:], c.ring[:min(c.n, samples)])]
 		slices.Sort(seen)
-		c.late.Store(int64(max(hedgeFloor, seen[len(seen)*95/100])))
+		median := time.Duration(hedgeMedians * float64(seen[len(seen)/2]))
+		c.late.Store(int64(max(hedgeFloor, median, seen[len(seen)*95/100])))
 	}
 }
 
-// late is when a first byte counts as late: after the 95th of 100.
-func (l *latencies) late(n int64) time.Duration {
-	if late := l[classOf(n)].late.Load(); late > 0 {
-		return time.Duration(late)
+// learn makes a guess of the first few observations.
+func (l *latencies) learn(d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n++
+	if l.slowest = max(l.slowest, d); l.n >= few {
+		l.early.Store(int64(min(max(fewTimes*l.slowest, leastFewLate), firstGuess)))
 	}
-	return firstGuess
+}
+
+// late is when a first byte counts as late: after the 95th of 100. known is false for a guess that
+// the next answers may change.
+func (l *latencies) late(n int64) (late time.Duration, known bool) {
+	if late := l.classes[classOf(n)].late.Load(); late > 0 {
+		return time.Duration(late), true
+	}
+	if early := l.early.Load(); early > 0 {
+		return time.Duration(early), true
+	}
+	return firstGuess, false
 }

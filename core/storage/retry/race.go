@@ -27,7 +27,8 @@ type runner struct {
 	timer  storage.RequestTimer
 	ctx    context.Context // of the request and its body, to see what ended it
 	cancel context.CancelCauseFunc
-	gone   bool // given up, or has failed; the race's mu guards it
+	gone   bool          // given up, or has failed; the race's mu guards it
+	ended  chan struct{} // closed when a hedge has returned
 
 	// written by the sender of the request, before it looks at the race again
 	body storage.Body
@@ -56,33 +57,36 @@ func (w *runner) drop() {
 	w.cancel(nil)
 }
 
-// race is one range request, and perhaps a second one for the same bytes when the first is late.
-// The first is sent by the goroutine of the caller, as another one would cost more than all else
-// here; the second, which is rare, by one that the watchdog starts. Whoever answers first gets the
-// caller; the other is cancelled, and what it may still bring is closed.
+// race is one range request, and perhaps others for the same bytes, called hedges: a second one when
+// the first is late, and a third one when the second is late too. The first is sent by the goroutine
+// of the caller, as another one would cost more than all else here; hedges, which are rare, by
+// goroutines that the watchdog starts. Whoever answers first gets the caller; the others are
+// cancelled, and what they may still bring is closed.
 //
 // The caller gets away from the first only by cancelling it: a storage.Ranger returns when its
 // context ends.
 type race struct {
-	c             *caller
-	ctx           context.Context // of the call, for the request that may be sent later
-	ask           ask
-	allowed, late time.Duration
-	first         runner
+	c       *caller
+	ctx     context.Context // of the call, for requests that may be sent later
+	ask     ask
+	allowed time.Duration
+	first   runner
 
 	mu     sync.Mutex
-	over   bool          // the caller goes on without requests in flight
-	hedge  *runner       // nil: none was sent
-	ended  chan struct{} // closed when the hedge has returned
-	won    *runner       // the hedge, if what it returned decides the race
+	over   bool // the caller goes on without requests in flight
+	hedges []*runner
+	won    *runner // the hedge whose return decides the race
 	wonErr error
 }
+
+// mostHedges of a race: if one request in a hundred is slow, one in a million is so thrice.
+const mostHedges = 2
 
 // run is one attempt: it returns when a body has begun, or nothing is left that may answer. The
 // runner holds the context of the body.
 func (c *caller) run(ctx context.Context, t *trial, a ask) (*runner, error) {
 	c.hedges.add(hedgePerRequest)
-	r := &race{c: c, ctx: ctx, ask: a, allowed: t.patience(c.timeout + c.timeout/slack), late: c.latency.late(a.n)}
+	r := &race{c: c, ctx: ctx, ask: a, allowed: t.patience(c.timeout + c.timeout/slack)}
 	r.first.begin(ctx)
 	if !c.watchdog.addRace(c, r) {
 		r.first.cancel(nil)
@@ -111,28 +115,50 @@ func (r *race) send(w *runner) {
 	}
 }
 
-// sendHedge is the goroutine of the second request.
+// sendHedge is the goroutine of a hedge.
 func (r *race) sendHedge(w *runner) {
 	r.send(w)
 	if !r.decides(w) {
 		w.drop() // before ended is closed, so that nothing is under way when the caller goes on
 	}
-	close(r.ended)
+	close(w.ended)
 }
 
-// decides is whether what the hedge returned is the outcome of the race. The caller learns it as
-// the first is cancelled.
+// decides is whether what a hedge returned is the outcome of the race. The caller learns it as the
+// others are cancelled.
 func (r *race) decides(w *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	err := w.outcome()
-	if r.over || isFault(err) && !r.first.gone {
-		w.gone = true // the first may still answer
-		return false
+	gone := w.gone
+	w.gone = true
+	if r.over || r.won != nil || isFault(err) && (!r.first.gone || r.running() != nil) {
+		return false // another one may still answer
 	}
+	w.gone = gone
 	r.won, r.wonErr = w, err
 	r.first.cancel(nil)
+	r.cancelHedges(w)
 	return true
+}
+
+// running is a hedge that may still answer, nil if there is none.
+func (r *race) running() *runner {
+	for _, w := range r.hedges {
+		if !w.gone {
+			return w
+		}
+	}
+	return nil
+}
+
+// cancelHedges ends the hedges but for one. sendHedge closes what they still bring.
+func (r *race) cancelHedges(but *runner) {
+	for _, w := range r.hedges {
+		if w != but {
+			w.cancel(nil)
+		}
+	}
 }
 
 // settle ends the race after the first request has returned, for whatever reason.
@@ -157,30 +183,35 @@ func (r *race) decide() (w *runner, err error) {
 	w, err = &r.first, r.first.outcome()
 	if r.won == nil && err != nil {
 		r.first.gone = true
-		if r.hedge != nil && !r.hedge.gone && isFault(err) {
+		if isFault(err) {
 			r.await()
 		}
 	}
 	r.over = true
 	if r.won != nil {
 		w, err = r.won, r.wonErr
-	} else if r.hedge != nil {
-		r.hedge.cancel(nil) // sendHedge closes what it still brings
 	}
+	r.cancelHedges(w)
 	if err == nil {
 		r.observe()
 	}
 	return w, err
 }
 
-// await gives the hedge time to return. mu is held, but not meanwhile.
+// await gives the hedges time to return. mu is held, but not meanwhile.
 func (r *race) await() {
-	r.mu.Unlock()
-	defer r.mu.Lock()
-	select {
-	case <-r.ended:
-	case <-r.ctx.Done():
-	case <-r.c.tasks.Context().Done():
+	for r.won == nil {
+		w := r.running()
+		if w == nil || r.ctx.Err() != nil || r.c.tasks.Context().Err() != nil {
+			return
+		}
+		r.mu.Unlock()
+		select {
+		case <-w.ended:
+		case <-r.ctx.Done():
+		case <-r.c.tasks.Context().Done():
+		}
+		r.mu.Lock()
 	}
 }
 
@@ -188,13 +219,14 @@ func (r *race) await() {
 // much as it is now.
 func (r *race) observe() {
 	now := time.Now()
-	for _, w := range [...]*runner{&r.first, r.hedge} {
-		if w == nil || w.gone {
-			continue
-		}
-		if age, waiting := w.timer.Age(now); !waiting {
+	observe := func(w *runner) {
+		if age, waiting := w.timer.Age(now); !w.gone && !waiting {
 			r.c.latency.observe(r.ask.n, age)
 		}
+	}
+	observe(&r.first)
+	for _, w := range r.hedges {
+		observe(w)
 	}
 }
 
@@ -212,26 +244,31 @@ func (r *race) look(now time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := now.Add(r.allowed)
-	if r.over {
+	if r.over || r.won != nil {
 		return next
 	}
 	next = r.lookAt(&r.first, now, next)
-	switch {
-	case r.hedge != nil:
-		return r.lookAt(r.hedge, now, next)
-	case r.first.gone || !r.c.hedging:
+	last := &r.first
+	for _, last = range r.hedges {
+		next = r.lookAt(last, now, next)
+	}
+	if len(r.hedges) == mostHedges || r.first.gone || !r.c.hedging {
 		return next
 	}
-	age, waiting := r.first.timer.Age(now)
+	late, known := r.c.latency.late(r.ask.n)
+	if !known {
+		next = earlier(next, now.Add(learnTime)) // it may be known then
+	}
+	age, waiting := last.timer.Age(now)
 	switch {
 	case waiting:
-		return earlier(next, now.Add(r.late)) // it is not late before, whenever its turn comes
-	case age < r.late:
-		return earlier(next, now.Add(r.late-age))
-	case r.c.mayHedge(now) && r.c.hedges.take():
+		return earlier(next, now.Add(late)) // it is not late before, whenever its turn comes
+	case age < late:
+		return earlier(next, now.Add(late-age))
+	case r.c.mayHedge(now) && r.c.hedges.take(now):
 		r.startHedge()
 	}
-	return earlier(next, now.Add(r.late)) // the budget may have more then
+	return earlier(next, now.Add(late)) // the budget may have more then
 }
 
 // lookAt gives w up if it was asked too long ago, else it returns when that will be, or next if
@@ -250,15 +287,15 @@ func (r *race) lookAt(w *runner, now, next time.Time) time.Time {
 	return next
 }
 
-// startHedge sends the second request. mu is held.
+// startHedge sends one more request. mu is held.
 func (r *race) startHedge() {
-	w := &runner{}
+	w := &runner{ended: make(chan struct{})}
 	w.begin(r.ctx)
 	if !r.c.begin(func(context.Context) { r.sendHedge(w) }) {
 		w.cancel(nil)
 		return
 	}
-	r.hedge, r.ended = w, make(chan struct{})
+	r.hedges = append(r.hedges, w)
 	r.c.counts.hedges.Add(1)
 	if r.c.counting {
 		r.c.counts.requests.Add(1)
@@ -270,9 +307,7 @@ func (r *race) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.first.cancel(nil)
-	if r.hedge != nil {
-		r.hedge.cancel(nil)
-	}
+	r.cancelHedges(nil)
 }
 
 // mayHedge is whether a request may be asked twice at all.

@@ -106,7 +106,8 @@ func TestRaces(t *testing.T) {
 	denied := errs.New(errs.Denied, "no")
 	for _, c := range []struct {
 		name string
-		// the second is asked for after 500 ms, if the first is still under way, given up after 1 s
+		// The second is asked for after 500 ms, if the first is still under way, the third after 500
+		// more. Each is given up after 1.05 s.
 		answers  []answer
 		kind     errs.Kind
 		tag      string
@@ -164,16 +165,28 @@ func TestRaces(t *testing.T) {
 			tag:     "3", took: 2800 * ms, want: storage.Stats{Requests: 3, Hedges: 1, Retries: 1, Throttles: 1},
 		},
 		{
-			name: "the first is given up", answers: []answer{{after: time.Hour}, {after: 900 * ms}},
-			tag: "2", took: 1400 * ms, canceled: 1, want: storage.Stats{Requests: 2, Hedges: 1, HedgeWins: 1, Stalls: 1},
+			name: "the first is given up", answers: []answer{{after: time.Hour}, {after: 900 * ms}, {after: 900 * ms}},
+			tag: "2", took: 1400 * ms, canceled: 2, want: storage.Stats{Requests: 3, Hedges: 2, HedgeWins: 1, Stalls: 1},
 		},
 		{
-			name: "both are given up", answers: []answer{{after: time.Hour}, {after: time.Hour}, {}},
-			tag: "3", took: 1580 * ms, canceled: 2, want: storage.Stats{Requests: 3, Hedges: 1, Retries: 1, Stalls: 2},
+			name: "the third is first", answers: []answer{{after: time.Hour}, {after: time.Hour}, {after: 20 * ms}},
+			tag: "3", took: 1020 * ms, canceled: 2, want: storage.Stats{Requests: 3, Hedges: 2, HedgeWins: 1},
 		},
 		{
-			name: "given up, but deaf", answers: []answer{{after: 1100 * ms, deaf: true}, {after: 100 * ms, err: soon}, {}},
-			tag: "3", took: 1130 * ms, want: storage.Stats{Requests: 3, Hedges: 1, Retries: 1, Stalls: 1},
+			name: "the third breaks", answers: []answer{{after: time.Hour}, {after: 900 * ms}, {after: 100 * ms, err: soon}},
+			tag: "2", took: 1400 * ms, canceled: 1, want: storage.Stats{Requests: 3, Hedges: 2, HedgeWins: 1, Stalls: 1},
+		},
+		{
+			name: "the second breaks, the third is first", answers: []answer{{after: time.Hour}, {after: 100 * ms, err: soon}, {after: 20 * ms}},
+			tag: "3", took: 1020 * ms, canceled: 1, want: storage.Stats{Requests: 3, Hedges: 2, HedgeWins: 1},
+		},
+		{
+			name: "all are given up", answers: []answer{{after: time.Hour}, {after: time.Hour}, {after: time.Hour}, {}},
+			tag: "4", took: 2080 * ms, canceled: 3, want: storage.Stats{Requests: 4, Hedges: 2, Retries: 1, Stalls: 3},
+		},
+		{
+			name: "given up, but deaf", answers: []answer{{after: 1100 * ms, deaf: true}, {after: 100 * ms, err: soon}, {after: 200 * ms}},
+			tag: "3", took: 1200 * ms, want: storage.Stats{Requests: 3, Hedges: 2, HedgeWins: 1, Stalls: 1},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func New(o Options) *Policy {
 		p.random = rand.Float64
 	}
 	p.repeats.init(repeatBurst, repeatBurst, repeatsPerSecond)
-	p.hedges.init(hedgeStart, hedgeBurst, 0)
+	p.hedges.init(hedgeStart, hedgeBurst, hedgesPerSecond)
 	return p
 }
 

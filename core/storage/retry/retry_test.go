@@ -402,7 +402,7 @@ func TestHedgesAreFew(t *testing.T) {
 		for range reads {
 			read(t, p, data)
 		}
-		if s := stats(p); s.Hedges > reads/20+2 {
+		if s := stats(p); s.Hedges > reads/10 {
 			t.Errorf("%d hedges for %d reads", s.Hedges, reads)
 		}
 	})

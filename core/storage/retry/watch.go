@@ -44,7 +44,11 @@ func (d *watchdog) addRace(c *caller, r *race) bool {
 	}
 	d.races[r] = struct{}{}
 	d.racing.Add(1)
-	d.wake(c, time.Now().Add(min(r.allowed, r.late)))
+	late, known := c.latency.late(r.ask.n)
+	if !known {
+		late = min(late, learnTime)
+	}
+	d.wake(c, time.Now().Add(min(r.allowed, late)))
 	return true
 }
 
@@ -277,7 +281,7 @@ func (f *flow) look(c *caller, now time.Time, all done) {
 	mine := done{f.now.bytes, f.now.busy + silent}
 	switch {
 	// Also while the store throttles: one request ends as another begins.
-	case silent >= c.timeout, silent >= f.patience && c.hedging && c.hedges.take():
+	case silent >= c.timeout, silent >= f.patience && c.hedging && c.hedges.take(now):
 		f.stop(c, fmt.Sprintf("no byte came for %.1f s", silent.Seconds()))
 	case mine.busy >= c.timeout:
 		floor := f.floor

@@ -1,0 +1,89 @@
+package loader
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"deeplake/core/order"
+	"deeplake/core/storage"
+	"deeplake/core/storage/retry"
+	"deeplake/go/tests/clock"
+)
+
+// paced runs epochs with a consumer that takes a batch each step, and gives their time and the times
+// from batch to batch, in order of size, but for the first ones of each epoch.
+func paced(t *testing.T, l *Loader, epochs int64, step time.Duration) (total time.Duration, gaps []time.Duration) {
+	t.Helper()
+	const full = 8 // batches until the window of the prefetcher is full
+	began := time.Now()
+	for epoch := range epochs {
+		e := start(t, l, epoch)
+		for n := 0; ; n++ {
+			asked := time.Now()
+			b := next(t, e)
+			if b == nil {
+				break
+			}
+			if n >= full {
+				gaps = append(gaps, time.Since(asked)+step)
+			}
+			b.Release()
+			clock.Pass(step)
+		}
+		e.Close()
+	}
+	slices.Sort(gaps)
+	return time.Since(began), gaps
+}
+
+// TestTailsDoNotShow: one request in a hundred takes 20 times as long as the others, and one in a
+// thousand is not answered. A consumer as fast as two cores decode noise hardly notices.
+func TestTailsDoNotShow(t *testing.T) {
+	t.Parallel()
+	l := plainRemoteSet(t)
+	const batch, epochs = 64, 8
+	step := time.Second * batch / 3700
+	for name, o := range map[string]Options{
+		"window":     {Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20},
+		"sequential": {FetchBytes: 40 << 20},
+		"full":       {Shuffle: order.Full, FetchBytes: 60 << 20},
+	} {
+		o.BatchSize, o.Workers = batch, 2
+		run := func(t *testing.T, slow func() time.Duration) (total, p99, median time.Duration) {
+			synctest.Test(t, func(t *testing.T) {
+				l.wrap = func(p storage.Provider) storage.Provider { return retry.New(retry.Options{}).Provider(p) }
+				v := l.open(t)
+				l.remote.slow = func(string, int64) time.Duration { return slow() }
+				ld := open2(t, SourceOf(v), o)
+				defer ld.Close()
+				var gaps []time.Duration
+				total, gaps = paced(t, ld, epochs, step)
+				p99, median = gaps[len(gaps)*99/100], gaps[len(gaps)/2]
+			})
+			return total, p99, median
+		}
+		t.Run(name, func(t *testing.T) {
+			clean, cleanP99, _ := run(t, func() time.Duration { return 0 })
+			asked := 0
+			total, p99, median := run(t, func() time.Duration {
+				switch asked++; {
+				case asked%1000 == 500:
+					return time.Hour
+				case asked%100 == 50:
+					return time.Second
+				}
+				return 0
+			})
+			rate := clean.Seconds() / total.Seconds()
+			t.Logf("%.3f of the clean rate; the 99th gap of 100 is %v, clean %v; the median %v", rate, p99, cleanP99, median)
+			if rate < 0.9 {
+				t.Errorf("%.2f of the clean rate, want 0.9", rate)
+			}
+			if p99 > max(3*median, cleanP99*3/2) {
+				t.Errorf("the 99th gap of 100 is %v, clean %v; the median %v", p99, cleanP99, median)
+			}
+		})
+	}
+}

@@ -1,0 +1,87 @@
+//go:build unix
+
+package cache
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"deeplake/core/errs"
+)
+
+// fileLocks are record locks of fcntl, which belong to the process and end with it. Locks of an open
+// file description, or of flock, would live on in forked children of a process that was killed.
+//
+// The locks of a process on a file also end when it closes any descriptor of that file. So they end
+// early if two layers of a process use one directory, and one of them goes.
+type fileLocks struct {
+	path string
+
+	once sync.Once
+	file *os.File
+	err  error
+}
+
+// newLocker returns locks on the file at path, which is made when the first is taken.
+func newLocker(path string) locker { return &fileLocks{path: path} }
+
+func (l *fileLocks) open() {
+	if l.file, l.err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600); l.err != nil {
+		return
+	}
+	l.err = l.control(func(fd uintptr) error {
+		if remote(int(fd)) {
+			return errs.New(errs.Unsupported, "lock %q: it lies on another machine", l.path)
+		}
+		return nil
+	})
+}
+
+func (l *fileLocks) control(call func(fd uintptr) error) error {
+	conn, err := l.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var callErr error
+	return errors.Join(conn.Control(func(fd uintptr) { callErr = call(fd) }), callErr)
+}
+
+// fcntl repeats a call that a signal has interrupted.
+func (l *fileLocks) fcntl(command int, kind int16, at, n int64) (lock syscall.Flock_t, err error) {
+	err = l.control(func(fd uintptr) error {
+		for {
+			lock = syscall.Flock_t{Type: kind, Whence: io.SeekStart, Start: at, Len: n}
+			if err := syscall.FcntlFlock(fd, command, &lock); err != syscall.EINTR {
+				return err
+			}
+		}
+	})
+	return lock, err
+}
+
+func (l *fileLocks) try(at, n int64) (holder, error) {
+	if l.once.Do(l.open); l.err != nil {
+		return holder{}, l.err
+	}
+	for {
+		_, err := l.fcntl(syscall.F_SETLK, syscall.F_WRLCK, at, n)
+		if err == nil || !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EACCES) {
+			return holder{}, err
+		}
+		lock, err := l.fcntl(syscall.F_GETLK, syscall.F_WRLCK, at, n)
+		if err != nil {
+			return holder{}, err
+		}
+		if lock.Type != syscall.F_UNLCK {
+			return holder{int(lock.Pid), lock.Start, lock.Len}, nil
+		}
+	}
+}
+
+func (l *fileLocks) unlock(at, n int64) {
+	// A lock that stays is only waited for.
+	_, _ = l.fcntl(syscall.F_SETLK, syscall.F_UNLCK, at, n)
+}
