@@ -17,8 +17,8 @@ import (
 // and no file needs cleaning.
 //
 // The goroutines of a process share its locks, so their claims are also kept in memory. Claims are
-// advice: without locks, or against the advice, a page is fetched twice at worst. All methods may be
-// called in parallel.
+// advice: without locks, or against the advice, a page is fetched twice at worst. All methods may
+// be called in parallel.
 type claims struct {
 	locks    locker // nil: other processes know nothing of the claims
 	patience time.Duration
@@ -181,8 +181,8 @@ func (c *claims) crowded() bool {
 	return time.Since(c.met) < crowdTime
 }
 
-// await claims pages from first on, at most up to last. While the first is claimed already, it waits:
-// until there finds the page, or waiting is of no use. Then the claim is nil.
+// await claims pages from first on, at most up to last. While the first is claimed already, it
+// waits: until there finds the page, or waiting is of no use. Then the claim is nil.
 func (c *claims) await(ctx context.Context, op, key string, base, first, last int64, there func() (bool, error)) (*claim, error) {
 	got, other := c.take(base, first, last)
 	if other == (holder{}) {

@@ -12,8 +12,8 @@ import (
 	"deeplake/core/errs"
 )
 
-// fileLocks are record locks of fcntl, which belong to the process and end with it. Locks of an open
-// file description, or of flock, would live on in forked children of a process that was killed.
+// fileLocks are record locks of fcntl, which belong to the process and end with it. Locks of an
+// open file description, or of flock, would live on in forked children of a killed process.
 //
 // The locks of a process on a file also end when it closes any descriptor of that file. So they end
 // early if two layers of a process use one directory, and one of them goes.

@@ -60,7 +60,8 @@ func (r *read) bring(ctx context.Context, f *flight, number, last int64) (next i
 		return 0, err
 	}
 	defer c.end()
-	if p, ok := r.s.layer.load(r.s.keyOf(r.key, number), r.buf); ok { // it has landed since we looked
+	// it may have landed since the first look
+	if p, ok := r.s.layer.load(r.s.keyOf(r.key, number), r.buf); ok {
 		r.s.flights.land(f, page{}, false)
 		return number + 1, r.hit(number, p)
 	}
