@@ -12,8 +12,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// paced runs epochs with a consumer that takes a batch each step. It gives their time, and the times
-// from batch to batch in order of size, without the first ones of each epoch.
+// paced runs epochs with a consumer that takes a batch each step. It gives their time, and the
+// times from batch to batch in order of size, without the first ones of each epoch.
 func paced(t *testing.T, l *Loader, epochs int64, step time.Duration) (total time.Duration, gaps []time.Duration) {
 	t.Helper()
 	const full = 8 // batches until the window of the prefetcher is full

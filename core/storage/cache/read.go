@@ -289,8 +289,8 @@ func (b *body) begin(n int64) (known bool, err error) {
 	return true, nil
 }
 
-// find makes page number the current one if it is in the cache, where other processes may just bring
-// it. Else it claims the pages from number on, which are to be asked for.
+// find makes page number the current one if it is in the cache, where other processes may just
+// bring it. Else it claims the pages from number on, which are to be asked for.
 func (b *body) find(number int64) (page, bool, error) {
 	b.drop()
 	at := b.s.keyOf(b.key, number)

@@ -16,9 +16,9 @@ const (
 	repeatPerSuccess = 0.5
 )
 
-// The budget of hedges: one request in twenty, and two a second. The burst is small, because hedges
-// that come all at once are hedges against the load that they are. Time refills it for a caller that
-// sends nothing more before late requests are answered.
+// The budget of hedges: one request in twenty, and two a second. The burst is small, because
+// hedges that come all at once are hedges against the load that they are. Time refills it for a
+// caller that sends nothing more before late requests are answered.
 const (
 	hedgeBurst      = 8
 	hedgeStart      = 2

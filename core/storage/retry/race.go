@@ -57,11 +57,11 @@ func (w *runner) drop() {
 	w.cancel(nil)
 }
 
-// race is one range request, and perhaps others for the same bytes, called hedges: a second one when
-// the first is late, and a third one when the second is late too. The first is sent by the goroutine
-// of the caller, as another one would cost more than all else here; hedges, which are rare, by
-// goroutines that the watchdog starts. Whoever answers first gets the caller; the others are
-// cancelled, and what they may still bring is closed.
+// race is one range request, and perhaps others for the same bytes, called hedges: a second one
+// when the first is late, and a third one when the second is late too. The first is sent by the
+// goroutine of the caller, as another one would cost more than all else here; hedges, which are
+// rare, by goroutines that the watchdog starts. Whoever answers first gets the caller; the others
+// are cancelled, and what they may still bring is closed.
 //
 // The caller gets away from the first only by cancelling it: a storage.Ranger returns when its
 // context ends.

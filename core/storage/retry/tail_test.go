@@ -16,8 +16,8 @@ import (
 	"deeplake/core/storage/retry"
 )
 
-// tailed answers after a time of its own for each request: 15 to 35 ms, one in a hundred 20 times as
-// late as the others, and one in a thousand never.
+// tailed answers after a time of its own for each request: 15 to 35 ms, one in a hundred 20 times
+// as late as the others, and one in a thousand never.
 type tailed struct {
 	storage.Provider
 	size int64
@@ -49,8 +49,8 @@ func (s *tailed) Range(ctx context.Context, _ string, _, n int64, _ string) (sto
 	}
 }
 
-// TestTails: requests that are slow or silent do not show, also among the first ones, and few others
-// are asked for twice.
+// TestTails: requests that are slow or silent do not show, also among the first ones, and few
+// others are asked for twice.
 func TestTails(t *testing.T) {
 	t.Parallel()
 	for _, parallel := range []int{1, 16, 64} {
@@ -86,8 +86,8 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestHedgesOfAStandstill: a caller that sends nothing more until all its requests are answered does
-// not run out of hedges.
+// TestHedgesOfAStandstill: a caller that sends nothing more until all its requests are answered
+// does not run out of hedges.
 func TestHedgesOfAStandstill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
