@@ -7,6 +7,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,11 +86,16 @@ def _kind(kind: str):
         return _dated(base), lambda text: np.datetime64(text, "us").astype(np.int64)
     if base == "class_label":
         names = [name.strip() for name in rest.split(",")]
-        return {"htype": base, "class_names": names, "dtype": "int64"}, lambda name: np.int64(names.index(name))
+        return {"htype": base, "class_names": names, "dtype": "int64"}, partial(_label, names)
     if base == "bbox":
         info = {"coords": {"mode": rest, "type": "pixel"}} if rest else None
         return {"htype": base, "info": info}, lambda value: np.asarray(value, np.float32).reshape(-1, 4)
     return {"dtype": base}, lambda value: _array(value, base)
+
+
+def _label(names: list[str], value: Any) -> Any:
+    """A class by its name, or classes by their numbers."""
+    return np.int64(names.index(value)) if isinstance(value, str) else np.asarray(value, np.int64)
 
 
 def _dated(unit: str) -> dict[str, Any]:
