@@ -44,6 +44,7 @@ type readAhead struct {
 	moved    sync.Cond
 	finished int64 // batches
 	planned  int64 // positions whose bytes were asked for
+	wanted   int64 // positions that the planner waits for
 	stopped  bool
 }
 
@@ -87,6 +88,9 @@ func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pas
 		return false
 	}
 	size := r.cache.CacheBytes()
+	if size <= 0 { // unknown, or no memory is left
+		return false
+	}
 	r.limit = min(l.fetchLimit(), size)
 	r.schedule = newPrefetchSchedule(l.share(p), cols, int64(l.options.BatchSize), r.limit, l.options.ShuffleBytes)
 	if total > size {
@@ -127,7 +131,7 @@ func (r *readAhead) run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if r.dropBehind(drops, position); r.space() > 0 {
+		if r.dropBehind(drops, position); r.space() > 0 && !r.needed() {
 			continue
 		}
 		to, windows := r.schedule.next(ctx)
@@ -203,8 +207,8 @@ func (r *readAhead) drop(spans []chunk.Span) {
 	}
 }
 
-// await waits until the batches before a position have ended, and returns the position that they
-// have reached. It returns false after stop.
+// await waits until the batches before a position have ended, or the planner needs more windows.
+// It returns the position that the batches have reached, and false after stop.
 func (r *readAhead) await(position int64) (int64, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,11 +218,19 @@ func (r *readAhead) await(position int64) (int64, bool) {
 		if r.schedule != nil && r.finished*r.schedule.batch < r.schedule.end {
 			at = r.finished * r.schedule.batch
 		}
-		if at >= position || r.stopped {
+		if at >= position || r.wanted > r.planned || r.stopped {
 			return at, !r.stopped
 		}
 		r.moved.Wait()
 	}
+}
+
+// needed reports whether the planner waits for a window. A batch may need two windows while the limit
+// admits one, so the limit gives way.
+func (r *readAhead) needed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.wanted > r.planned
 }
 
 // release lets batches before a position be planned.
@@ -234,6 +246,9 @@ func (r *readAhead) release(to int64) {
 func (r *readAhead) follow(to int64, w prefetch.Waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.wanted = max(r.wanted, to); r.wanted > r.planned {
+		r.moved.Broadcast()
+	}
 	for r.planned < to && !r.stopped {
 		w.Pause()
 		r.moved.Wait()

@@ -3,6 +3,7 @@ package loader
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -188,6 +189,31 @@ func (p *pagedStore) check(t *testing.T, epoch int64, fits bool, most int64) {
 		t.Errorf("epoch %d: %d bytes were dropped and %d read again; want a part of the chunks to stay", epoch, p.dropped, p.advised)
 	}
 	p.advised, p.cold, p.dropped, p.most = 0, 0, 0, p.held
+}
+
+// Batches that need two windows while the limit admits one, or less, do not wait for ever.
+func TestReadAheadBelowAWindow(t *testing.T) {
+	t.Parallel()
+	const stored = pagedRows * pagedBytes
+	for _, kind := range []string{order.Window, order.Sequential, order.Full} {
+		for _, size := range []int64{1, pagedBytes, stored / 25, stored / 9} {
+			t.Run(fmt.Sprintf("%s/%d", kind, size), func(t *testing.T) {
+				t.Parallel()
+				_, v := newPagedSet(t, size)
+				ld := open2(t, SourceOf(v), Options{BatchSize: 7, Workers: 2, Shuffle: kind, ShuffleBytes: stored / 10})
+				defer ld.Close()
+				e := start(t, ld, 0)
+				rows := 0
+				for b := next(t, e); b != nil; b = next(t, e) {
+					rows += b.Rows
+					b.Release()
+				}
+				if rows != pagedRows {
+					t.Errorf("%d rows, want %d", rows, pagedRows)
+				}
+			})
+		}
+	}
 }
 
 // A pass that ends early ends the advice, even while it waits for batches.

@@ -57,11 +57,7 @@ func (m *MixedWindows) take(part int) PartWindow {
 	end, runs := b.windowAt(part, begin)
 	m.turns[part] = end
 	m.next[part] = b.positionOf(part, end)
-	until := m.share.Length()
-	if end <= b.used[part] {
-		until = b.positionOf(part, end-1) + 1 - m.share.from
-	}
-	return PartWindow{runs, until}
+	return PartWindow{runs, b.positionOf(part, end-1) + 1 - m.share.from}
 }
 
 // turnsAt writes into turns how many rows of each view come before a position.
