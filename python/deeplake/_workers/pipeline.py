@@ -197,8 +197,9 @@ class Pipeline:
             if result.failure is not None:
                 raise _raised(result.failure)
             parts.append(load(result.data, _Reader(job.memory)))
-            if result.kept:  # in the memory of the batch, where the callables may change them
-                self._copy(job, share, parts[-1])
+            if result.copies:
+                parts[-1].columns |= pickle.loads(result.copies)
+                parts[-1].same.clear()
             self._fill(job, share, parts[-1])
             rows = share.rows.stop - share.rows.start
             wanted = max(wanted, -(-result.wanted // max(rows, 1)))
@@ -218,12 +219,6 @@ class Pipeline:
         for name, (spec, at) in job.columns.items():
             if name in part.columns and part.specs[name] == spec:
                 job.memory.array(at, spec.dtype, (1, *spec.shape)).numpy()[0] = np.asarray(part.columns.pop(name)[0])
-
-    def _copy(self, job: _Job, share: _Share, part: Part) -> None:
-        """Copies the unchanged samples of a part."""
-        for name in part.same:
-            part.columns[name] = [value.copy() for value in self._values(job, part, name, share.rows)]
-        part.same.clear()
 
     def _joined(self, job: _Job, parts: list[Part]) -> tuple[Made, dict[str, _native.Array]]:
         """Returns the results of all shares as one."""

@@ -148,6 +148,7 @@ class _Worker:
         self._told = False  # torch who this worker is
         # The callables keep samples, which must therefore lie in memory of their own.
         self._copies = False
+        self._same: dict[str, str] = {}  # of the last task: see Part
 
     def map(self, task: Task, files: list[int]) -> None:
         """Maps the new files of a task, and lets go of others."""
@@ -162,6 +163,7 @@ class _Worker:
         memory = self._maps[task.memory]
         began, began_ns = perf_counter(), time.time_ns()
         held: list[Any] = []
+        self._same = {}
         try:
             columns = {name: samples_of(memory, column) for name, column in task.columns.items()}
             if self._copies:
@@ -174,6 +176,9 @@ class _Worker:
             result = Result(task.number, 0, 0, failure=_failure(err))
         result.began, result.seconds = began_ns, perf_counter() - began
         result.kept = self._copies = self._copies or any(sys.getrefcount(array) > 3 for array in held)
+        if result.kept and self._same:  # before the callables can change them
+            copies = {name: _copied(samples_of(memory, task.columns[source])) for name, source in self._same.items()}
+            result.copies = pickle.dumps(copies, 5)
         return result
 
     def _result(self, task: Task, columns: dict[str, Any]) -> Result:
@@ -182,12 +187,13 @@ class _Worker:
         given = {name: list(column) for name, column in columns.items()}  # callables may change a list
         made = self._steps.run(columns, task.marks, task.epoch, skip)
         specs = {name: common_spec(column, task.floats) for name, column in made.columns.items()}
-        same = {} if self._copies or made.places is not None else _unchanged(task.columns, given, made.columns)
-        part = Part({}, same, list(made.columns), specs, made.places, made.collated, made.value, skipped)
+        if not self._copies and made.places is None:
+            self._same = _unchanged(task.columns, given, made.columns)
+        part = Part({}, self._same, list(made.columns), specs, made.places, made.collated, made.value, skipped)
         memory = None if task.results is None else self._maps[task.results]
         for name, column in made.columns.items():
             place = task.target.columns.get(name)
-            if name in same:
+            if name in self._same:
                 continue
             if made.places is None and place is not None and place[0] == specs[name]:
                 write(memory, place[1], place[0], column)

@@ -36,6 +36,7 @@ class Result:
     wanted: int = 0  # bytes of the arrays that no column has a place for
     refused: int = 0  # arrays that had no place, and came within the pickle
     kept: bool = False  # the callables keep arrays in the memory of the batch
+    copies: bytes = b""  # if kept: a pickle of the columns that are unchanged samples
     failure: Failure | None = None
 
 
