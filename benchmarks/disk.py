@@ -19,7 +19,7 @@ class Ours:
         self._options = {"batch_size": batch_size, "shuffle": shuffle}
 
     def run(self, epochs: int) -> dict[str, Any]:
-        """Epochs one after the other; `each` has their seconds, `sum` is of the numbers of the rows."""
+        """Runs epochs; `each` has their seconds, `sum` adds up the numbers of the rows."""
         each, rows, total = [], 0, 0
         loader = self._open(self._uri, read_only=True).batches(**self._options)
         for _ in range(epochs):

@@ -94,7 +94,7 @@ class Ours:
         return {"count": count, "first": first, "seconds": time.perf_counter() - begin}
 
     def paced(self, skip: int) -> dict[str, Any]:
-        """One epoch of the same loader, with the seconds from batch to batch behind the first `skip`."""
+        """One epoch of the same loader; `gaps` are seconds between batches, without the first `skip`."""
         if self._loader is None:
             self._loader = self._open(self._uri).pytorch(**self._options)
         count, times = 0, []

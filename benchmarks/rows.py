@@ -1,4 +1,4 @@
-"""Contenders that load small samples: epochs over columns of numbers, and torch tensors in memory."""
+"""Contenders with small samples: epochs over columns of numbers, and torch tensors in memory."""
 
 from __future__ import annotations
 

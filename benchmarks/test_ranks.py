@@ -1,4 +1,4 @@
-"""What ranks read of a windowed shuffle, how well their batches are mixed, and what a shared cache directory saves.
+"""What ranks read of a windowed shuffle, how they mix batches, and what a shared cache saves.
 
 The tables of blocks are counted on the order: nothing is timed, and they are the same on every machine. The bytes of
 ranks with a cache are counted by a proxy, while the ranks run.
@@ -90,7 +90,7 @@ def _upload(store: Store, rows: int) -> str:
 
 
 def _epoch(servers: Servers, store: Store, uri: str, ranks: int, rows: int, *, shares: bool, cached: bool) -> int:
-    """Lets processes read one epoch at the same time, and returns the bytes that they took from the store."""
+    """Lets processes read one epoch at once, and returns the bytes taken from the store."""
     scratch = data.CACHE / "pages"
     scratch.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=scratch) as folder, ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Epochs over small samples: five columns of numbers, and embeddings with a label, in batches of 1,024.
+"""Epochs over five columns of numbers, and over embeddings with a label, in batches of 1,024.
 
 python benchmarks/test_rows.py [--full]
 """

@@ -1,4 +1,4 @@
-"""An epoch from an object store of which some requests are slow or silent, against the same epoch without them.
+"""Epochs from an object store with some slow or silent requests, against epochs without them.
 
 python benchmarks/test_tail.py [--full]
 """
@@ -18,8 +18,8 @@ BATCH = 64
 SLOW, SILENT = 0.01, 0.001  # shares of the requests
 TIMES = 20  # a slow request takes so many times as long as the others
 CLEAN, TAILS = "clean", "1 % slow, 0.1 % silent"
-# Memory for less than the dataset, so that each epoch fetches: by some hundred requests of about 1 MB, or by thousands
-# for single images.
+# Memory for less than the dataset, so that each epoch fetches: by some hundred requests of about
+# 1 MB, or by thousands for single images.
 ORDERS: dict[str, dict[str, Any]] = {
     "shuffle=True": {"shuffle": True, "shuffle_bytes": 12 << 20, "fetch_bytes": 64 << 20},
     'shuffle="full"': {"shuffle": "full", "fetch_bytes": 64 << 20},
@@ -101,7 +101,7 @@ def _usual(store: Store, ours: Contender, skip: int) -> float:
 
 
 def _rules(usual: float, number: int) -> list[dict[str, Any]]:
-    """Returns the rules of a round. Which requests they hit depends on the number of rules before them."""
+    """Returns the rules of a round. The number of rules before them decides which requests they hit."""
     idle = {"path": "/none/", "do": {"fault": "delay", "delay_ms": 1}}
     hit = {"method": "GET", "path": "/data/"}
     slow = {"p": SLOW, "do": {"fault": "delay", "delay_ms": 1000 * TIMES * usual}}

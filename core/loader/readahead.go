@@ -225,8 +225,8 @@ func (r *readAhead) await(position int64) (int64, bool) {
 	}
 }
 
-// needed reports whether the planner waits for a window. A batch may need two windows while the limit
-// admits one, so the limit gives way.
+// needed reports whether the planner waits for a window. A batch may need two windows while the
+// limit admits one, so the limit gives way.
 func (r *readAhead) needed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

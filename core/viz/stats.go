@@ -116,7 +116,7 @@ type counter struct {
 	of      *tensorInfo
 	measure
 	out    *statsInfo
-	looked *atomic.Int64 // counts the rows that values looks at; nil: nobody asks
+	looked *atomic.Int64 // counts the rows that values looks at; nil: it does not count
 }
 
 // count counts the rows. The chunk map gives a sample the range of all rows, so that the axis of

@@ -12,7 +12,7 @@ import (
 // mostVerified bounds the rows that are read to make bounds of the chunk map exact.
 const mostVerified = 1 << 18
 
-// facts are what the chunk map says of all rows of a column. They are exact.
+// facts are exact statements of the chunk map about all rows of a column.
 type facts struct {
 	missing   int64
 	ranged    bool // low and high are the least and the greatest number
@@ -110,7 +110,7 @@ func (c *counter) between(ctx context.Context, z *read.Zone) (read.Zone, error) 
 	return read.Zone{Min: found[0][0], Max: found[0][1]}, nil
 }
 
-// scale turns counts of a sample into estimates for all rows. known is what is known of all rows.
+// scale turns counts of a sample into estimates for all rows. known has their exact facts.
 func (s *statsInfo) scale(known *facts) {
 	counted := s.Sampled - s.Missing
 	s.Missing = int64(math.Round(float64(s.Missing) / float64(s.Sampled) * float64(s.Rows)))

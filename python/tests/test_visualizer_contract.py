@@ -1,4 +1,4 @@
-"""The data layer of the page has two backends. One suite of calls, web/src/data/backends.contract.ts, holds for both."""
+"""One suite of calls, web/src/data/backends.contract.ts, holds for both backends of the page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def place(tmp_path_factory):
         ds.create_tensor("mask", "binary_mask")
         ds.create_tensor("vector", "embedding", dtype="float32")
         ds.create_tensor("slide", "image", dtype="uint8", compression="lz4")
-        # Pages of zeros that nobody wrote take no memory.
+        # Zero pages that were never written take no memory.
         slide = np.zeros((HEIGHT, WIDTH, 1), np.uint8)
         slide[40_000:40_064, 50_000:50_064] = 200
         slide[-1, -1] = 90

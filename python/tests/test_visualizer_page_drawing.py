@@ -146,7 +146,7 @@ def test_fingers_scroll_and_pinch(chromium):
 
 
 def test_more_lines_than_layers(chromium):
-    """WebGL promises 256 layers of a texture. This page believes in 8, and its window has more lines."""
+    """A page that may use 8 layers of a texture, of the 256 promised, draws more lines than that."""
     rows, cell, gap = 2000, 32, 2
     with deeplake.create("mem://drawing-lines", overwrite=True) as ds:
         ds.create_tensor("images", "image.rgb", compression="png")
@@ -227,7 +227,7 @@ def test_colors_by_a_column(chromium):
 
 
 def ends(pixels):
-    """Returns whether more of the pixels are greenish, as the upper end of a ramp, than bluish, as the lower one."""
+    """Returns whether more pixels are green, the upper end of a ramp, than blue, the lower end."""
     red, green, blue = (pixels[..., k].astype(int) for k in range(3))
     blues, greens = (blue - green > 60).sum(), (green - blue > 60).sum()
     assert max(blues, greens) > 50 and min(blues, greens) < max(blues, greens) / 4, (blues, greens, red.mean())

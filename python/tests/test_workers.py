@@ -208,7 +208,7 @@ def test_results_lie_in_shared_memory(ds):
 
 
 def test_unchanged_samples_are_not_copied(ds, monkeypatch):
-    """An array that a callable returns as it got it stays in the memory of the batch, and can be written to."""
+    """An array that a callable returns unchanged stays in the batch, and can be written to."""
 
     def write(*_):
         raise AssertionError("copied")

@@ -97,7 +97,7 @@ const (
 // latencies knows how long first bytes take, by the size of the request.
 type latencies struct {
 	classes [4]class
-	early   atomic.Int64 // nanoseconds: what is late in a class that is not known; 0: not known
+	early   atomic.Int64 // nanoseconds; the bound of classes with too few samples; 0: none yet
 
 	mu      sync.Mutex
 	n       int           // seen in all, up to few

@@ -251,7 +251,7 @@ class Pipeline:
         return Made(columns, places), placed
 
     def _whole(self, job: _Job, name: str, parts: list[Part]) -> _native.Array | None:
-        """Returns the array of a column whose values all lie end to end, in their places or in the batch."""
+        """Returns the array of a column whose values lie end to end, in their places or the batch."""
         if any(part.places == [] or name in part.columns for part in parts):
             return None
         sources = {part.same.get(name) for part in parts}

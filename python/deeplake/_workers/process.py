@@ -217,7 +217,7 @@ class _Worker:
 
 
 def _unchanged(layout: dict[str, dict[str, Any]], given: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-    """Returns the tensor of each column that has all its samples, unchanged, and whose samples lie end to end.
+    """Returns the tensor of each column that has its samples unchanged, if they lie end to end.
 
     No two columns have the same tensor: they would be one array.
     """

@@ -1,4 +1,4 @@
-"""Processes that share a cache directory: what one fetches, the others wait for, unless it dies or stops."""
+"""Processes that share a cache directory wait for each other's fetches, unless one dies or stops."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ export function fillPalette(into: Uint8Array, dark: boolean, opacity: number,
 
 /** Steps of a ramp of numbers, at the first places of its palette. */
 export const rampSteps = 256;
-/** The place of what is no number, behind the steps. */
+/** The place of values that are no numbers, behind the steps. */
 export const noNumber = rampSteps;
 
 /** The colour of a number that lies so far, 0 to 1, between the least and the greatest one. */
@@ -83,7 +83,7 @@ export function rampRgb(part: number): Rgb {
   return oklchToRgb(0.45 + 0.4 * part, 0.14, 280 - 200 * part);
 }
 
-/** Grey, for what has no number or class. */
+/** Grey, for values without a number or class. */
 export function greyOf(dark: boolean): Rgb {
   return dark ? [110, 115, 126] : [150, 155, 165];
 }
