@@ -16,6 +16,7 @@ package jpeg
 #cgo nocallback dli_jpeg_encode
 #include <stdlib.h>
 #include "turbo.h"
+#include "turbo_vector.h"
 */
 import "C"
 
@@ -111,15 +112,20 @@ func (d *decoder) ready() error {
 	return nil
 }
 
-// tally says in how many files turbo_huffman.c began to decode, and how many of these libjpeg
-// decoded again.
-func (d *decoder) tally() (quick, repeated int) {
+// tally counts files: those that turbo_huffman.c began to decode, those of them that turbo_pixels.c
+// makes pixels of, and those that libjpeg decoded again.
+type tally struct{ quick, whole, repeated int }
+
+func (d *decoder) tally() tally {
 	if d.c == nil {
-		return 0, 0
+		return tally{}
 	}
 	t := C.dli_jpeg_tally_of(d.c)
-	return int(t.quick), int(t.repeated)
+	return tally{int(t.quick), int(t.whole), int(t.repeated)}
 }
+
+// hasVectors reports whether this processor runs turbo_vector.c.
+func hasVectors() bool { return C.dli_vector_usable() != 0 }
 
 // DecodeRun crosses into C once for all samples that their headers do not already rule out.
 func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error) {

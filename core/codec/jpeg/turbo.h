@@ -103,10 +103,10 @@ dli_jpeg_status dli_jpeg_decode_part(dli_jpeg_decoder* d, const dli_jpeg_part* p
 
 const char* dli_jpeg_message(const dli_jpeg_decoder* d);
 
-/* What a decoder has done: in how many files our Huffman decoder began, and how many of them
- * libjpeg decoded again. */
+/* What a decoder has done: in how many files our Huffman decoder began, in how many of them our
+ * inverse DCT, and how many libjpeg decoded again. */
 typedef struct {
-    size_t quick, repeated;
+    size_t quick, whole, repeated;
 } dli_jpeg_tally;
 
 dli_jpeg_tally dli_jpeg_tally_of(const dli_jpeg_decoder* d);

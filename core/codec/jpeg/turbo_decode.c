@@ -12,7 +12,8 @@
 
 #include <jerror.h>
 
-#include "turbo_huffman.h"
+#include "turbo_convert.h"
+#include "turbo_pixels.h"
 
 /* The plain setjmp saves the signal mask on some systems, which costs a system call an image. */
 #if defined(_WIN32)
@@ -38,6 +39,7 @@ struct dli_jpeg_decoder {
     int plain; /* libjpeg decodes Huffman codes itself in all files */
     int alone; /* and in this file */
     int quick; /* dli_huffman does, and has begun to */
+    dli_pixels pixels;
     dli_jpeg_tally tally;
     dli_jpeg_status status;
     JHUFF_TBL dc[2], ac[2]; /* the standard tables, for files without their own */
@@ -142,6 +144,7 @@ void dli_jpeg_decoder_free(dli_jpeg_decoder* d) {
     jpeg_destroy_decompress(&d->cinfo); /* nothing to do before create */
     free(d->rows);
     dli_huffman_free(&d->huffman);
+    dli_pixels_free(&d->pixels);
     free(d->part);
     free(d);
 }
@@ -281,6 +284,18 @@ static void start(dli_jpeg_decoder* d, dli_jpeg_want want, int fast) {
     if (d->quick) d->tally.quick++;
 }
 
+/* Decodes an area without libjpeg, if the file is of a kind for that. Returns whether it did. */
+static int decode_quickly(dli_jpeg_decoder* d, dli_pixels_area area, int to) {
+    if (d->alone || d->cinfo.num_components != to ||
+        !dli_pixels_begin(&d->pixels, &d->huffman, &d->cinfo, &area))
+        return 0;
+    d->quick = 1;
+    d->tally.quick++;
+    d->tally.whole++;
+    dli_pixels_read(&d->pixels, &d->huffman, &d->cinfo);
+    return 1;
+}
+
 /* Reads up to max rows to consecutive rows of stride bytes and returns how many came. */
 static JDIMENSION read_rows(dli_jpeg_decoder* d, unsigned char* to, size_t stride, JDIMENSION max) {
     JSAMPROW rows[BATCH_ROWS];
@@ -289,38 +304,6 @@ static JDIMENSION read_rows(dli_jpeg_decoder* d, unsigned char* to, size_t strid
     JDIMENSION n = jpeg_read_scanlines(&d->cinfo, rows, max);
     if (n == 0) fail(d, DLI_JPEG_INTERNAL, "decoder gave no row");
     return n;
-}
-
-static void invert(unsigned char* p, size_t n) {
-    for (size_t i = 0; i < n; i++) p[i] = 255 - p[i];
-}
-
-/* a * b / 255, rounded. */
-static unsigned scale255(unsigned a, unsigned b) {
-    unsigned t = a * b + 128;
-    return ((t >> 8) + t) >> 8;
-}
-
-/* Inks as Adobe stores them (255 is none) to RGB. With c = 255 - ink and k likewise this is (255 -
- * k) - c (255 - k) / 255, where the quotient is rounded. */
-static void inks_to_rgb(unsigned char* out, const unsigned char* in, size_t pixels) {
-    for (; pixels > 0; pixels--, in += 4, out += 3)
-        for (int i = 0; i < 3; i++) out[i] = (unsigned char)(in[3] - scale255(255 - in[i], in[3]));
-}
-
-static void rgb_to_gray(unsigned char* out, const unsigned char* in, size_t pixels) {
-    for (; pixels > 0; pixels--, in += 3)
-        *out++ = (unsigned char)((19595u * in[0] + 38470u * in[1] + 7471u * in[2] + 0x8000u) >> 16);
-}
-
-/* Brings one row of the decoder to the channels that are wanted. The conversion from four inks
- * happens within row. */
-static void convert(unsigned char* out, unsigned char* row, size_t pixels, int from, int to) {
-    if (from == 4) {
-        inks_to_rgb(to == 3 ? out : row, row, pixels);
-        if (to == 3) return;
-    }
-    rgb_to_gray(out, row, pixels);
 }
 
 /* Reads rows up to number end. */
@@ -337,7 +320,7 @@ static void read_converted(dli_jpeg_decoder* d, unsigned char* dst, int to, JDIM
     while (cinfo->output_scanline < end) {
         JDIMENSION n = read_rows(d, d->rows, stride, end - cinfo->output_scanline);
         for (JDIMENSION i = 0; i < n; i++, dst += width * to)
-            convert(dst, d->rows + i * stride, width, cinfo->output_components, to);
+            dli_convert(dst, d->rows + i * stride, width, cinfo->output_components, to);
     }
 }
 
@@ -346,7 +329,7 @@ static void read_direct(dli_jpeg_decoder* d, unsigned char* dst, JDIMENSION end)
     size_t stride = (size_t)cinfo->output_width * cinfo->output_components;
     while (cinfo->output_scanline < end) {
         JDIMENSION n = read_rows(d, dst, stride, end - cinfo->output_scanline);
-        if (cinfo->output_components == 4) invert(dst, n * stride);
+        if (cinfo->output_components == 4) dli_invert(dst, n * stride);
         dst += n * stride;
     }
 }
@@ -403,13 +386,19 @@ static void decode_whole(dli_jpeg_decoder* d, const dli_jpeg_item* it, dli_jpeg_
         if ((unsigned long long)it->dst_size !=
             (unsigned long long)d->cinfo.image_height * d->cinfo.image_width * to)
             fail(d, DLI_JPEG_SIZE, "output size does not fit the image");
-        start(d, want, 0);
-        if (d->cinfo.output_components == to)
-            read_direct(d, it->dst, d->cinfo.output_height);
-        else
-            read_converted(d, it->dst, to, d->cinfo.output_height);
-        check_tables(d);
-        jpeg_finish_decompress(&d->cinfo); /* up to the end marker, so that a cut file is found */
+        dli_pixels_area all = {.width = it->shape.width, .height = it->shape.height, .to = it->dst};
+        all.stride = (size_t)all.width * to;
+        if (decode_quickly(d, all, to)) {
+            jpeg_abort_decompress(&d->cinfo);
+        } else {
+            start(d, want, 0);
+            if (d->cinfo.output_components == to)
+                read_direct(d, it->dst, d->cinfo.output_height);
+            else
+                read_converted(d, it->dst, to, d->cinfo.output_height);
+            check_tables(d);
+            jpeg_finish_decompress(&d->cinfo); /* up to the end marker: a cut file is found */
+        }
     } else {
         give_up(d);
     }
@@ -474,14 +463,17 @@ int dli_jpeg_packs(dli_jpeg_decoder* d, const unsigned char* src, size_t src_siz
  * of an image are: so it is told to decode this much more on either side. */
 enum { MARGIN = 2 };
 
+static int is_within(const dli_jpeg_part* p, JDIMENSION w, JDIMENSION h) {
+    return p->width >= 1 && p->height >= 1 && p->x <= w && p->width <= w - p->x && p->y <= h &&
+           p->height <= h - p->y;
+}
+
 /* Narrows the decoding to the columns of the region and skips to its first row. Returns the first
  * column that comes. */
 static JDIMENSION aim(dli_jpeg_decoder* d, const dli_jpeg_part* p) {
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     JDIMENSION w = cinfo->output_width, h = cinfo->output_height;
-    if (p->width < 1 || p->height < 1 || p->x > w || p->width > w - p->x || p->y > h ||
-        p->height > h - p->y)
-        fail(d, DLI_JPEG_SIZE, "the region is not within the image");
+    if (!is_within(p, w, h)) fail(d, DLI_JPEG_SIZE, "the region is not within the image");
     JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
     JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
     if (from > 0 || to < w) {
@@ -513,15 +505,25 @@ static void decode_region(dli_jpeg_decoder* d, const dli_jpeg_part* p, dli_jpeg_
         d->cinfo.scale_denom = p->shrink;
         int to = channels(d, want);
         check_shape(d, &p->shape, to);
-        start(d, want, p->fast);
-        JDIMENSION from = aim(d, p);
-        size_t stride = (size_t)d->cinfo.output_width * to;
-        reserve_part(d, stride * p->height);
-        if (d->cinfo.output_components == to)
-            read_direct(d, d->part, p->y + p->height);
-        else
-            read_converted(d, d->part, to, p->y + p->height);
-        check_tables(d);
+        JDIMENSION from = p->x & ~1u;
+        dli_pixels_area area = {from, p->y, p->width + (p->x - from), p->height};
+        size_t stride = (size_t)area.width * to;
+        if (p->shrink == 1 && !p->fast && is_within(p, p->shape.width, p->shape.height)) {
+            reserve_part(d, stride * p->height);
+            area.to = d->part;
+            area.stride = stride;
+        }
+        if (area.to == NULL || !decode_quickly(d, area, to)) {
+            start(d, want, p->fast);
+            from = aim(d, p);
+            stride = (size_t)d->cinfo.output_width * to;
+            reserve_part(d, stride * p->height);
+            if (d->cinfo.output_components == to)
+                read_direct(d, d->part, p->y + p->height);
+            else
+                read_converted(d, d->part, to, p->y + p->height);
+            check_tables(d);
+        }
         size_t left = (size_t)(p->x - from) * to;
         *out = (dli_jpeg_pixels){d->part + left, stride * p->height - left, stride};
     }

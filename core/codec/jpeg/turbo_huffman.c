@@ -236,8 +236,7 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
 
 _Static_assert(5 * DLI_HUFFMAN_AHEAD <= 56, "five known symbols fit into what a refill gives");
 
-static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
-    dli_huffman* h = cinfo->client_data;
+void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
     if (cinfo->restart_interval != 0) {
         if (h->until_restart == 0) pass_restart(h, cinfo);
         h->until_restart--;
@@ -246,7 +245,7 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     uint64_t buffer = h->buffer;
     unsigned bits = h->bits;
     const unsigned char* next = h->next;
-    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
+    for (int i = 0; i < h->in_mcu; i++) {
         const dli_huffman_block* b = &h->blocks[i];
         REFILL();
         uint64_t s = LOOK_UP(b->dc);
@@ -270,8 +269,12 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
                         (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
                     block[*place] = (JCOEF)(s >> 16); /* this is written over it */
                     if (second >= places + 63) {
-                        if (place >= places + 63) s = first_bits(s);
+                        if (place >= places + 63) {
+                            s = first_bits(s);
+                            second = place;
+                        }
                         TAKE(s);
+                        place = second;
                         goto done;
                     }
                     place = second;
@@ -290,6 +293,7 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
             } while (place < places + 63);
         done:
             block[0] = (JCOEF)dc;
+            h->last[i] = (unsigned char)(place < places + END ? 63 : place - places - END);
         } else {
             if (rows != NULL) (*rows[i])[0] = (JCOEF)dc;
             do {
@@ -312,6 +316,10 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     h->bits = bits;
     h->next = next;
     if (--h->mcus == 0) leave(h, cinfo);
+}
+
+static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
+    dli_huffman_mcu(cinfo->client_data, cinfo, rows);
     return TRUE;
 }
 
@@ -348,7 +356,8 @@ static dli_huffman_block block_of(dli_huffman* h, j_decompress_ptr cinfo, int n,
 
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     if (cinfo->blocks_in_MCU > D_MAX_BLOCKS_IN_MCU || !begin_scan(h, cinfo)) return 0;
-    for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
+    h->in_mcu = cinfo->blocks_in_MCU;
+    for (int i = 0; i < h->in_mcu; i++) {
         int n = cinfo->MCU_membership[i];
         h->blocks[i] = block_of(h, cinfo, n, DLI_SCALED_SIZE(cinfo->cur_comp_info[n]) == 1);
     }
@@ -357,16 +366,12 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     return 1;
 }
 
-/* ---- Packing ---- */
-
-enum {
-    MOST_ENTRIES = 2 * 63 + 2, /* that a block takes, and two that are written beyond it */
-    MOST_KNOWN = 511,          /* a value of one entry */
-};
+/* ---- Without libjpeg behind the header ---- */
 
 static uint32_t parts(uint32_t n, uint32_t size) { return (n + size - 1) / size; }
 
-/* Describes the image, as far down as its first rows need, if a device can finish it. */
+/* Describes the image, as far down as its first rows need, if it is of the kind that is decoded
+ * without libjpeg. */
 static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) {
     if (cinfo->comps_in_scan != cinfo->num_components) return 0;
     const jpeg_component_info* c = cinfo->cur_comp_info[0];
@@ -401,6 +406,35 @@ static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) 
     to->blocks = (uint32_t)blocks;
     return blocks == to->blocks;
 }
+
+/* Begins the scan of an image that describe knows. */
+static int begin_image(dli_huffman* h, j_decompress_ptr cinfo, const dli_jpeg_packed* image) {
+    if (!begin_scan(h, cinfo)) return 0;
+    h->in_mcu = 0;
+    for (int i = 0; i < image->components; i++)
+        for (int k = i == 0 ? image->h * image->v : 1; k > 0; k--)
+            h->blocks[h->in_mcu++] = block_of(h, cinfo, i, 0);
+    return 1;
+}
+
+int dli_huffman_begin(dli_huffman* h, j_decompress_ptr cinfo, dli_jpeg_packed* image) {
+    if (!describe(cinfo, image, 0) || !begin_image(h, cinfo, image)) return 0;
+    h->mcus = (size_t)image->across * image->down;
+    return 1;
+}
+
+int dli_huffman_ended(const dli_huffman* h) {
+    const unsigned char* marker = h->ahead;
+    while (h->file_end - marker > 2 && marker[1] == 0xff) marker++; /* may stand before a marker */
+    return h->mcus == 0 && h->file_end - marker >= 2 && marker[1] == JPEG_EOI;
+}
+
+/* ---- Packing ---- */
+
+enum {
+    MOST_ENTRIES = 2 * 63 + 2, /* that a block takes, and two that are written beyond it */
+    MOST_KNOWN = 511,          /* a value of one entry */
+};
 
 /* Appends a value that may need two entries. */
 static inline uint16_t* append(uint16_t* to, size_t k, int value) {
@@ -462,15 +496,12 @@ done:
 size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
                         uint32_t rows) {
     dli_jpeg_packed head;
-    if (!describe(cinfo, &head, rows) || !begin_scan(h, cinfo)) return 0;
+    if (!describe(cinfo, &head, rows) || !begin_image(h, cinfo, &head)) return 0;
     size_t before = sizeof head + (size_t)head.blocks * sizeof(dli_jpeg_block);
     if (room < before) return 0;
     dli_jpeg_block* block = (dli_jpeg_block*)(dst + sizeof head);
     uint16_t *entries = (uint16_t*)(dst + before), *to = entries;
-    int in_mcu = 0;
-    for (int i = 0; i < head.components; i++)
-        for (int k = i == 0 ? head.h * head.v : 1; k > 0; k--)
-            h->blocks[in_mcu++] = block_of(h, cinfo, i, 0);
+    int in_mcu = h->in_mcu;
     size_t most = (room - before) / 2;
     for (size_t left = (size_t)head.across * head.down; left > 0; left--) {
         if (most - (size_t)(to - entries) < (size_t)in_mcu * MOST_ENTRIES) return 0;
@@ -528,6 +559,24 @@ int dli_huffman_packs(j_decompress_ptr cinfo) {
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
     (void)h;
     (void)cinfo;
+    return 0;
+}
+
+int dli_huffman_begin(dli_huffman* h, j_decompress_ptr cinfo, dli_jpeg_packed* image) {
+    (void)h;
+    (void)cinfo;
+    (void)image;
+    return 0;
+}
+
+void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
+    (void)h;
+    (void)cinfo;
+    (void)rows;
+}
+
+int dli_huffman_ended(const dli_huffman* h) {
+    (void)h;
     return 0;
 }
 

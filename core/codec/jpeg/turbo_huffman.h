@@ -52,8 +52,12 @@ typedef struct {
     unsigned until_restart;
     unsigned restart; /* number of the next restart marker */
     size_t mcus;      /* that are left */
+    int in_mcu;       /* blocks of an MCU */
     int last_dc[MAX_COMPS_IN_SCAN];
     dli_huffman_block blocks[D_MAX_BLOCKS_IN_MCU];
+    /* Of each block of the MCU that was decoded last, a coefficient behind which all are 0, in the
+     * order of the file. */
+    unsigned char last[D_MAX_BLOCKS_IN_MCU];
     dli_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
     unsigned char* window; /* bytes of the scan, those that only keep markers apart taken out; room
                               for an MCU behind */
@@ -63,6 +67,17 @@ typedef struct {
  * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves
  * everything as it is. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
+
+/* Begins the scan at whose data cinfo stands, after jpeg_read_header, for dli_huffman_mcu. Returns
+ * 0 for an image that cannot be decoded so, else describes it. */
+int dli_huffman_begin(dli_huffman* h, j_decompress_ptr cinfo, dli_jpeg_packed* image);
+
+/* Decodes the next MCU into its blocks, row after row, which are all 0 before. rows NULL: their
+ * coefficients are not wanted. Where h has to stop, cinfo's error JERR_CANT_SUSPEND says so. */
+void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows);
+
+/* Reports whether all MCUs are decoded and the end of the image follows. */
+int dli_huffman_ended(const dli_huffman* h);
 
 /* Decodes the scan at whose data cinfo stands, after jpeg_read_header, to packed coefficients in
  * dst, of which the address is a multiple of 8. Returns how many of its room bytes they take. 0:

@@ -96,12 +96,16 @@ func TestHuffman(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, want := range []codec.Channels{codec.AsStored, codec.Gray, codec.RGB} {
-			before, _ := tw.quick.tally()
+			before := tw.quick.tally()
 			if err := tw.decode(t, name, data, want); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if after, _ := tw.quick.tally(); (after > before) == strings.HasPrefix(name, "progressive") {
-				t.Errorf("%s: our own decoding began %d times, want once, and never for progressive files", name, after-before)
+			after := tw.quick.tally()
+			if (after.quick > before.quick) == strings.HasPrefix(name, "progressive") {
+				t.Errorf("%s: our own decoding began %d times, want once, and never for progressive files", name, after.quick-before.quick)
+			}
+			if got, should := after.whole-before.whole, pixelsAreOurs(t, tw, data, want); got != should {
+				t.Errorf("%s, %d channels: our own pixels were made %d times, want %d", name, want, got, should)
 			}
 		}
 		for k := range 40 {
@@ -114,12 +118,27 @@ func TestHuffman(t *testing.T) {
 			}
 		}
 	}
-	if _, n := tw.quick.tally(); n > 0 {
+	if n := tw.quick.tally().repeated; n > 0 {
 		t.Errorf("%d good files were decoded twice", n)
 	}
-	if n, _ := tw.plain.tally(); n > 0 {
+	if n := tw.plain.tally().quick; n > 0 {
 		t.Errorf("the decoder that leaves all to libjpeg did not %d times", n)
 	}
+}
+
+// pixelsAreOurs returns 1 for a file whose pixels are made without libjpeg: one that a device could
+// finish too, on a processor with AVX2.
+func pixelsAreOurs(t *testing.T, tw *twins, data []byte, want codec.Channels) int {
+	t.Helper()
+	h, err := New().Header(data, codec.AsStored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	converts := want != codec.AsStored && int64(want) != h.Shape[2]
+	if converts || h.Shape[1] <= 4 || !hasVectors() || !tw.quick.DeviceDecodes(data, want) {
+		return 0
+	}
+	return 1
 }
 
 // TestHuffmanOfDamage changes bytes of the scan and of the tables: what libjpeg says of it holds,
@@ -156,7 +175,7 @@ func TestHuffmanOfDamage(t *testing.T) {
 			t.Fatalf("%s, after damaged ones: %v", name, err)
 		}
 	}
-	_, repeated := tw.quick.tally()
+	repeated := tw.quick.tally().repeated
 	if all := len(files) * 60; refused < all/4 || refused > all*9/10 || repeated < all/10 {
 		t.Errorf("%d of %d damaged files are refused, %d were decoded twice: this tests too little", refused, all, repeated)
 	}

@@ -1,0 +1,63 @@
+/* From a sequential scan to RGB or gray pixels, in place of libjpeg-turbo's own pipeline: Huffman
+ * decoding, inverse DCT, upsampling and colours, one row of MCUs after the other, which stays in
+ * the caches. It owns the samples of that row; turbo_huffman.h owns the bits, turbo_vector.h the
+ * arithmetic. It handles the usual kinds of file alone, and leaves the others to libjpeg. */
+#ifndef DEEPLAKE_CODEC_JPEG_TURBO_PIXELS_H
+#define DEEPLAKE_CODEC_JPEG_TURBO_PIXELS_H
+
+#include "turbo_huffman.h"
+#include "turbo_vector.h"
+
+/* The pixels that are wanted, and their place. */
+typedef struct {
+    unsigned x, y, width, height; /* within the image; x is even */
+    unsigned char* to;
+    size_t stride; /* bytes from row to row */
+} dli_pixels_area;
+
+enum {
+    DLI_PIXELS_MCU = 6,  /* blocks of an MCU, of the kinds handled */
+    DLI_PIXELS_RUN = 48, /* blocks that are decoded before they are transformed */
+};
+
+/* Kinds of blocks: of one coefficient, of those up to DLI_SPARSE_LAST, others. */
+enum { DLI_PIXELS_FLAT, DLI_PIXELS_SPARSE, DLI_PIXELS_FULL, DLI_PIXELS_KINDS };
+
+/* Blocks of one kind, and room for one that makes their number even. */
+typedef struct {
+    size_t count;
+    dli_vector_block blocks[DLI_PIXELS_RUN + 1];
+} dli_pixels_list;
+
+/* The decoder of one image at a time. Before dli_pixels_begin all zeroes. */
+typedef struct {
+    dli_jpeg_packed image;
+    dli_pixels_area area;
+    unsigned left, right, top, bottom; /* the MCUs that the area needs */
+    unsigned row;                      /* the next row of pixels */
+    /* Samples of a row of MCUs, below the last row of those before. */
+    unsigned char *luma, *chroma[2];
+    size_t luma_stride, chroma_stride;
+    uint16_t* wide[2]; /* a row of chroma for dli_vector_rgb_half */
+    unsigned char* memory;
+    size_t size;
+    dli_pixels_list lists[DLI_PIXELS_KINDS];
+    unsigned char unused[64];          /* the samples of a block that makes a number even */
+    _Alignas(16) int16_t steps[3][64]; /* quantization, row after row */
+    /* All 0 before they are decoded; the last one stays so. */
+    _Alignas(16) int16_t coefficients[DLI_PIXELS_RUN + 1][64];
+} dli_pixels;
+
+/* Begins an image, of which the header is read, for an area. Returns 0 for one that is libjpeg's,
+ * and leaves cinfo as it is then. */
+int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
+                     const dli_pixels_area* area);
+
+/* Decodes the pixels of the area. Where it has to stop, cinfo's error JERR_CANT_SUSPEND says so:
+ * then libjpeg has to decode the file. Data below the area is not read. */
+void dli_pixels_read(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo);
+
+/* Frees what p holds. */
+void dli_pixels_free(dli_pixels* p);
+
+#endif
