@@ -150,25 +150,22 @@ func (d *decoder) rows(width, height int, a pass, show func(y int, raw []byte)) 
 	p := &d.picture
 	rowSize := 1 + (width*p.bits()+7)/8
 	perBatch := min(max(1, batchSize/rowSize), height)
-	d.batch = slices.Grow(d.batch[:0], perBatch*rowSize)[:perBatch*rowSize]
-	d.above = slices.Grow(d.above[:0], rowSize-1)[:rowSize-1]
+	d.batch = slices.Grow(d.batch[:0], perBatch*rowSize+slack)[:perBatch*rowSize]
+	d.above = slices.Grow(d.above[:0], rowSize-1+slack)[:rowSize-1]
 	clear(d.above)
 	for row := 0; row < height; row += perBatch {
 		n := min(perBatch, height-row)
-		if _, err := io.ReadFull(d.inflate, d.batch[:n*rowSize]); err != nil {
+		batch := d.batch[:n*rowSize]
+		if _, err := io.ReadFull(d.inflate, batch); err != nil {
 			return damaged(err)
 		}
-		above := d.above
-		for i := range n {
-			raw := d.batch[i*rowSize : (i+1)*rowSize]
-			y := a.y + (row+i)*a.dy
-			if !unfilter(raw[0], raw[1:], above, (p.bits()+7)/8) {
-				return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", y, raw[0])
-			}
-			above = raw[1:]
-			show(y, above)
+		if good := unfilterRows(batch, d.above, (p.bits()+7)/8); good < n {
+			return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", a.y+(row+good)*a.dy, batch[good*rowSize])
 		}
-		copy(d.above, above)
+		for i := range n {
+			show(a.y+(row+i)*a.dy, batch[i*rowSize+1:(i+1)*rowSize])
+		}
+		copy(d.above, batch[(n-1)*rowSize+1:])
 	}
 	return nil
 }

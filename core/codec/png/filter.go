@@ -14,6 +14,20 @@ const (
 	filterPaeth = 4
 )
 
+// unfilterRowsGo is unfilterRows in Go, for builds without C and to test the others.
+func unfilterRowsGo(rows, above []byte, pixel int) int {
+	size := len(above)
+	n := len(rows) / (size + 1)
+	for i := range n {
+		row := rows[i*(size+1):][:size+1]
+		if !unfilter(row[0], row[1:], above, pixel) {
+			return i
+		}
+		above = row[1:]
+	}
+	return n
+}
+
 // unfilter undoes the filter of row in place, given the unfiltered row above it (zeros above the
 // first) and the size of a pixel, at least 1. It reports whether the filter exists.
 func unfilter(filter byte, row, above []byte, pixel int) bool {
