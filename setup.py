@@ -56,8 +56,8 @@ class BuildNative(build_ext):
         except toolchain.MissingGoError as err:
             raise SystemExit(f"build {LIBRARY}: {err}") from None
         tags = toolchain.build_tags()
-        if "nolibjpeg" in tags:
-            print(toolchain.no_libjpeg(), file=sys.stderr, flush=True)
+        if notice := toolchain.without(tags):
+            print(notice, file=sys.stderr, flush=True)
         library = self._package_folder().absolute() / LIBRARY
         library.parent.mkdir(parents=True, exist_ok=True)
         # A process may have the old library mapped: a new file leaves it alone, writing into it

@@ -15,7 +15,7 @@ undefined="-fsanitize=undefined -fno-sanitize-recover=all"
 sanitized() { # sanitized CC: the packages with C in them, then the readers of files that contradict their directories
     echo "== address and undefined-behaviour sanitizers of $1"
     CC=$1 CGO_CFLAGS="-g -O1 $undefined" CGO_LDFLAGS="$undefined" "$go" test -asan -count=1 -tags "$tags" -timeout 20m \
-        ./core/codec/jpeg ./core/transform ./core/compute ./core/slab
+        ./core/codec/jpeg ./core/codec/png ./core/transform ./core/compute ./core/slab
     CC=$1 CGO_CFLAGS="-g -O1 $undefined" CGO_LDFLAGS="$undefined" "$go" test -asan -count=1 -tags "$tags" \
         -run 'AgainstFile' ./core/scan
     # The kernels run as fibers there, which the search for leaks does not know; the fake driver counts leaks itself.

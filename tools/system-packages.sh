@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sees to what a build needs from the system: compilers, Python's headers and venv, libjpeg's headers.
-# As root with apt-get it installs what is missing; otherwise it names it and fails. libjpeg may be missing: the build
-# then says so and takes Go's slower decoder.
+# Sees to what a build needs from the system: compilers, Python's headers and venv, headers of libjpeg and libdeflate.
+# As root with apt-get it installs what is missing; otherwise it names it and fails. These two libraries may be missing:
+# the build then says so and takes Go's slower decoders.
 # Usage: system-packages.sh PYTHON
 set -eu
 python=${1:-python3}
@@ -16,6 +16,7 @@ missing() { # prints the Debian packages that are missing
     # libjpeg-dev is libjpeg62-turbo-dev on Debian and libjpeg-turbo8-dev on Ubuntu.
     compiles '#include <stdio.h>
 #include <jpeglib.h>' || echo libjpeg-dev
+    compiles '#include <libdeflate.h>' || echo libdeflate-dev
     if ! command -v "$python" >/dev/null; then
         echo python3 python3-venv python3-dev
     else
@@ -34,7 +35,9 @@ if [ -n "$packages" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; th
 fi
 if [ -n "$packages" ]; then
     echo "missing on this system, by the names of Debian's packages:" $packages >&2
-    [ "$(echo $packages)" = libjpeg-dev ] || exit 1
+    for package in $packages; do
+        case $package in libjpeg-dev | libdeflate-dev) ;; *) exit 1 ;; esac
+    done
 fi
 "$python" -c 'import sys
 if sys.version_info < (3, 10):

@@ -1,4 +1,4 @@
-"""Finds what builds the Go core: a Go that is new enough, and whether libjpeg can be compiled against.
+"""Finds what builds the Go core: a Go that is new enough, and the C libraries of codecs that can be compiled against.
 
 setup.py and the Makefile both ask here, so that `pip install .` and `make` build the same thing.
 Run as a program it prints one answer: `toolchain.py go` the go command, `toolchain.py tags` the build tags.
@@ -29,6 +29,13 @@ NO_LIBJPEG = """
       Fedora, RHEL     libjpeg-turbo-devel
       macOS (brew)     jpeg-turbo
 **************************************************************************************************
+"""
+
+
+NO_LIBDEFLATE = """
+{problem}: building without it. PNG files then decode at half the speed.
+Install the headers of libdeflate and build again: libdeflate-dev on Debian and Ubuntu,
+libdeflate-devel on Fedora and RHEL, libdeflate on macOS (brew).
 """
 
 
@@ -76,13 +83,19 @@ def c_compiler() -> str:
 
 
 def build_tags() -> list[str]:
-    """The Go build tags of this machine; `nolibjpeg` among them where libjpeg's headers are missing."""
-    return BASE_TAGS if libjpeg_problem() is None else [*BASE_TAGS, "nolibjpeg"]
+    """The Go build tags of this machine; `nolibjpeg` and `nolibdeflate` among them where headers are missing."""
+    missing = [("nolibjpeg", libjpeg_problem()), ("nolibdeflate", libdeflate_problem())]
+    return BASE_TAGS + [tag for tag, problem in missing if problem is not None]
 
 
-def no_libjpeg() -> str:
-    """The notice of a build without libjpeg, with the reason."""
-    return NO_LIBJPEG.format(problem=libjpeg_problem() or "libjpeg is left out")
+def without(tags: list[str]) -> str:
+    """What to tell about the libraries that a build with these tags lacks; empty if it has all."""
+    text = ""
+    if "nolibjpeg" in tags:
+        text += NO_LIBJPEG.format(problem=libjpeg_problem() or "libjpeg is left out")
+    if "nolibdeflate" in tags:
+        text += NO_LIBDEFLATE.format(problem=libdeflate_problem() or "libdeflate is left out")
+    return text
 
 
 def libjpeg_problem() -> str | None:
@@ -98,11 +111,22 @@ def libjpeg_problem() -> str | None:
         "    return jpeg_std_error(&e) == 0 || jpeg_crop_scanline == 0 || jpeg_skip_scanlines == 0;\n"
         "}\n"
     )
+    return _problem(source, "jpeg", "jpeglib.h", "libjpeg-turbo")
+
+
+def libdeflate_problem() -> str | None:
+    """Why the PNG codec cannot be built with the libdeflate of this machine; None if it can."""
+    source = "#include <libdeflate.h>\nint main(void) { return libdeflate_zlib_decompress == 0; }\n"
+    return _problem(source, "deflate", "libdeflate.h", "libdeflate")
+
+
+def _problem(source: str, library: str, header: str, name: str) -> str | None:
+    """Why a program does not compile and link with a library; None if it does."""
     with tempfile.TemporaryDirectory() as scratch:
         program = Path(scratch, "probe.c")
         program.write_text(source)
         command = [*c_compiler().split(), *_flags("CGO_CFLAGS"), f"-I{ROOT / 'core' / 'codec' / 'jpeg'}"]
-        command += [str(program), "-o", str(Path(scratch, "probe")), *_flags("CGO_LDFLAGS"), "-ljpeg"]
+        command += [str(program), "-o", str(Path(scratch, "probe")), *_flags("CGO_LDFLAGS"), f"-l{library}"]
         try:
             done = subprocess.run(command, capture_output=True, text=True)
         except OSError as err:
@@ -111,9 +135,9 @@ def libjpeg_problem() -> str | None:
         return None
     if reason := re.search(r'#error "([^"]+)"', done.stderr):
         return reason.group(1)
-    if re.search(r"jpeglib\.h.*(No such file|not found)", done.stderr):
-        return "jpeglib.h is not found"
-    return "a program that uses libjpeg-turbo does not compile and link"
+    if re.search(rf"{re.escape(header)}.*(No such file|not found)", done.stderr):
+        return f"{header} is not found"
+    return f"a program that uses {name} does not compile and link"
 
 
 def _flags(variable: str) -> list[str]:
@@ -155,8 +179,8 @@ def main() -> int:
     question = sys.argv[1] if len(sys.argv) == 2 else ""
     if question == "tags":
         tags = build_tags()
-        if "nolibjpeg" in tags:
-            print(no_libjpeg(), file=sys.stderr)
+        if notice := without(tags):
+            print(notice, file=sys.stderr)
         print(",".join(tags))
     elif question == "go":
         try:

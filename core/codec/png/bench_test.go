@@ -3,6 +3,8 @@ package png
 import (
 	"bytes"
 	"image/png"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"deeplake/core/codec"
@@ -17,6 +19,36 @@ func gradient(h, w, channels int) []byte {
 		pix[i] = byte(x/3 + y/2 + (x*y>>9)*(i%channels) + (x*7+y*13)%5)
 	}
 	return pix
+}
+
+// BenchmarkFiles decodes the files that DEEPLAKE_BENCH_PNGS matches, inflated at once and in
+// batches.
+func BenchmarkFiles(b *testing.B) {
+	paths, err := filepath.Glob(os.Getenv("DEEPLAKE_BENCH_PNGS"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if len(paths) == 0 {
+		b.Skip("DEEPLAKE_BENCH_PNGS names no files")
+	}
+	for name, d := range map[string]*decoder{"at once": {}, "in batches": {inBatch: true}} {
+		b.Run(name, func(b *testing.B) {
+			for i := 0; b.Loop(); i++ {
+				file, err := os.ReadFile(paths[i%len(paths)])
+				if err != nil {
+					b.Fatal(err)
+				}
+				h, err := New().Header(file, codec.AsStored)
+				if err != nil {
+					b.Fatal(err)
+				}
+				n, _ := h.Shape.Bytes(h.DType)
+				if err := d.Decode(make([]byte, n), file, codec.AsStored); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
 
 func BenchmarkDecode(b *testing.B) {

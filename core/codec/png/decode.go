@@ -13,24 +13,32 @@ import (
 // caches.
 const batchSize = 32 << 10
 
+// maxWhole bounds the filtered rows that are inflated at once, which is quicker than in batches.
+const maxWhole = 8 << 20
+
 // decoder keeps its buffers from picture to picture.
 type decoder struct {
-	picture picture
-	want    int // channels
-	inflate io.ReadCloser
-	input   bytes.Reader
-	joined  []byte // all IDAT bodies, where there is more than one
-	batch   []byte // rows as inflated
-	above   []byte // the unfiltered row before the batch
-	native  []byte // one row with the file's channels
-	region  []byte // pixels that are handed over
-	thin    []byte // one row of an interlaced pass with the wanted channels
-	closed  bool
+	picture  picture
+	want     int  // channels
+	inBatch  bool // never inflate a file at once
+	whole    wholeInflater
+	isWhole  bool   // all rows are inflated
+	inflated []byte // all rows, then those that are left
+	all      []byte // their memory
+	inflate  io.ReadCloser
+	input    bytes.Reader
+	joined   []byte // all IDAT bodies, where there is more than one
+	batch    []byte // rows as inflated
+	above    []byte // the unfiltered row before the batch
+	native   []byte // one row with the file's channels
+	region   []byte // pixels that are handed over
+	thin     []byte // one row of an interlaced pass with the wanted channels
+	closed   bool
 }
 
-// Decode needs memory for a batch of rows (32 KiB or one row) and, where the file has its pixels in
-// several pieces, for the compressed pixels. More or fewer pixels than the header says are
-// errs.Corrupt.
+// Decode needs memory for all rows if they have 8 MiB at most, else for a batch of them (32 KiB or
+// one row). Where the file has its pixels in several pieces, it needs as much as these. More or
+// fewer pixels than the header says are errs.Corrupt.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.New(errs.Closed, "decode png: decoder is closed")
@@ -44,7 +52,7 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 		return errs.New(errs.Invalid, "decode png: output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
 	}
 	defer d.input.Reset(nil) // data is the caller's
-	if err := d.open(data); err != nil {
+	if err := d.open(data, d.picture.height); err != nil {
 		return err
 	}
 	if err := d.passes(dst); err != nil {
@@ -63,12 +71,16 @@ func (d *decoder) begin(data []byte, want codec.Channels) (err error) {
 }
 
 // Close drops the buffers. Closing twice is allowed.
-func (d *decoder) Close() { *d = decoder{closed: true} }
+func (d *decoder) Close() {
+	d.whole.close()
+	*d = decoder{closed: true}
+}
 
-// open sets the inflater on the pixels.
-func (d *decoder) open(data []byte) error {
+// open inflates all rows, or sets the inflater on them. Only the first height rows are wanted.
+func (d *decoder) open(data []byte, height int) error {
 	p := &d.picture
 	d.joined = d.joined[:0]
+	var body []byte
 	for at, i := p.idat, 0; i < p.pieces; i++ {
 		c, err := readChunk(data, at)
 		if err != nil {
@@ -78,15 +90,17 @@ func (d *decoder) open(data []byte) error {
 			return errs.New(errs.Corrupt, "decode png: checksum of the chunk at byte %d does not match", at)
 		}
 		if p.pieces == 1 {
-			d.input.Reset(c.body)
+			body = c.body
 		} else {
 			d.joined = append(slices.Grow(d.joined, int(p.idatSize)-len(d.joined)), c.body...)
+			body = d.joined
 		}
 		at = c.next
 	}
-	if p.pieces > 1 {
-		d.input.Reset(d.joined)
+	if d.isWhole = d.inflateWhole(body, height); d.isWhole {
+		return nil
 	}
+	d.input.Reset(body)
 	var err error
 	if d.inflate == nil {
 		d.inflate, err = newInflater(&d.input)
@@ -94,6 +108,30 @@ func (d *decoder) open(data []byte) error {
 		err = d.inflate.(inflateResetter).Reset(&d.input, nil)
 	}
 	return damaged(err)
+}
+
+// inflateWhole inflates all rows at once, if they are not too many and most are wanted. It returns
+// false also for damaged rows: inflating them in batches finds the error.
+func (d *decoder) inflateWhole(body []byte, height int) bool {
+	n := d.picture.rawSize()
+	if d.inBatch || n > maxWhole || height < d.picture.height/3 {
+		return false
+	}
+	d.all = slices.Grow(d.all[:0], int(n)+slack)
+	d.inflated = d.all[:n]
+	return d.whole.inflate(d.inflated, body)
+}
+
+// next returns the next n bytes of rows, which may be changed, with slack behind them.
+func (d *decoder) next(n int) ([]byte, error) {
+	if d.isWhole {
+		b := d.inflated[:n]
+		d.inflated = d.inflated[n:]
+		return b, nil
+	}
+	d.batch = slices.Grow(d.batch[:0], n+slack)[:n]
+	_, err := io.ReadFull(d.inflate, d.batch)
+	return d.batch, damaged(err)
 }
 
 func damaged(err error) error {
@@ -105,6 +143,9 @@ func damaged(err error) error {
 
 // end makes sure that the pixels end where the image does, which also checks their checksum.
 func (d *decoder) end() error {
+	if d.isWhole {
+		return nil
+	}
 	var one [1]byte
 	n, err := io.ReadFull(d.inflate, one[:])
 	if n != 0 {
@@ -135,10 +176,33 @@ func (d *decoder) passes(dst []byte) error {
 	return nil
 }
 
+// size returns how many pixels and rows of an image belong to a; none if one is not positive.
+func (a pass) size(p *picture) (width, height int) {
+	return (p.width - a.x + a.dx - 1) / a.dx, (p.height - a.y + a.dy - 1) / a.dy
+}
+
+// rawSize is how many bytes the rows have with their filters.
+func (p *picture) rawSize() int64 {
+	passes := []pass{{0, 0, 1, 1}}
+	if p.interlaced {
+		all := adam7()
+		passes = all[:]
+	}
+	sum := int64(0)
+	for _, a := range passes {
+		if width, height := a.size(p); width > 0 && height > 0 {
+			sum += int64(height) * int64(p.rowSize(width))
+		}
+	}
+	return sum
+}
+
+// rowSize is how many bytes a row of so many pixels has with its filter.
+func (p *picture) rowSize(width int) int { return 1 + (width*p.bits()+7)/8 }
+
 // pass inflates, unfilters and stores the rows of a.
 func (d *decoder) pass(dst []byte, a pass) error {
-	p := &d.picture
-	width, height := (p.width-a.x+a.dx-1)/a.dx, (p.height-a.y+a.dy-1)/a.dy
+	width, height := a.size(&d.picture)
 	if width <= 0 || height <= 0 {
 		return nil
 	}
@@ -148,16 +212,15 @@ func (d *decoder) pass(dst []byte, a pass) error {
 // rows inflates and unfilters the first rows of a, and shows each with its number in the image.
 func (d *decoder) rows(width, height int, a pass, show func(y int, raw []byte)) error {
 	p := &d.picture
-	rowSize := 1 + (width*p.bits()+7)/8
+	rowSize := p.rowSize(width)
 	perBatch := min(max(1, batchSize/rowSize), height)
-	d.batch = slices.Grow(d.batch[:0], perBatch*rowSize+slack)[:perBatch*rowSize]
 	d.above = slices.Grow(d.above[:0], rowSize-1+slack)[:rowSize-1]
 	clear(d.above)
 	for row := 0; row < height; row += perBatch {
 		n := min(perBatch, height-row)
-		batch := d.batch[:n*rowSize]
-		if _, err := io.ReadFull(d.inflate, batch); err != nil {
-			return damaged(err)
+		batch, err := d.next(n * rowSize)
+		if err != nil {
+			return err
 		}
 		if good := unfilterRows(batch, d.above, (p.bits()+7)/8); good < n {
 			return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", a.y+(row+good)*a.dy, batch[good*rowSize])

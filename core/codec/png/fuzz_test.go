@@ -3,6 +3,7 @@ package png
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -53,11 +54,12 @@ func FuzzHeader(f *testing.F) {
 }
 
 // FuzzDecode compares pixels with those of image/png, which others wrote from the same
-// specification.
+// specification, and a decoder that inflates a file at once with one that does so in batches.
 func FuzzDecode(f *testing.F) {
 	seeds(f)
 	c := New()
 	d := c.NewDecoder()
+	inBatches := &decoder{inBatch: true}
 	f.Fuzz(func(t *testing.T, data []byte, w uint8) {
 		data = repair(data)
 		h, err := c.Header(data, wish(w))
@@ -72,6 +74,10 @@ func FuzzDecode(f *testing.F) {
 		err = d.Decode(dst[:size:size], data, wish(w))
 		if !bytes.Equal(dst[size:], bytes.Repeat([]byte{0xa5}, 64)) {
 			t.Fatal("bytes behind the output changed")
+		}
+		again := make([]byte, size)
+		if other := inBatches.Decode(again, data, wish(w)); fmt.Sprint(other) != fmt.Sprint(err) || err == nil && !bytes.Equal(again, dst[:size]) {
+			t.Fatalf("at once it is %v, in batches %v, or other pixels", err, other)
 		}
 		if err != nil {
 			switch errs.KindOf(err) {

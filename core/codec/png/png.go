@@ -1,6 +1,7 @@
-// Package png owns the sample codec "png", over the zlib of klauspost/compress: rows are unfiltered
-// in a small buffer and stored straight into the caller's array, so that a decoder needs little
-// memory beyond it. It must not touch chunks or storage.
+// Package png owns the sample codec "png". libdeflate inflates pictures of usual sizes at once. The
+// zlib of klauspost/compress inflates larger ones in batches of rows, and all in builds without cgo
+// or with the tag nolibdeflate. Rows are unfiltered batch by batch and stored straight into the
+// caller's array. The package must not touch chunks or storage.
 //
 // What a reader gets:
 //

@@ -51,10 +51,10 @@ func (d *decoder) roi(data []byte, part *codec.ROI, want codec.Channels) error {
 	}
 	d.region = slices.Grow(d.region[:0], stride*part.Height)[:stride*part.Height]
 	defer d.input.Reset(nil) // data is the caller's
-	if err := d.open(data); err != nil {
+	bottom := part.Y + part.Height
+	if err := d.open(data, bottom); err != nil {
 		return err
 	}
-	bottom := part.Y + part.Height
 	err := d.rows(p.width, bottom, pass{0, 0, 1, 1}, func(y int, raw []byte) {
 		if y >= part.Y {
 			d.cut(d.region[(y-part.Y)*stride:][:stride], raw, part)
