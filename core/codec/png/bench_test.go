@@ -33,6 +33,7 @@ func BenchmarkFiles(b *testing.B) {
 	}
 	for name, d := range map[string]*decoder{"at once": {}, "in batches": {inBatch: true}} {
 		b.Run(name, func(b *testing.B) {
+			defer d.Close()
 			for i := 0; b.Loop(); i++ {
 				file, err := os.ReadFile(paths[i%len(paths)])
 				if err != nil {
@@ -61,6 +62,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.SetBytes(int64(len(pix)))
 		b.ReportAllocs()
 		d := New().NewDecoder()
+		defer d.Close()
 		for b.Loop() {
 			if err := d.Decode(pix, file, codec.AsStored); err != nil {
 				b.Fatal(err)

@@ -60,6 +60,7 @@ func FuzzDecode(f *testing.F) {
 	c := New()
 	d := c.NewDecoder()
 	inBatches := &decoder{inBatch: true}
+	f.Cleanup(d.Close)
 	f.Fuzz(func(t *testing.T, data []byte, w uint8) {
 		data = repair(data)
 		h, err := c.Header(data, wish(w))

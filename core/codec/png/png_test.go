@@ -111,7 +111,7 @@ func TestWishes16(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]byte, len(test.got))
-		if err := New().NewDecoder().Decode(got, file, test.want); err != nil || !bytes.Equal(got, test.got) {
+		if err := decodeNew(got, file, test.want); err != nil || !bytes.Equal(got, test.got) {
 			t.Errorf("%s: got %v, want %v (%v)", test.name, got, test.got, err)
 		}
 	}
@@ -223,7 +223,7 @@ func TestRefuses(t *testing.T) {
 		if test.header && (!errs.Is(err, test.kind) || !strings.Contains(err.Error(), test.text)) || !test.header && err != nil {
 			t.Errorf("%s: Header: got %v, want %s: ... %s ... (seen %v)", test.name, err, test.kind, test.text, test.header)
 		}
-		err = New().NewDecoder().Decode(make([]byte, 4), test.file, codec.AsStored)
+		err = decodeNew(make([]byte, 4), test.file, codec.AsStored)
 		if !errs.Is(err, test.kind) || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%s: Decode: got %v, want %s: ... %s ...", test.name, err, test.kind, test.text)
 		}
@@ -242,7 +242,7 @@ func TestTolerates(t *testing.T) {
 		"transparent colour":        build("IHDR", head, "tRNS", "\x00a", "IDAT", pixels, "IEND", ""),
 	} {
 		got := make([]byte, 4)
-		err := New().NewDecoder().Decode(got, file, codec.AsStored)
+		err := decodeNew(got, file, codec.AsStored)
 		if want := []byte{'a', 'b', 'a' + 'c', 'b' + 'd'}; err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v (%v)", name, got, want, err)
 		}
@@ -250,7 +250,7 @@ func TestTolerates(t *testing.T) {
 	// An index outside the palette is black.
 	file := build("IHDR", ihdr(2, 1, 8, typePalette, 0, 0, 0), "PLTE", "abc", "IDAT", deflate("\x00\x00\x09"), "IEND", "")
 	got := make([]byte, 6)
-	if err := New().NewDecoder().Decode(got, file, codec.AsStored); err != nil || string(got) != "abc\x00\x00\x00" {
+	if err := decodeNew(got, file, codec.AsStored); err != nil || string(got) != "abc\x00\x00\x00" {
 		t.Errorf("index outside the palette: got %q (%v)", got, err)
 	}
 }
@@ -267,6 +267,7 @@ func TestDecoderRecovers(t *testing.T) {
 	}
 	c := New()
 	d := c.NewDecoder()
+	defer d.Close()
 	for round := range 3 {
 		for i, file := range files {
 			h, err := c.Header(file, codec.AsStored)
@@ -284,7 +285,7 @@ func TestDecoderRecovers(t *testing.T) {
 			if err := d.Decode(dst, file, codec.AsStored); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.NewDecoder().Decode(fresh, file, codec.AsStored); err != nil || !bytes.Equal(dst, fresh) {
+			if err := decodeNew(fresh, file, codec.AsStored); err != nil || !bytes.Equal(dst, fresh) {
 				t.Errorf("round %d, file %d: a reused decoder differs from a fresh one (%v)", round, i, err)
 			}
 		}
@@ -319,4 +320,11 @@ func TestMemory(t *testing.T) {
 	if n := testing.AllocsPerRun(5, func() { _ = d.Decode(dst, file, codec.AsStored) }); n > 1 {
 		t.Errorf("a further decode allocates %v times, want at most 1", n)
 	}
+}
+
+// decodeNew decodes with a decoder of its own.
+func decodeNew(dst, data []byte, want codec.Channels) error {
+	d := New().NewDecoder()
+	defer d.Close()
+	return d.Decode(dst, data, want)
 }

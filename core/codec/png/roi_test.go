@@ -148,6 +148,8 @@ func FuzzDecodeROI(f *testing.F) {
 		f.Add(data, uint8(2), uint16(3), uint16(4), uint16(5), uint16(6))
 	}
 	d, whole := New().NewDecoder(), New().NewDecoder()
+	f.Cleanup(d.Close)
+	f.Cleanup(whole.Close)
 	f.Fuzz(func(t *testing.T, data []byte, w uint8, x, y, width, height uint16) {
 		want := wish(w)
 		h, err := New().Header(data, want)
