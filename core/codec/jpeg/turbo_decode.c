@@ -14,6 +14,7 @@
 
 #include "turbo_convert.h"
 #include "turbo_pixels.h"
+#include "turbo_progressive.h"
 
 /* The plain setjmp saves the signal mask on some systems, which costs a system call an image. */
 #if defined(_WIN32)
@@ -38,7 +39,8 @@ struct dli_jpeg_decoder {
     int max_scans;
     int plain; /* libjpeg decodes Huffman codes itself in all files */
     int alone; /* and in this file */
-    int quick; /* dli_huffman does, and has begun to */
+    int quick; /* our own code does, and has begun to */
+    int scan;  /* number of the scan that it was offered last */
     dli_pixels pixels;
     dli_jpeg_tally tally;
     dli_jpeg_status status;
@@ -119,12 +121,22 @@ static void fail(dli_jpeg_decoder* d, dli_jpeg_status status, const char* messag
     LONG_JUMP(d->escape);
 }
 
-/* libjpeg calls this at least once a row of blocks while it reads scans. */
+/* Notes that our own code decodes the file. */
+static void began(dli_jpeg_decoder* d) {
+    d->tally.quick += !d->quick;
+    d->quick = 1;
+}
+
+/* libjpeg calls this at least once a row of blocks while it reads scans, and before it reads a
+ * scan. */
 static void on_progress(j_common_ptr cinfo) {
     dli_jpeg_decoder* d = cinfo->client_data;
     if (d->cinfo.input_scan_number > d->max_scans)
         fail(d, DLI_JPEG_CORRUPT,
              "more scans than jpegtran writes; save the file again as a baseline JPEG");
+    if (d->alone || d->cinfo.input_scan_number == d->scan) return;
+    d->scan = d->cinfo.input_scan_number;
+    if (dli_progressive_scan(&d->huffman, &d->cinfo)) began(d);
 }
 
 dli_jpeg_decoder* dli_jpeg_decoder_new(int plain) {
@@ -257,6 +269,7 @@ static void read_header(dli_jpeg_decoder* d, const unsigned char* src, size_t si
     struct jpeg_decompress_struct* cinfo = &d->cinfo;
     if (!d->created) create(d);
     reset_tables(d);
+    d->scan = 0;
     if (size > ULONG_MAX) fail(d, DLI_JPEG_UNSUPPORTED, "file is too large");
     jpeg_mem_src(cinfo, src, (unsigned long)size);
     jpeg_read_header(cinfo, TRUE);
@@ -280,19 +293,26 @@ static void start(dli_jpeg_decoder* d, dli_jpeg_want want, int fast) {
      * over the stack. */
     cinfo->do_fancy_upsampling = TRUE;
     jpeg_start_decompress(cinfo);
-    d->quick = !d->alone && dli_huffman_start(&d->huffman, cinfo);
-    if (d->quick) d->tally.quick++;
+    if (!d->alone && dli_huffman_start(&d->huffman, cinfo)) began(d);
 }
 
 /* Decodes an area without libjpeg, if the file is of a kind for that. Returns whether it did. */
 static int decode_quickly(dli_jpeg_decoder* d, dli_pixels_area area, int to) {
-    if (d->alone || d->cinfo.num_components != to ||
-        !dli_pixels_begin(&d->pixels, &d->huffman, &d->cinfo, &area))
+    struct jpeg_decompress_struct* cinfo = &d->cinfo;
+    if (d->alone || cinfo->num_components != to) return 0;
+    const int scans = jpeg_has_multiple_scans(cinfo);
+    if (!(scans ? dli_pixels_begin_scans(&d->pixels, cinfo, &area)
+                : dli_pixels_begin(&d->pixels, &d->huffman, cinfo, &area)))
         return 0;
-    d->quick = 1;
-    d->tally.quick++;
+    began(d);
     d->tally.whole++;
-    dli_pixels_read(&d->pixels, &d->huffman, &d->cinfo);
+    if (scans) {
+        jvirt_barray_ptr* coefficients = jpeg_read_coefficients(cinfo);
+        check_tables(d);
+        dli_pixels_read_scans(&d->pixels, cinfo, coefficients);
+    } else {
+        dli_pixels_read(&d->pixels, &d->huffman, cinfo);
+    }
     return 1;
 }
 

@@ -1,6 +1,6 @@
 //go:build cgo && !nolibjpeg
 
-#include "turbo_huffman.h"
+#include "turbo_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +8,6 @@
 #include <jerror.h>
 
 #if DLI_KNOWN_ENTROPY
-
-/* The beginning of libjpeg's struct jpeg_entropy_decoder, which its headers do not show: the same
- * since version 6. Only the pointer to the function is replaced. */
-typedef struct {
-    void (*start_pass)(j_decompress_ptr cinfo);
-    boolean (*decode_mcu)(j_decompress_ptr cinfo, JBLOCKROW* blocks);
-} entropy_head;
 
 enum {
     END = 80,     /* more coefficients ahead than there are */
@@ -54,12 +47,6 @@ static uint64_t meaning(unsigned length, unsigned byte, int is_dc) {
     if (byte > MOST_DC && is_dc || bits > MOST_AC && !is_dc) return 0;
     if (bits == 0 && !is_dc) far = run == 15 ? 16 : END;
     return (length + bits) | far << 8 | bits << 16 | length << 20 | (uint64_t)(length + bits) << 40;
-}
-
-/* The value of the first so many bits, of which the first one says the sign. */
-static inline int value_of(uint64_t buffer, unsigned bits) {
-    int64_t negative = ~((int64_t)buffer >> 63);
-    return (int)((int64_t)(buffer >> 1 >> (bits ^ 63)) + (negative & (1 - ((int64_t)1 << bits))));
 }
 
 /* Fills the entries of the look-up that begin with a code, with left bits over for the value behind
@@ -145,103 +132,16 @@ static uint64_t find(const dli_huffman_table* t, uint64_t buffer, int is_dc) {
                    is_dc);
 }
 
-/* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of
- * it stays. */
-static void fill(dli_huffman* h) {
-    size_t left = (size_t)(h->end - h->next);
-    memmove(h->window, h->next, left);
-    unsigned char *to = h->window + left, *full = h->window + DLI_HUFFMAN_WINDOW;
-    const unsigned char* from = h->ahead;
-    while (to < full) {
-        size_t most = (size_t)(full - to), there = (size_t)(h->file_end - from);
-        if (most > there) most = there;
-        const unsigned char* mark = memchr(from, 0xff, most);
-        size_t plain = mark != NULL ? (size_t)(mark - from) : most;
-        memcpy(to, from, plain);
-        to += plain;
-        from += plain;
-        if (mark == NULL && plain < there) continue; /* the window is full */
-        if (mark == NULL || there - plain < 2 || from[1] != 0) {
-            h->whole = 1;
-            break;
-        }
-        *to++ = 0xff;
-        from += 2;
-    }
-    h->ahead = from;
-    h->next = h->window;
-    h->end = to;
-}
-
-static void begin_interval(dli_huffman* h, j_decompress_ptr cinfo) {
-    h->buffer = 0;
-    h->bits = 0;
-    h->next = h->end = h->window;
-    h->whole = 0;
-    h->until_restart = cinfo->restart_interval;
-    memset(h->last_dc, 0, sizeof h->last_dc);
-}
-
-static void stop(j_decompress_ptr cinfo) { ERREXIT(cinfo, JERR_CANT_SUSPEND); }
-
-/* Goes on behind a restart marker, which must come at once, and be the right one. */
-static void pass_restart(dli_huffman* h, j_decompress_ptr cinfo) {
-    if (!h->whole) fill(h);
-    ptrdiff_t left = (h->end - h->next) * 8 + h->bits;
-    if (!h->whole || left >= 8 || h->file_end - h->ahead < 2 ||
-        h->ahead[1] != JPEG_RST0 + h->restart)
-        stop(cinfo);
-    h->ahead += 2;
-    h->restart = (h->restart + 1) % 8;
-    begin_interval(h, cinfo);
-}
-
-/* Lets libjpeg go on at the marker behind the scan. */
-static void leave(dli_huffman* h, j_decompress_ptr cinfo) {
-    while (!h->whole) {
-        h->next = h->end;
-        fill(h);
-    }
-    if (h->ahead == h->file_end) stop(cinfo);
-    cinfo->src->next_input_byte = h->ahead;
-    cinfo->src->bytes_in_buffer = (size_t)(h->file_end - h->ahead);
-}
-
-static inline uint64_t eight_bytes(const unsigned char* p) {
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
-
-/* At least 56 bits are in the buffer then. Bytes of which some bits are there already are taken
- * again, to the same place. This is variant 4 of Fabian Giesen's "Reading bits in far too many
- * ways" (2018). */
-#define REFILL()                             \
-    do {                                     \
-        buffer |= eight_bytes(next) >> bits; \
-        next += (63 - bits) >> 3;            \
-        bits |= 56;                          \
-    } while (0)
-
 #define LOOK_UP(table) (table)->symbols[buffer >> (64 - DLI_HUFFMAN_AHEAD)]
-
-#define TAKE(symbol)              \
-    do {                          \
-        buffer <<= (symbol) & 63; \
-        bits -= (symbol) & 63;    \
-    } while (0)
 
 _Static_assert(5 * DLI_HUFFMAN_AHEAD <= 56, "five known symbols fit into what a refill gives");
 
 void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
     if (cinfo->restart_interval != 0) {
-        if (h->until_restart == 0) pass_restart(h, cinfo);
+        if (h->until_restart == 0) dli_bits_pass_restart(h, cinfo);
         h->until_restart--;
     }
-    if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) fill(h);
+    if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) dli_bits_fill(h);
     uint64_t buffer = h->buffer;
     unsigned bits = h->bits;
     const unsigned char* next = h->next;
@@ -249,11 +149,11 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
         const dli_huffman_block* b = &h->blocks[i];
         REFILL();
         uint64_t s = LOOK_UP(b->dc);
-        if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) stop(cinfo);
+        if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) dli_bits_stop(cinfo);
         int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
         TAKE(s);
         REFILL();
-        if (dc > MOST_SUM || dc < -MOST_SUM) stop(cinfo);
+        if (dc > MOST_SUM || dc < -MOST_SUM) dli_bits_stop(cinfo);
         const dli_huffman_table* ac = b->ac;
         const unsigned char* place = places;
         if (rows != NULL && !b->dc_only) {
@@ -284,7 +184,7 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
                 continue;
             other:
                 REFILL();
-                if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                if (s == 0 && (s = find(ac, buffer, 0)) == 0) dli_bits_stop(cinfo);
                 place += ahead(s);
                 if (value_bits(s) != 0)
                     block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
@@ -299,7 +199,7 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
             do {
                 for (int n = 0; n < 2 && place < places + 63; n++) {
                     s = LOOK_UP(ac);
-                    if (s == 0 && (s = find(ac, buffer, 0)) == 0) stop(cinfo);
+                    if (s == 0 && (s = find(ac, buffer, 0)) == 0) dli_bits_stop(cinfo);
                     place += ahead(s);
                     if (place >= places + 63)
                         s = first_bits(s);
@@ -311,11 +211,11 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
             } while (place < places + 63);
         }
     }
-    if ((h->end - next) * 8 + (ptrdiff_t)bits < 0) stop(cinfo); /* behind the end */
+    if ((h->end - next) * 8 + (ptrdiff_t)bits < 0) dli_bits_stop(cinfo); /* behind the end */
     h->buffer = buffer;
     h->bits = bits;
     h->next = next;
-    if (--h->mcus == 0) leave(h, cinfo);
+    if (--h->mcus == 0) dli_bits_leave(h, cinfo);
 }
 
 static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW* rows) {
@@ -328,10 +228,6 @@ static int begin_scan(dli_huffman* h, j_decompress_ptr cinfo) {
     if (cinfo->progressive_mode || cinfo->arith_code || cinfo->data_precision != 8 ||
         cinfo->comps_in_scan != cinfo->num_components)
         return 0;
-    if (h->window == NULL) {
-        h->window = calloc(DLI_HUFFMAN_WINDOW + DLI_HUFFMAN_MCU, 1);
-        if (h->window == NULL) return 0;
-    }
     for (int i = 0; i < cinfo->comps_in_scan; i++) {
         unsigned dc = (unsigned)cinfo->cur_comp_info[i]->dc_tbl_no,
                  ac = (unsigned)cinfo->cur_comp_info[i]->ac_tbl_no;
@@ -341,11 +237,7 @@ static int begin_scan(dli_huffman* h, j_decompress_ptr cinfo) {
             !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac], 0))
             return 0;
     }
-    h->ahead = cinfo->src->next_input_byte;
-    h->file_end = h->ahead + cinfo->src->bytes_in_buffer;
-    h->restart = 0;
-    begin_interval(h, cinfo);
-    return 1;
+    return dli_bits_open(h, cinfo);
 }
 
 /* Describes a block of an MCU that belongs to component n of the scan. */
@@ -362,7 +254,7 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
         h->blocks[i] = block_of(h, cinfo, n, DLI_SCALED_SIZE(cinfo->cur_comp_info[n]) == 1);
     }
     h->mcus = (size_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
-    ((entropy_head*)cinfo->entropy)->decode_mcu = decode_mcu;
+    dli_bits_take_over(cinfo, decode_mcu);
     return 1;
 }
 
@@ -370,11 +262,9 @@ int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo) {
 
 static uint32_t parts(uint32_t n, uint32_t size) { return (n + size - 1) / size; }
 
-/* Describes the image, as far down as its first rows need, if it is of the kind that is decoded
- * without libjpeg. */
-static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) {
-    if (cinfo->comps_in_scan != cinfo->num_components) return 0;
-    const jpeg_component_info* c = cinfo->cur_comp_info[0];
+int dli_huffman_describe(j_decompress_ptr cinfo, jpeg_component_info* const* components,
+                         dli_jpeg_packed* to, uint32_t rows) {
+    const jpeg_component_info* c = components[0];
     int colors = cinfo->num_components == 3;
     if (!colors && (cinfo->num_components != 1 || cinfo->jpeg_color_space != JCS_GRAYSCALE) ||
         colors && cinfo->jpeg_color_space != JCS_YCbCr)
@@ -387,10 +277,12 @@ static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) 
     to->v = colors ? (uint8_t)c->v_samp_factor : 1;
     if (to->h > 2 || to->v > to->h) return 0;
     for (int i = 0; i < cinfo->num_components; i++) {
-        c = cinfo->cur_comp_info[i];
+        c = components[i];
         if (i > 0 && (c->h_samp_factor != 1 || c->v_samp_factor != 1)) return 0;
         if ((unsigned)c->quant_tbl_no >= NUM_QUANT_TBLS) return 0;
-        const JQUANT_TBL* table = cinfo->quant_tbl_ptrs[c->quant_tbl_no];
+        /* A component keeps the table that it has at its first scan. */
+        const JQUANT_TBL* table =
+            c->quant_table != NULL ? c->quant_table : cinfo->quant_tbl_ptrs[c->quant_tbl_no];
         if (table == NULL || table->quantval[0] == 0) return 0;
         for (int k = 0; k < 64; k++) to->steps[i][k] = table->quantval[places[k]];
     }
@@ -405,6 +297,12 @@ static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) 
     uint64_t blocks = (uint64_t)to->across * to->down * (to->h * to->v + (colors ? 2 : 0));
     to->blocks = (uint32_t)blocks;
     return blocks == to->blocks;
+}
+
+/* The same for an image of one scan. */
+static int describe(j_decompress_ptr cinfo, dli_jpeg_packed* to, uint32_t rows) {
+    return cinfo->comps_in_scan == cinfo->num_components &&
+           dli_huffman_describe(cinfo, cinfo->cur_comp_info, to, rows);
 }
 
 /* Begins the scan of an image that describe knows. */
@@ -506,10 +404,10 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
     for (size_t left = (size_t)head.across * head.down; left > 0; left--) {
         if (most - (size_t)(to - entries) < (size_t)in_mcu * MOST_ENTRIES) return 0;
         if (cinfo->restart_interval != 0) {
-            if (h->until_restart == 0) pass_restart(h, cinfo);
+            if (h->until_restart == 0) dli_bits_pass_restart(h, cinfo);
             h->until_restart--;
         }
-        if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) fill(h);
+        if (!h->whole && h->end - h->next < DLI_HUFFMAN_MCU) dli_bits_fill(h);
         uint64_t buffer = h->buffer;
         unsigned bits = h->bits;
         const unsigned char* next = h->next;
@@ -535,7 +433,7 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
         h->next = next;
     }
     if (rows == 0) {
-        leave(h, cinfo);
+        dli_bits_leave(h, cinfo);
         if (h->file_end - h->ahead < 2 || h->ahead[1] != JPEG_EOI) return 0;
     }
     head.entries = (uint32_t)(to - entries);
@@ -580,6 +478,15 @@ int dli_huffman_ended(const dli_huffman* h) {
     return 0;
 }
 
+int dli_huffman_describe(j_decompress_ptr cinfo, jpeg_component_info* const* components,
+                         dli_jpeg_packed* to, uint32_t rows) {
+    (void)cinfo;
+    (void)components;
+    (void)to;
+    (void)rows;
+    return 0;
+}
+
 size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* dst, size_t room,
                         uint32_t rows) {
     (void)h;
@@ -592,4 +499,7 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
 
 #endif
 
-void dli_huffman_free(dli_huffman* h) { free(h->window); }
+void dli_huffman_free(dli_huffman* h) {
+    free(h->window);
+    free(h->progressive.filled);
+}

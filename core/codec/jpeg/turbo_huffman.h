@@ -33,6 +33,15 @@ typedef struct {
     int32_t first[17];
 } dli_huffman_table;
 
+/* The codes of one Huffman table of a progressive file. */
+typedef struct {
+    int made;
+    JHUFF_TBL source;
+    uint16_t symbols[1 << DLI_HUFFMAN_AHEAD]; /* length of the code << 8 | its byte; 0: longer */
+    uint32_t limit[18];                       /* as in dli_huffman_table */
+    int32_t first[17];
+} dli_progressive_table;
+
 /* One block of an MCU. */
 typedef struct {
     const dli_huffman_table *dc, *ac;
@@ -59,9 +68,28 @@ typedef struct {
      * order of the file. */
     unsigned char last[D_MAX_BLOCKS_IN_MCU];
     dli_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    struct {
+        dli_progressive_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+        const dli_progressive_table* now; /* of the scan's coefficients but the first */
+        unsigned ended;                   /* blocks ahead that have no more of them */
+        /* Of each block of each component: which coefficients are not 0, in the order of the file.
+         */
+        uint64_t* filled;
+        size_t room;
+        size_t start[MAX_COMPONENTS];
+        uint64_t* next; /* block of the scan */
+        int is_lost;    /* libjpeg has decoded a scan of the file itself */
+    } progressive;
     unsigned char* window; /* bytes of the scan, those that only keep markers apart taken out; room
                               for an MCU behind */
 } dli_huffman;
+
+/* Describes the image, as far down as its first rows need (0: all), if it is of the kind that is
+ * decoded without libjpeg: gray or YCbCr, with chroma as fine as luma, half as wide, or half as
+ * wide and high. Else returns 0. components are its components, in the order of blocks in an MCU.
+ */
+int dli_huffman_describe(j_decompress_ptr cinfo, jpeg_component_info* const* components,
+                         dli_jpeg_packed* to, uint32_t rows);
 
 /* Takes over the scan at whose data cinfo stands, after jpeg_start_decompress, if it is one of
  * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves

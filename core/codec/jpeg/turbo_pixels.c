@@ -51,49 +51,63 @@ static int reserve(dli_pixels* p) {
     return 1;
 }
 
-int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
-                     const dli_pixels_area* area) {
-    dli_jpeg_packed* image = &p->image;
-    if (!dli_vector_usable() || !dli_huffman_begin(h, cinfo, image)) return 0;
+/* Prepares for an area of the image. */
+static int begin(dli_pixels* p, const dli_pixels_area* area) {
+    const dli_jpeg_packed* image = &p->image;
     if (image->h == 2 && image->width <= 4) return 0; /* libjpeg repeats their chroma */
     p->area = *area;
     p->row = area->y;
     range_of(area->x, area->width, image->width, image->h, &p->left, &p->right);
     range_of(area->y, area->height, image->height, image->v, &p->top, &p->bottom);
     if (!reserve(p)) return 0;
-    for (int i = 0; i < image->components; i++) {
-        const JQUANT_TBL* table = cinfo->quant_tbl_ptrs[cinfo->cur_comp_info[i]->quant_tbl_no];
-        for (int k = 0; k < DCTSIZE2; k++) p->steps[i][k] = (int16_t)table->quantval[k];
-    }
     memset(p->coefficients, 0, sizeof p->coefficients);
-    for (int kind = 0; kind < DLI_PIXELS_KINDS; kind++) p->lists[kind].count = 0;
+    for (int kind = 0; kind < DLI_KINDS; kind++) p->lists[kind].count = 0;
     return 1;
 }
 
-/* Lists a block, whose coefficients behind number last are 0. Kinds follow each other at random:
- * their number is computed, since branches would be guessed wrong. */
-static void list(dli_pixels* p, dli_vector_block block, unsigned last) {
-    dli_pixels_list* to = &p->lists[(last > 0) + (last > DLI_SPARSE_LAST)];
+static void set_steps(int16_t* to, const JQUANT_TBL* table) {
+    for (int k = 0; k < DCTSIZE2; k++) to[k] = (int16_t)table->quantval[k];
+}
+
+int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
+                     const dli_pixels_area* area) {
+    if (!dli_vector_usable() || !dli_huffman_begin(h, cinfo, &p->image) || !begin(p, area))
+        return 0;
+    for (int i = 0; i < p->image.components; i++)
+        set_steps(p->steps[i], cinfo->quant_tbl_ptrs[cinfo->cur_comp_info[i]->quant_tbl_no]);
+    return 1;
+}
+
+int dli_pixels_begin_scans(dli_pixels* p, j_decompress_ptr cinfo, const dli_pixels_area* area) {
+    jpeg_component_info* components[MAX_COMPONENTS];
+    for (int i = 0; i < cinfo->num_components; i++) components[i] = &cinfo->comp_info[i];
+    return dli_vector_usable() && dli_huffman_describe(cinfo, components, &p->image, 0) &&
+           begin(p, area);
+}
+
+/* Lists a block. Kinds follow each other at random: branches would be guessed wrong. */
+static void list(dli_pixels* p, dli_vector_block block, dli_vector_kind kind) {
+    dli_pixels_list* to = &p->lists[kind];
     to->blocks[to->count++] = block;
 }
 
 /* Transforms the blocks of a list. */
-static int transform(dli_pixels* p, int kind) {
+static int transform(dli_pixels* p, dli_vector_kind kind) {
     dli_pixels_list* l = &p->lists[kind];
     if (l->count % 2 == 1)
         l->blocks[l->count++] =
             (dli_vector_block){p->coefficients[DLI_PIXELS_RUN], p->steps[0], p->unused, SIDE};
-    int ok = dli_vector_transform(l->blocks, l->count, kind == DLI_PIXELS_SPARSE);
+    int ok = dli_vector_transform(l->blocks, l->count, kind == DLI_SPARSE);
     l->count = 0;
     return ok;
 }
 
 static int transform_listed(dli_pixels* p) {
-    dli_pixels_list* flat = &p->lists[DLI_PIXELS_FLAT];
+    dli_pixels_list* flat = &p->lists[DLI_FLAT];
     int ok = dli_vector_flat(flat->blocks, flat->count);
     flat->count = 0;
-    ok &= transform(p, DLI_PIXELS_SPARSE);
-    return ok & transform(p, DLI_PIXELS_FULL);
+    ok &= transform(p, DLI_SPARSE);
+    return ok & transform(p, DLI_FULL);
 }
 
 /* Where the samples of block i of an MCU go, and how they are quantized. */
@@ -131,7 +145,7 @@ static int decode_row(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo) {
         for (int i = 0; i < in_mcu; i++) {
             const plane* to = &planes[i];
             list(p, (dli_vector_block){*rows[i], to->steps, to->to + x * to->step, to->stride},
-                 h->last[i]);
+                 dli_vector_kind_of(h->last[i]));
         }
         next += in_mcu;
         if (next + in_mcu > DLI_PIXELS_RUN) {
@@ -140,6 +154,30 @@ static int decode_row(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo) {
         }
     }
     for (unsigned x = p->right; x < p->image.across; x++) dli_huffman_mcu(h, cinfo, NULL);
+    return ok & transform_listed(p);
+}
+
+/* Transforms a row of MCUs into the samples, from the coefficients of all scans. */
+static int transform_row(dli_pixels* p, j_decompress_ptr cinfo, jvirt_barray_ptr* coefficients,
+                         unsigned strip) {
+    plane planes[DLI_PIXELS_MCU], *to = planes;
+    aim(p, planes);
+    int ok = 1;
+    unsigned listed = 0;
+    for (int i = 0; i < p->image.components; i++) {
+        const unsigned across = i == 0 ? p->image.h : 1, down = i == 0 ? p->image.v : 1;
+        JBLOCKARRAY rows = cinfo->mem->access_virt_barray((j_common_ptr)cinfo, coefficients[i],
+                                                          strip * down, down, TRUE);
+        for (unsigned y = 0; y < down; y++, to += across) {
+            for (unsigned x = p->left * across; x < p->right * across; x++) {
+                int16_t* block = rows[y][x];
+                unsigned char* samples = to->to + (x - p->left * across) * SIDE;
+                list(p, (dli_vector_block){block, to->steps, samples, to->stride},
+                     dli_vector_look(block));
+                if (++listed % DLI_PIXELS_RUN == 0) ok &= transform_listed(p);
+            }
+        }
+    }
     return ok & transform_listed(p);
 }
 
@@ -182,23 +220,48 @@ static void make_row(dli_pixels* p, unsigned row, unsigned strip) {
     }
 }
 
+/* Makes the pixels whose samples are there once row number strip of MCUs is. */
+static void make_rows(dli_pixels* p, unsigned strip) {
+    const dli_jpeg_packed* image = &p->image;
+    const unsigned end = p->area.y + p->area.height, rows = SIDE * image->v;
+    /* The last row of samples waits for the chroma of the next MCUs. */
+    const unsigned waiting = image->v == 2 && strip + 1 < p->bottom ? 1 : 0;
+    const unsigned ready = at_most(end, (strip + 1) * rows - waiting);
+    for (; p->row < ready; p->row++) make_row(p, p->row, strip);
+    if (image->v < 2) return;
+    memcpy(p->luma, p->luma + rows * p->luma_stride, p->luma_stride);
+    for (int i = 0; i < 2; i++)
+        memcpy(p->chroma[i], p->chroma[i] + SIDE * p->chroma_stride, p->chroma_stride);
+}
+
 void dli_pixels_read(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo) {
     const dli_jpeg_packed* image = &p->image;
     for (size_t n = (size_t)p->top * image->across; n > 0; n--) dli_huffman_mcu(h, cinfo, NULL);
-    const unsigned end = p->area.y + p->area.height, rows = SIDE * image->v;
-    const int is_whole = p->area.width == image->width && p->area.height == image->height;
     for (unsigned strip = p->top; strip < p->bottom; strip++) {
-        int is_last = strip + 1 == p->bottom;
         if (!decode_row(p, h, cinfo)) ERREXIT(cinfo, JERR_CANT_SUSPEND);
-        /* The last row of samples waits for the chroma of the next MCUs. */
-        unsigned ready = at_most(end, (strip + 1) * rows - (image->v == 2 && !is_last ? 1 : 0));
-        for (; p->row < ready; p->row++) make_row(p, p->row, strip);
-        if (image->v < 2) continue;
-        memcpy(p->luma, p->luma + rows * p->luma_stride, p->luma_stride);
-        for (int i = 0; i < 2; i++)
-            memcpy(p->chroma[i], p->chroma[i] + SIDE * p->chroma_stride, p->chroma_stride);
+        make_rows(p, strip);
     }
+    const int is_whole = p->area.width == image->width && p->area.height == image->height;
     if (is_whole && !dli_huffman_ended(h)) ERREXIT(cinfo, JERR_CANT_SUSPEND);
+}
+
+/* Reports whether libjpeg would guess coefficients that no scan has brought in full. */
+static int is_incomplete(j_decompress_ptr cinfo) {
+    if (!cinfo->progressive_mode) return 0;
+    for (int i = 0; i < cinfo->num_components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (cinfo->coef_bits[i][k] != 0) return 1;
+    return 0;
+}
+
+void dli_pixels_read_scans(dli_pixels* p, j_decompress_ptr cinfo, jvirt_barray_ptr* coefficients) {
+    if (is_incomplete(cinfo)) ERREXIT(cinfo, JERR_CANT_SUSPEND);
+    for (int i = 0; i < p->image.components; i++)
+        set_steps(p->steps[i], cinfo->comp_info[i].quant_table);
+    for (unsigned strip = p->top; strip < p->bottom; strip++) {
+        if (!transform_row(p, cinfo, coefficients, strip)) ERREXIT(cinfo, JERR_CANT_SUSPEND);
+        make_rows(p, strip);
+    }
 }
 
 #else
@@ -212,10 +275,23 @@ int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
     return 0;
 }
 
+int dli_pixels_begin_scans(dli_pixels* p, j_decompress_ptr cinfo, const dli_pixels_area* area) {
+    (void)p;
+    (void)cinfo;
+    (void)area;
+    return 0;
+}
+
 void dli_pixels_read(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo) {
     (void)p;
     (void)h;
     (void)cinfo;
+}
+
+void dli_pixels_read_scans(dli_pixels* p, j_decompress_ptr cinfo, jvirt_barray_ptr* coefficients) {
+    (void)p;
+    (void)cinfo;
+    (void)coefficients;
 }
 
 #endif

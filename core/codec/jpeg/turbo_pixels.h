@@ -1,7 +1,8 @@
-/* From a sequential scan to RGB or gray pixels, in place of libjpeg-turbo's own pipeline: Huffman
- * decoding, inverse DCT, upsampling and colours, one row of MCUs after the other, which stays in
- * the caches. It owns the samples of that row; turbo_huffman.h owns the bits, turbo_vector.h the
- * arithmetic. It handles the usual kinds of file alone, and leaves the others to libjpeg. */
+/* From the bits of one scan, or the coefficients of several, to RGB or gray pixels, in place of
+ * libjpeg-turbo's own pipeline: inverse DCT, upsampling and colours, one row of MCUs after the
+ * other, which stays in the caches. It owns the samples of that row; turbo_huffman.h owns the bits,
+ * turbo_vector.h the arithmetic. It handles the usual kinds of image alone, and leaves the others
+ * to libjpeg. */
 #ifndef DEEPLAKE_CODEC_JPEG_TURBO_PIXELS_H
 #define DEEPLAKE_CODEC_JPEG_TURBO_PIXELS_H
 
@@ -19,9 +20,6 @@ enum {
     DLI_PIXELS_MCU = 6,  /* blocks of an MCU, of the kinds handled */
     DLI_PIXELS_RUN = 48, /* blocks that are decoded before they are transformed */
 };
-
-/* Kinds of blocks: of one coefficient, of those up to DLI_SPARSE_LAST, others. */
-enum { DLI_PIXELS_FLAT, DLI_PIXELS_SPARSE, DLI_PIXELS_FULL, DLI_PIXELS_KINDS };
 
 /* Blocks of one kind, and room for one that makes their number even. */
 typedef struct {
@@ -41,7 +39,7 @@ typedef struct {
     uint16_t* wide[2]; /* a row of chroma for dli_vector_rgb_half */
     unsigned char* memory;
     size_t size;
-    dli_pixels_list lists[DLI_PIXELS_KINDS];
+    dli_pixels_list lists[DLI_KINDS];
     unsigned char unused[64];          /* the samples of a block that makes a number even */
     _Alignas(16) int16_t steps[3][64]; /* quantization, row after row */
     /* All 0 before they are decoded; the last one stays so. */
@@ -53,9 +51,16 @@ typedef struct {
 int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
                      const dli_pixels_area* area);
 
+/* The same for an image of several scans. */
+int dli_pixels_begin_scans(dli_pixels* p, j_decompress_ptr cinfo, const dli_pixels_area* area);
+
 /* Decodes the pixels of the area. Where it has to stop, cinfo's error JERR_CANT_SUSPEND says so:
  * then libjpeg has to decode the file. Data below the area is not read. */
 void dli_pixels_read(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo);
+
+/* The same for an image of several scans, from its coefficients, which are lost. All components
+ * have quantization tables. */
+void dli_pixels_read_scans(dli_pixels* p, j_decompress_ptr cinfo, jvirt_barray_ptr* coefficients);
 
 /* Frees what p holds. */
 void dli_pixels_free(dli_pixels* p);

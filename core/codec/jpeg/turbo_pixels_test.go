@@ -3,6 +3,7 @@
 package jpeg
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -76,5 +77,26 @@ func TestPixelsBeyondAllPictures(t *testing.T) {
 	}
 	if n := tw.quick.tally(); n.repeated < 5 || n.repeated > n.whole*3/4 {
 		t.Errorf("%d of %d files were left to libjpeg: this tests too little", n.repeated, n.whole)
+	}
+}
+
+// TestIncompleteProgressiveFiles cuts scans off: libjpeg guesses the coefficients that these would
+// bring, and its guess counts.
+func TestIncompleteProgressiveFiles(t *testing.T) {
+	t.Parallel()
+	tw := newTwins(t)
+	data := filesOf(t, "testdata", "parts")["progressive420-q95.jpg"]
+	cut := 0
+	for end := len(data); ; cut++ {
+		end = bytes.LastIndex(data[:end], []byte{0xff, 0xda})
+		if bytes.Count(data[:end], []byte{0xff, 0xda}) == 0 {
+			break
+		}
+		if err := tw.decode(t, fmt.Sprintf("without %d scans", cut+1), append(bytes.Clone(data[:end]), 0xff, 0xd9), codec.RGB); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := tw.quick.tally(); cut < 5 || n.repeated != cut {
+		t.Errorf("%d of %d files were left to libjpeg", n.repeated, cut)
 	}
 }

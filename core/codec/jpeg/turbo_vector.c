@@ -161,8 +161,22 @@ INLINE void store_columns(const dli_vector_block* a, const dli_vector_block* b, 
 /* Loads a row of both blocks, or of what they are multiplied with. */
 INLINE __m256i row_of(const int16_t* a, const int16_t* b, size_t row) {
     return _mm256_inserti128_si256(
-        _mm256_castsi128_si256(_mm_load_si128((const __m128i*)(a + 8 * row))),
-        _mm_load_si128((const __m128i*)(b + 8 * row)), 1);
+        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(a + 8 * row))),
+        _mm_loadu_si128((const __m128i*)(b + 8 * row)), 1);
+}
+
+VECTOR dli_vector_kind dli_vector_look(const int16_t* coefficients) {
+    __m256i row[4]; /* two rows each */
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        row[i] = _mm256_loadu_si256((const __m256i*)(coefficients + 16 * i));
+    const __m256i first = _mm256_setr_epi64x(0xffff, 0, 0, 0);
+    const __m256i left = _mm256_setr_epi64x(-1, 0, -1, 0); /* columns 0 to 3 */
+    const __m256i upper = _mm256_or_si256(row[0], row[1]), lower = _mm256_or_si256(row[2], row[3]);
+    const int sparse = _mm256_testz_si256(lower, lower) & _mm256_testc_si256(left, upper);
+    const int flat =
+        sparse & _mm256_testc_si256(first, row[0]) & _mm256_testz_si256(row[1], row[1]);
+    return (dli_vector_kind)(DLI_FULL - sparse - flat);
 }
 
 /* Returns the first row, whose magnitudes the caller checks. */
@@ -176,8 +190,8 @@ INLINE __m256i transform_two(const dli_vector_block* a, const dli_vector_block* 
     const __m128i zero = _mm_setzero_si128();
 #pragma GCC unroll 8
     for (size_t i = 0; i < rows; i++) {
-        _mm_store_si128((__m128i*)(a->coefficients + 8 * i), zero);
-        _mm_store_si128((__m128i*)(b->coefficients + 8 * i), zero);
+        _mm_storeu_si128((__m128i*)(a->coefficients + 8 * i), zero);
+        _mm_storeu_si128((__m128i*)(b->coefficients + 8 * i), zero);
     }
     const __m256i first = v[0];
     pass(v, FIRST_SHIFT, sparse, sparse);

@@ -30,18 +30,28 @@ int dli_vector_usable(void);
 
 /* A block of coefficients, row after row, and the place of its samples. */
 typedef struct {
-    int16_t* coefficients; /* 64, aligned to 16 bytes */
-    const int16_t* steps;  /* their quantization, aligned alike */
+    int16_t* coefficients; /* 64 */
+    const int16_t* steps;  /* their quantization */
     unsigned char* to;     /* 8 rows of 8 samples */
     size_t stride;         /* bytes from row to row */
 } dli_vector_block;
 
-/* Transforms n blocks, an even number, and clears their coefficients. With sparse, those behind
- * DLI_SPARSE_LAST are 0. Returns 0 if a value of a first row is beyond DLI_MOST_LEVEL. */
+/* Kinds of blocks: of one coefficient, of those in the first 4 rows and columns, others. */
+typedef enum { DLI_FLAT, DLI_SPARSE, DLI_FULL, DLI_KINDS } dli_vector_kind;
+
+/* The kind of a block whose coefficients behind number last are 0, in the order of the file. */
+static inline dli_vector_kind dli_vector_kind_of(unsigned last) {
+    return (dli_vector_kind)((last > 0) + (last > DLI_SPARSE_LAST));
+}
+
+/* The kind of a block, by its coefficients. */
+dli_vector_kind dli_vector_look(const int16_t* coefficients);
+
+/* Transforms n blocks, an even number, and clears their coefficients. With sparse, all are
+ * of that kind. Returns 0 if a value of a first row is beyond DLI_MOST_LEVEL. */
 int dli_vector_transform(const dli_vector_block* blocks, size_t n, int sparse);
 
-/* Transforms and clears n blocks of which all coefficients but the first are 0. Returns as above.
- */
+/* The same for n blocks that are flat. */
 int dli_vector_flat(const dli_vector_block* blocks, size_t n);
 
 /* Puts n samples of a row of chroma into 16 bits each: near, or near * 3 + far where far is not
