@@ -1,9 +1,9 @@
 // Package jpeg owns the sample codec "jpeg". libjpeg-turbo reads the headers. On x86-64 with AVX2,
 // turbo_pixels.c makes the pixels of the usual files: gray and YCbCr with 4:4:4, 4:2:2 or 4:2:0.
 // libjpeg-turbo makes those of all other files and of damaged ones, and gives them its errors;
-// turbo_huffman.c and turbo_progressive.c decode Huffman codes for it. A build without cgo or with the tag
-// nolibjpeg uses Go's image/jpeg, which is several times slower. The package must not touch chunks
-// or storage.
+// turbo_huffman.c and turbo_progressive.c decode Huffman codes for it. A build without cgo or with
+// the tag nolibjpeg uses Go's image/jpeg, which is several times slower. The package must not touch
+// chunks or storage.
 //
 // Pixels equal Pillow's for the same file:
 //

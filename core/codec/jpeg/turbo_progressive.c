@@ -188,7 +188,7 @@ static boolean more_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     uint64_t* filled = h->progressive.next++;
     const uint64_t all = ~(uint64_t)0 >> (DCTSIZE2 - 1 - end) & ~(uint64_t)0 << cinfo->Ss;
     const uint64_t old = *filled & all;
-    uint64_t left = all; /* behind what was decoded */
+    uint64_t left = all; /* positions that follow */
     int k = cinfo->Ss;
     while (h->progressive.ended == 0 && k <= end) {
         REFILL();
@@ -239,7 +239,7 @@ static int make_tables(dli_huffman* h, j_decompress_ptr cinfo) {
     return 1;
 }
 
-/* Makes room for what is known of each block, at the first scan. */
+/* Makes room for the sets of all blocks, at the first scan. */
 static int reserve(dli_huffman* h, j_decompress_ptr cinfo) {
     size_t blocks = 0;
     for (int i = 0; i < cinfo->num_components; i++) {
