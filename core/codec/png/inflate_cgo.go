@@ -13,7 +13,9 @@ import "C"
 import "unsafe"
 
 // wholeInflater inflates all pixels of a file at once, by libdeflate. Its zero value is ready.
-type wholeInflater struct{ c *C.struct_libdeflate_decompressor }
+type wholeInflater struct {
+	c *C.struct_libdeflate_decompressor
+}
 
 // inflate reports whether data is a zlib stream of exactly as many bytes as dst has, which has them
 // then.
