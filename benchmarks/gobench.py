@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import data
@@ -13,7 +14,14 @@ import data
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def run(package: str, pattern: str, *, count: int = 1, time: str = "1s") -> dict[str, list[dict[str, float]]]:
+def run(
+    package: str,
+    pattern: str,
+    *,
+    count: int = 1,
+    time: str = "1s",
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, list[dict[str, float]]]:
     """Returns the metrics of each benchmark by its name below the first: unit to value, for each of `count` runs."""
     tags = (ROOT / ".venv" / "stamps" / "tags").read_text().strip()
     go = _go()
@@ -27,7 +35,7 @@ def run(package: str, pattern: str, *, count: int = 1, time: str = "1s") -> dict
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        env=os.environ | {"TMPDIR": str(folder), "CGO_ENABLED": "1"},
+        env=os.environ | {"TMPDIR": str(folder), "CGO_ENABLED": "1"} | dict(environment or {}),
     )
     if done.returncode:
         raise SystemExit(f"{' '.join(command)} {package}\n{done.stdout}")

@@ -20,6 +20,7 @@ from protocol import Result
 RECORD = Path(__file__).resolve().parent / "results"
 SHORT = data.CACHE / "results"
 ORDER = (
+    "decode",
     "epoch",
     "first_batch",
     "transform",

@@ -95,3 +95,13 @@ func probed(t *testing.T, env ...string) string {
 	}
 	return string(out)
 }
+
+// TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2.
+func TestPortableCodecs(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSpace(probed(t)), "\n")
+	env, tags := []string{"CGO_ENABLED=1", "CGO_CFLAGS=-O1 -DDLI_PORTABLE"}, lines[len(lines)-1]
+	if out := goCommand(t, env, "test", "-count=1", "-tags", tags, "./core/codec/jpeg", "./core/codec/png"); strings.Count(out, "ok  ") != 2 {
+		t.Error(out)
+	}
+}

@@ -11,6 +11,14 @@
 #include "packed.h"
 #include "turbo_abi.h"
 
+/* Whether there is code for x86-64 processors with more instructions than all of them have. The
+ * compiler's flag DLI_PORTABLE leaves it out, for tests. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(DLI_PORTABLE)
+#define DLI_X86 1
+#else
+#define DLI_X86 0
+#endif
+
 enum {
     DLI_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in
                               the first cache */

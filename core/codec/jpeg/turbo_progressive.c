@@ -179,9 +179,18 @@ static boolean first_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
         TAKE(n);                                                          \
     }
 
+/* Returns the bit of a set that comes behind n others; 0: it has fewer. */
+typedef uint64_t nth(uint64_t set, unsigned n);
+
+static inline uint64_t nth_plain(uint64_t set, unsigned n) {
+    for (; n > 0; n--) set &= set - 1;
+    return set & -set;
+}
+
 /* Adds a bit to the coefficients of a block that are not 0, and finds new ones of that bit alone.
  */
-static boolean more_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
+static inline __attribute__((always_inline)) boolean more_ac_by(nth* nth_of, j_decompress_ptr cinfo,
+                                                                JBLOCKROW* rows) {
     BEGIN_MCU();
     JCOEFPTR block = *rows[0];
     const int plus = 1 << cinfo->Al, end = cinfo->Se;
@@ -205,9 +214,7 @@ static boolean more_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
             break;
         }
         /* The next one comes behind as many zeroes; if there are fewer, behind the band. */
-        uint64_t zeroes = left & ~old;
-        for (; run > 0; run--) zeroes &= zeroes - 1;
-        const uint64_t here = zeroes & -zeroes;
+        const uint64_t here = nth_of(left & ~old, run);
         REFINE(left & old & (here - 1));
         k = here != 0 ? __builtin_ctzll(here) : end + 1;
         if (value != 0) {
@@ -223,6 +230,38 @@ static boolean more_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     }
     END_MCU();
 }
+
+static boolean more_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
+    return more_ac_by(nth_plain, cinfo, rows);
+}
+
+#if DLI_X86
+
+#include <immintrin.h>
+
+#define VECTOR __attribute__((target("bmi,bmi2")))
+
+VECTOR static inline uint64_t nth_bmi2(uint64_t set, unsigned n) {
+    return _pdep_u64((uint64_t)1 << n, set);
+}
+
+VECTOR static boolean more_ac_bmi2(j_decompress_ptr cinfo, JBLOCKROW* rows) {
+    return more_ac_by(nth_bmi2, cinfo, rows);
+}
+
+/* The first Zen processors take a hundred cycles and more for the instruction. */
+static int has_bmi2(void) {
+    return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
+           !__builtin_cpu_is("znver2");
+}
+
+#else
+
+#define more_ac_bmi2 more_ac
+
+static int has_bmi2(void) { return 0; }
+
+#endif
 
 /* Makes the tables of the scan; 0: libjpeg decodes it. */
 static int make_tables(dli_huffman* h, j_decompress_ptr cinfo) {
@@ -279,8 +318,10 @@ int dli_progressive_scan(dli_huffman* h, j_decompress_ptr cinfo) {
     h->mcus = (size_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
     if (cinfo->Ss == 0)
         dli_bits_take_over(cinfo, cinfo->Ah == 0 ? first_dc : more_dc);
+    else if (cinfo->Ah == 0)
+        dli_bits_take_over(cinfo, first_ac);
     else
-        dli_bits_take_over(cinfo, cinfo->Ah == 0 ? first_ac : more_ac);
+        dli_bits_take_over(cinfo, has_bmi2() ? more_ac_bmi2 : more_ac);
     return 1;
 }
 
