@@ -33,6 +33,42 @@ int dli_bits_open(dli_huffman* h, j_decompress_ptr cinfo) {
 
 void dli_bits_stop(j_decompress_ptr cinfo) { ERREXIT(cinfo, JERR_CANT_SUSPEND); }
 
+int dli_codes_make(dli_codes* to, const JHUFF_TBL* source) {
+    if (to->made && memcmp(to->source.bits, source->bits, sizeof source->bits) == 0 &&
+        memcmp(to->source.huffval, source->huffval, sizeof source->huffval) == 0)
+        return 2;
+    to->made = 0;
+    to->source = *source;
+    memset(to->symbols, 0, sizeof to->symbols);
+    uint32_t code = 0, number = 0;
+    for (unsigned length = 1; length <= 16; length++, code <<= 1) {
+        unsigned count = source->bits[length];
+        /* No code is all ones. */
+        if (count > 0 && code + count >= 1u << length || number + count > 256) return 0;
+        to->first[length] = (int32_t)number - (int32_t)code;
+        for (; count > 0; count--, code++, number++) {
+            if (length > DLI_HUFFMAN_AHEAD) continue;
+            unsigned left = DLI_HUFFMAN_AHEAD - length;
+            uint16_t* symbols = &to->symbols[code << left];
+            for (uint32_t rest = 0; rest < 1u << left; rest++)
+                symbols[rest] = (uint16_t)(length << 8 | source->huffval[number]);
+        }
+        to->limit[length] = code << (16 - length);
+    }
+    to->limit[17] = UINT32_MAX;
+    to->made = 1;
+    return 1;
+}
+
+unsigned dli_codes_search(const dli_codes* codes, uint64_t buffer) {
+    uint32_t code = (uint32_t)(buffer >> 48);
+    unsigned length = 1;
+    while (code >= codes->limit[length]) length++;
+    if (length > 16) return 0;
+    int32_t number = codes->first[length] + (int32_t)(code >> (16 - length));
+    return length << 8 | codes->source.huffval[number & 255];
+}
+
 void dli_bits_begin(dli_huffman* h, j_decompress_ptr cinfo) {
     h->buffer = 0;
     h->bits = 0;

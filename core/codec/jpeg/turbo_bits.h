@@ -10,6 +10,14 @@
 #pragma GCC visibility push(hidden)
 #endif
 
+enum {
+    DLI_MOST_DC =
+        11, /* bits of a first coefficient, and of the others, in files of 8 bits a sample */
+    DLI_MOST_AC = 10,
+    DLI_MOST_SUM = 1
+        << 20, /* of first coefficients, of which libjpeg allows more than files have */
+};
+
 /* Reports to cinfo that libjpeg has to decode the file. Does not return. */
 void dli_bits_stop(j_decompress_ptr cinfo);
 
@@ -19,6 +27,12 @@ void dli_bits_take_over(j_decompress_ptr cinfo,
 
 /* Opens the scan at whose data cinfo stands. Returns 0 if there is no memory. */
 int dli_bits_open(dli_huffman* h, j_decompress_ptr cinfo);
+
+/* Makes the codes of a table. Returns 0 for codes that cannot be, 2 if they were made before. */
+int dli_codes_make(dli_codes* to, const JHUFF_TBL* source);
+
+/* Finds the symbol of a code that the look-up does not know; 0: there is none. */
+unsigned dli_codes_search(const dli_codes* codes, uint64_t buffer);
 
 /* Begins the data behind the header of a scan, or behind a restart marker. */
 void dli_bits_begin(dli_huffman* h, j_decompress_ptr cinfo);
@@ -63,6 +77,14 @@ static inline uint64_t eight_bytes(const unsigned char* p) {
         buffer <<= (symbol) & 63; \
         bits -= (symbol) & 63;    \
     } while (0)
+
+/* Finds the symbol of the next code: its length << 8 | its byte. */
+static inline unsigned dli_codes_find(const dli_codes* codes, uint64_t buffer,
+                                      j_decompress_ptr cinfo) {
+    unsigned symbol = codes->symbols[buffer >> (64 - DLI_HUFFMAN_AHEAD)];
+    if (symbol == 0 && (symbol = dli_codes_search(codes, buffer)) == 0) dli_bits_stop(cinfo);
+    return symbol;
+}
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -10,10 +10,7 @@
 #if DLI_KNOWN_ENTROPY
 
 enum {
-    END = 80,     /* more coefficients ahead than there are */
-    MOST_DC = 11, /* bits of a first coefficient, and of the others, in files of 8 bits a sample */
-    MOST_AC = 10,
-    MOST_SUM = 1 << 20, /* of first coefficients, of which libjpeg allows more than any file has */
+    END = 80, /* more coefficients ahead than there are */
 };
 
 /* The position of coefficient k, in the order of the file, within a block. A run can lead up to 15
@@ -41,20 +38,20 @@ static inline unsigned code_bits(uint64_t symbol) { return symbol >> 20 & 31; }
 static inline unsigned second_ahead(uint64_t symbol) { return symbol >> 32 & 127; }
 static inline unsigned first_bits(uint64_t symbol) { return symbol >> 40 & 255; }
 
-/* The symbol of a byte of a Huffman table; 0 for one that files of 8 bits do not have. */
-static uint64_t meaning(unsigned length, unsigned byte, int is_dc) {
-    unsigned run = byte >> 4, bits = byte & 15, far = run + 1;
-    if (byte > MOST_DC && is_dc || bits > MOST_AC && !is_dc) return 0;
-    if (bits == 0 && !is_dc) far = run == 15 ? 16 : END;
+/* The meaning of a symbol; 0 for one that files of 8 bits do not have. */
+static uint64_t meaning(unsigned symbol) {
+    unsigned length = symbol >> 8, run = symbol >> 4 & 15, bits = symbol & 15, far = run + 1;
+    if (bits > DLI_MOST_AC) return 0;
+    if (bits == 0) far = run == 15 ? 16 : END;
     return (length + bits) | far << 8 | bits << 16 | length << 20 | (uint64_t)(length + bits) << 40;
 }
 
 /* Fills the entries of the look-up that begin with a code, with left bits over for the value behind
  * it. */
-static void enter(uint64_t* to, unsigned left, uint64_t means, int is_dc) {
+static void enter(uint64_t* to, unsigned left, uint64_t means) {
     unsigned bits = value_bits(means);
-    int known = means != 0 && !is_dc && bits <= left &&
-                (bits > 0 || ahead(means) == END); /* not zeroes in a row */
+    int known =
+        means != 0 && bits <= left && (bits > 0 || ahead(means) == END); /* not zeroes in a row */
     unsigned values = known ? bits : 0;
     for (uint32_t value = 0; value < 1u << values; value++) {
         if (known) {
@@ -93,43 +90,36 @@ static void pair(dli_huffman_table* t) {
 }
 
 /* Makes a table, unless it is made. Returns 0 for codes that cannot be. */
-static int make(dli_huffman_table* t, const JHUFF_TBL* source, int is_dc) {
-    if (t->made && memcmp(t->source.bits, source->bits, sizeof source->bits) == 0 &&
-        memcmp(t->source.huffval, source->huffval, sizeof source->huffval) == 0)
-        return 1;
-    t->made = 0;
-    t->source = *source;
+static int make(dli_huffman_table* t, const JHUFF_TBL* source) {
+    int how = dli_codes_make(&t->codes, source);
+    if (how != 1) return how;
     memset(t->symbols, 0, sizeof t->symbols);
-    uint32_t code = 0, number = 0;
-    for (unsigned length = 1; length <= 16; length++, code <<= 1) {
-        unsigned count = source->bits[length];
-        /* No code is all ones. */
-        if (count > 0 && code + count >= 1u << length || number + count > 256) return 0;
-        t->first[length] = (int32_t)number - (int32_t)code;
-        for (; count > 0; count--, code++, number++) {
-            if (is_dc && source->huffval[number] > 15) return 0;
-            if (length > DLI_HUFFMAN_AHEAD) continue;
-            unsigned left = DLI_HUFFMAN_AHEAD - length;
-            enter(&t->symbols[code << left], left, meaning(length, source->huffval[number], is_dc),
-                  is_dc);
+    for (uint32_t at = 0; at < 1u << DLI_HUFFMAN_AHEAD;) {
+        unsigned symbol = t->codes.symbols[at], length = symbol >> 8;
+        if (length == 0) {
+            at++;
+            continue;
         }
-        t->limit[length] = code << (16 - length);
+        enter(&t->symbols[at], DLI_HUFFMAN_AHEAD - length, meaning(symbol));
+        at += 1u << (DLI_HUFFMAN_AHEAD - length);
     }
-    t->limit[17] = UINT32_MAX;
-    t->made = 1;
-    if (!is_dc) pair(t);
+    pair(t);
     return 1;
 }
 
-/* Finds the symbol of a code that the look-up does not know. */
-static uint64_t find(const dli_huffman_table* t, uint64_t buffer, int is_dc) {
-    uint32_t code = (uint32_t)(buffer >> 48);
-    unsigned length = 1;
-    while (code >= t->limit[length]) length++;
-    if (length > 16) return 0;
-    return meaning(length,
-                   t->source.huffval[(t->first[length] + (int32_t)(code >> (16 - length))) & 255],
-                   is_dc);
+/* Reports whether a table has symbols of first coefficients alone. */
+static int is_for_dc(const JHUFF_TBL* table) {
+    unsigned count = 0;
+    for (int length = 1; length <= 16; length++) count += table->bits[length];
+    for (unsigned i = 0; i < count && i < 256; i++)
+        if (table->huffval[i] > 15) return 0;
+    return 1;
+}
+
+/* Finds the meaning of a code that the look-up does not know. */
+static uint64_t find(const dli_huffman_table* t, uint64_t buffer) {
+    unsigned symbol = dli_codes_search(&t->codes, buffer);
+    return symbol != 0 ? meaning(symbol) : 0;
 }
 
 #define LOOK_UP(table) (table)->symbols[buffer >> (64 - DLI_HUFFMAN_AHEAD)]
@@ -148,12 +138,13 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
     for (int i = 0; i < h->in_mcu; i++) {
         const dli_huffman_block* b = &h->blocks[i];
         REFILL();
-        uint64_t s = LOOK_UP(b->dc);
-        if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) dli_bits_stop(cinfo);
-        int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
-        TAKE(s);
+        unsigned first = dli_codes_find(b->dc, buffer, cinfo), size = first & 255;
+        TAKE(first >> 8);
+        int dc = h->last_dc[b->component] += value_of(buffer, size);
+        TAKE(size);
         REFILL();
-        if (dc > MOST_SUM || dc < -MOST_SUM) dli_bits_stop(cinfo);
+        if (size > DLI_MOST_DC || dc > DLI_MOST_SUM || dc < -DLI_MOST_SUM) dli_bits_stop(cinfo);
+        uint64_t s;
         const dli_huffman_table* ac = b->ac;
         const unsigned char* place = places;
         if (rows != NULL && !b->dc_only) {
@@ -184,7 +175,7 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
                 continue;
             other:
                 REFILL();
-                if (s == 0 && (s = find(ac, buffer, 0)) == 0) dli_bits_stop(cinfo);
+                if (s == 0 && (s = find(ac, buffer)) == 0) dli_bits_stop(cinfo);
                 place += ahead(s);
                 if (value_bits(s) != 0)
                     block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
@@ -199,7 +190,7 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
             do {
                 for (int n = 0; n < 2 && place < places + 63; n++) {
                     s = LOOK_UP(ac);
-                    if (s == 0 && (s = find(ac, buffer, 0)) == 0) dli_bits_stop(cinfo);
+                    if (s == 0 && (s = find(ac, buffer)) == 0) dli_bits_stop(cinfo);
                     place += ahead(s);
                     if (place >= places + 63)
                         s = first_bits(s);
@@ -232,9 +223,9 @@ static int begin_scan(dli_huffman* h, j_decompress_ptr cinfo) {
         unsigned dc = (unsigned)cinfo->cur_comp_info[i]->dc_tbl_no,
                  ac = (unsigned)cinfo->cur_comp_info[i]->ac_tbl_no;
         if (dc >= NUM_HUFF_TBLS || ac >= NUM_HUFF_TBLS || cinfo->dc_huff_tbl_ptrs[dc] == NULL ||
-            cinfo->ac_huff_tbl_ptrs[ac] == NULL ||
-            !make(&h->dc[dc], cinfo->dc_huff_tbl_ptrs[dc], 1) ||
-            !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac], 0))
+            cinfo->ac_huff_tbl_ptrs[ac] == NULL || !is_for_dc(cinfo->dc_huff_tbl_ptrs[dc]) ||
+            !dli_codes_make(&h->dc[dc], cinfo->dc_huff_tbl_ptrs[dc]) ||
+            !make(&h->ac[ac], cinfo->ac_huff_tbl_ptrs[ac]))
             return 0;
     }
     return dli_bits_open(h, cinfo);
@@ -377,7 +368,7 @@ static inline uint16_t* pack_block(const dli_huffman_table* ac, uint16_t* to, ui
         continue;
     other:
         REFILL();
-        if (s == 0 && (s = find(ac, buffer, 0)) == 0) return NULL;
+        if (s == 0 && (s = find(ac, buffer)) == 0) return NULL;
         k += ahead(s);
         if (value_bits(s) != 0 && k > 63) return NULL;
         if (value_bits(s) != 0) to = append(to, k, value_of(buffer << code_bits(s), value_bits(s)));
@@ -414,10 +405,11 @@ size_t dli_huffman_pack(dli_huffman* h, j_decompress_ptr cinfo, unsigned char* d
         for (int i = 0; i < in_mcu; i++, block++) {
             const dli_huffman_block* b = &h->blocks[i];
             REFILL();
-            uint64_t s = LOOK_UP(b->dc);
-            if (s == 0 && (s = find(b->dc, buffer, 1)) == 0) return 0;
-            int dc = h->last_dc[b->component] += value_of(buffer << code_bits(s), value_bits(s));
-            TAKE(s);
+            unsigned first = dli_codes_find(b->dc, buffer, cinfo), size = first & 255;
+            if (size > DLI_MOST_DC) return 0;
+            TAKE(first >> 8);
+            int dc = h->last_dc[b->component] += value_of(buffer, size);
+            TAKE(size);
             REFILL();
             /* Values that no picture has are left to libjpeg, whose versions differ there. */
             int64_t level = (int64_t)dc * head.steps[b->component][0];

@@ -28,31 +28,29 @@ enum {
     DLI_HUFFMAN_MCU = D_MAX_BLOCKS_IN_MCU * 216 + 16,
 };
 
-/* The codes of one Huffman table. */
+/* The codes of a Huffman table. */
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What the next DLI_HUFFMAN_AHEAD bits begin with: see KNOWN in the .c. 0: no code, or a longer
-     * one. */
-    uint64_t symbols[1 << DLI_HUFFMAN_AHEAD];
+    /* What the next DLI_HUFFMAN_AHEAD bits begin with: the length of the code << 8 | its byte; 0:
+     * no code, or a longer one. */
+    uint16_t symbols[1 << DLI_HUFFMAN_AHEAD];
     /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are
      * not; code c of them is symbol number first[n] + (c >> (16 - n)). */
     uint32_t limit[18];
     int32_t first[17];
-} dli_huffman_table;
+} dli_codes;
 
-/* The codes of one Huffman table of a progressive file. */
+/* The same for coefficients of sequential files, with the values behind the codes. */
 typedef struct {
-    int made;
-    JHUFF_TBL source;
-    uint16_t symbols[1 << DLI_HUFFMAN_AHEAD]; /* length of the code << 8 | its byte; 0: longer */
-    uint32_t limit[18];                       /* as in dli_huffman_table */
-    int32_t first[17];
-} dli_progressive_table;
+    dli_codes codes;
+    uint64_t symbols[1 << DLI_HUFFMAN_AHEAD]; /* see KNOWN in the .c; 0: no code, or a longer one */
+} dli_huffman_table;
 
 /* One block of an MCU. */
 typedef struct {
-    const dli_huffman_table *dc, *ac;
+    const dli_codes* dc;
+    const dli_huffman_table* ac;
     int component; /* of the scan */
     int dc_only;   /* no other coefficient is needed */
 } dli_huffman_block;
@@ -75,11 +73,12 @@ typedef struct {
     /* Of each block of the MCU that was decoded last, a coefficient behind which all are 0, in the
      * order of the file. */
     unsigned char last[D_MAX_BLOCKS_IN_MCU];
-    dli_huffman_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
+    dli_codes dc[NUM_HUFF_TBLS];
+    dli_huffman_table ac[NUM_HUFF_TBLS];
     struct {
-        dli_progressive_table dc[NUM_HUFF_TBLS], ac[NUM_HUFF_TBLS];
-        const dli_progressive_table* now; /* of the scan's coefficients but the first */
-        unsigned ended;                   /* blocks ahead that have no more of them */
+        dli_codes ac[NUM_HUFF_TBLS];
+        const dli_codes* codes; /* of the scan's coefficients but the first */
+        unsigned ended;         /* blocks ahead that have no more of them */
         /* Of each block of each component: which coefficients are not 0, in the order of the file.
          */
         uint64_t* filled;

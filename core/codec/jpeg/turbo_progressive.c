@@ -11,9 +11,6 @@
 #if DLI_KNOWN_ENTROPY
 
 enum {
-    MOST_DC = 11, /* bits of a first coefficient, and of the others, in files of 8 bits a sample */
-    MOST_AC = 10,
-    MOST_SUM = 1 << 20, /* of first coefficients: as in turbo_huffman.c */
     /* What one MCU can take: a code of 16 bits and 14 behind it for each coefficient, or one bit
      * for each; and a look ahead. */
     MCU = 64 * 4 + D_MAX_BLOCKS_IN_MCU * 4 + 16,
@@ -27,48 +24,6 @@ static const unsigned char places[64 + 16] = {
     29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
     47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
 };
-
-/* Fills the look-up: the length of the code in bits 8 to 15, its byte below; 0: no code, or a
- * longer one. Returns 0 for codes that cannot be. */
-static int make(dli_progressive_table* t, const JHUFF_TBL* source) {
-    if (t->made && memcmp(t->source.bits, source->bits, sizeof source->bits) == 0 &&
-        memcmp(t->source.huffval, source->huffval, sizeof source->huffval) == 0)
-        return 1;
-    t->made = 0;
-    t->source = *source;
-    memset(t->symbols, 0, sizeof t->symbols);
-    uint32_t code = 0, number = 0;
-    for (unsigned length = 1; length <= 16; length++, code <<= 1) {
-        unsigned count = source->bits[length];
-        /* No code is all ones. */
-        if (count > 0 && code + count >= 1u << length || number + count > 256) return 0;
-        t->first[length] = (int32_t)number - (int32_t)code;
-        for (; count > 0; count--, code++, number++) {
-            if (length > DLI_HUFFMAN_AHEAD) continue;
-            unsigned left = DLI_HUFFMAN_AHEAD - length;
-            uint16_t* to = &t->symbols[code << left];
-            for (uint32_t rest = 0; rest < 1u << left; rest++)
-                to[rest] = (uint16_t)(length << 8 | source->huffval[number]);
-        }
-        t->limit[length] = code << (16 - length);
-    }
-    t->limit[17] = UINT32_MAX;
-    t->made = 1;
-    return 1;
-}
-
-/* Finds the symbol of the next code. */
-static inline unsigned symbol_of(const dli_progressive_table* t, uint64_t buffer,
-                                 j_decompress_ptr cinfo) {
-    unsigned symbol = t->symbols[buffer >> (64 - DLI_HUFFMAN_AHEAD)];
-    if (symbol != 0) return symbol;
-    uint32_t code = (uint32_t)(buffer >> 48);
-    unsigned length = 1;
-    while (code >= t->limit[length]) length++;
-    if (length > 16) dli_bits_stop(cinfo);
-    return length << 8 |
-           t->source.huffval[(t->first[length] + (int32_t)(code >> (16 - length))) & 255];
-}
 
 /* The first n bits of the buffer, at most 15. */
 static inline unsigned first_of(uint64_t buffer, unsigned n) {
@@ -108,13 +63,12 @@ static boolean first_dc(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     for (int i = 0; i < cinfo->blocks_in_MCU; i++) {
         int n = cinfo->MCU_membership[i];
         REFILL();
-        unsigned s =
-            symbol_of(&h->progressive.dc[cinfo->cur_comp_info[n]->dc_tbl_no], buffer, cinfo);
+        unsigned s = dli_codes_find(&h->dc[cinfo->cur_comp_info[n]->dc_tbl_no], buffer, cinfo);
         TAKE(s >> 8);
-        if ((s &= 255) > MOST_DC) dli_bits_stop(cinfo);
+        if ((s &= 255) > DLI_MOST_DC) dli_bits_stop(cinfo);
         int dc = h->last_dc[n] += value_of(buffer, s);
         TAKE(s);
-        if (dc > MOST_SUM || dc < -MOST_SUM) dli_bits_stop(cinfo);
+        if (dc > DLI_MOST_SUM || dc < -DLI_MOST_SUM) dli_bits_stop(cinfo);
         (*rows[i])[0] = (JCOEF)((uint32_t)dc << cinfo->Al);
     }
     END_MCU();
@@ -143,11 +97,11 @@ static boolean first_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
     JCOEFPTR block = *rows[0];
     for (int k = cinfo->Ss; k <= cinfo->Se; k++) {
         REFILL();
-        unsigned s = symbol_of(h->progressive.now, buffer, cinfo), run = s >> 4 & 15;
+        unsigned s = dli_codes_find(h->progressive.codes, buffer, cinfo), run = s >> 4 & 15;
         TAKE(s >> 8);
         s &= 15;
         if (s != 0) {
-            if (s > MOST_AC) dli_bits_stop(cinfo);
+            if (s > DLI_MOST_AC) dli_bits_stop(cinfo);
             k += (int)run;
             JCOEF value = (JCOEF)(value_of(buffer, s) * (1 << cinfo->Al));
             block[places[k]] = value;
@@ -201,7 +155,7 @@ static inline __attribute__((always_inline)) boolean more_ac_by(nth* nth_of, j_d
     int k = cinfo->Ss;
     while (h->progressive.ended == 0 && k <= end) {
         REFILL();
-        unsigned s = symbol_of(h->progressive.now, buffer, cinfo), run = s >> 4 & 15;
+        unsigned s = dli_codes_find(h->progressive.codes, buffer, cinfo), run = s >> 4 & 15;
         TAKE(s >> 8);
         int value = 0;
         if ((s & 15) != 0) {
@@ -271,9 +225,9 @@ static int make_tables(dli_huffman* h, j_decompress_ptr cinfo) {
         unsigned n = (unsigned)(is_dc ? c->dc_tbl_no : c->ac_tbl_no);
         if (n >= NUM_HUFF_TBLS) return 0;
         JHUFF_TBL* source = is_dc ? cinfo->dc_huff_tbl_ptrs[n] : cinfo->ac_huff_tbl_ptrs[n];
-        dli_progressive_table* to = is_dc ? &h->progressive.dc[n] : &h->progressive.ac[n];
-        if (source == NULL || !make(to, source)) return 0;
-        h->progressive.now = to;
+        dli_codes* to = is_dc ? &h->dc[n] : &h->progressive.ac[n];
+        if (source == NULL || !dli_codes_make(to, source)) return 0;
+        h->progressive.codes = to;
     }
     return 1;
 }
