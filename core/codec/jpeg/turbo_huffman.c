@@ -160,12 +160,11 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
                         (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
                     block[*place] = (JCOEF)(s >> 16); /* this is written over it */
                     if (second >= places + 63) {
-                        if (place >= places + 63) {
-                            s = first_bits(s);
-                            second = place;
-                        }
-                        TAKE(s);
-                        place = second;
+                        /* Which of both ends the block is as good as random: no branch. */
+                        const unsigned ended = -(unsigned)(place >= places + 63);
+                        const unsigned taken = first_bits(s) & ended | (unsigned)s & ~ended;
+                        place += second_ahead(s) & ~ended;
+                        TAKE(taken);
                         goto done;
                     }
                     place = second;
