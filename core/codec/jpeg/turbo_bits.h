@@ -11,11 +11,11 @@
 #endif
 
 enum {
-    DLI_MOST_DC =
-        11, /* bits of a first coefficient, and of the others, in files of 8 bits a sample */
+    /* Bits of a first coefficient, and of the others, in files of 8 bits a sample. */
+    DLI_MOST_DC = 11,
     DLI_MOST_AC = 10,
-    DLI_MOST_SUM = 1
-        << 20, /* of first coefficients, of which libjpeg allows more than files have */
+    /* Of first coefficients: libjpeg allows larger sums, which no file has. */
+    DLI_MOST_SUM = 1 << 20,
 };
 
 /* Reports to cinfo that libjpeg has to decode the file. Does not return. */
