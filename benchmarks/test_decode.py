@@ -50,7 +50,7 @@ def measure(full: bool = False) -> Result:
         ("masks", "masks 500x375, 8 bits", _mask),
     ):
         _pngs(result, _converted(name, count, convert), title, count)
-    result.checks.append("the pixels of all JPEG files are libjpeg-turbo's (`go test ./core/codec/jpeg`)")
+    result.checks.append("JPEG: the pixels of every file equal libjpeg-turbo's")
     result.notes.append(
         "JPEG: both decode each file in turns, into one buffer; of each file the quickest of four turns counts "
         "(`BenchmarkOfLibjpeg`). libjpeg-turbo is Debian's, with its accurate transform, one decompressor for all "

@@ -18,6 +18,13 @@ enum {
     DLI_MOST_SUM = 1 << 20,
 };
 
+enum { DLI_END = 80 }; /* more coefficients ahead than a block has */
+
+/* The position of coefficient k, in the order of the file, within a block. A run can lead up to 15
+ * beyond the last one. In sequential files the end of a block goes DLI_END ahead from there: that
+ * coefficient goes to the position of the first one, which is overwritten. */
+extern const unsigned char dli_places[63 + 15 + DLI_END + 1];
+
 /* Reports to cinfo that libjpeg has to decode the file. Does not return. */
 void dli_bits_stop(j_decompress_ptr cinfo);
 

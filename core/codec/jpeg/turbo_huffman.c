@@ -9,20 +9,6 @@
 
 #if DLI_KNOWN_ENTROPY
 
-enum {
-    END = 80, /* more coefficients ahead than there are */
-};
-
-/* The position of coefficient k, in the order of the file, within a block. A run can lead up to 15
- * beyond the last one, and the end of a block goes END ahead from there. Its coefficient goes to
- * the position of the first one, which is overwritten. */
-static const unsigned char places[63 + 15 + END + 1] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
-    40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
-    29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
-    47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-};
-
 /* What a look-up finds: a symbol and the code before it, or two that follow each other.
  *   bits 0 to 7    how many bits they take, the values behind them included
  *   bits 8 to 14   how many coefficients the first goes ahead
@@ -42,7 +28,7 @@ static inline unsigned first_bits(uint64_t symbol) { return symbol >> 40 & 255; 
 static uint64_t meaning(unsigned symbol) {
     unsigned length = symbol >> 8, run = symbol >> 4 & 15, bits = symbol & 15, far = run + 1;
     if (bits > DLI_MOST_AC) return 0;
-    if (bits == 0) far = run == 15 ? 16 : END;
+    if (bits == 0) far = run == 15 ? 16 : DLI_END;
     return (length + bits) | far << 8 | bits << 16 | length << 20 | (uint64_t)(length + bits) << 40;
 }
 
@@ -50,8 +36,8 @@ static uint64_t meaning(unsigned symbol) {
  * it. */
 static void enter(uint64_t* to, unsigned left, uint64_t means) {
     unsigned bits = value_bits(means);
-    int known =
-        means != 0 && bits <= left && (bits > 0 || ahead(means) == END); /* not zeroes in a row */
+    int known = means != 0 && bits <= left &&
+                (bits > 0 || ahead(means) == DLI_END); /* not zeroes in a row */
     unsigned values = known ? bits : 0;
     for (uint32_t value = 0; value < 1u << values; value++) {
         if (known) {
@@ -73,7 +59,7 @@ static void pair(dli_huffman_table* t) {
             continue;
         }
         uint32_t run = 1u << (DLI_HUFFMAN_AHEAD - bits);
-        for (uint32_t rest = 0; ahead(symbol) != END && rest < run;) {
+        for (uint32_t rest = 0; ahead(symbol) != DLI_END && rest < run;) {
             uint64_t next = t->symbols[rest << bits];
             unsigned more = first_bits(next);
             if ((next & KNOWN) == 0 || bits + more > DLI_HUFFMAN_AHEAD) {
@@ -146,7 +132,7 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
         if (size > DLI_MOST_DC || dc > DLI_MOST_SUM || dc < -DLI_MOST_SUM) dli_bits_stop(cinfo);
         uint64_t s;
         const dli_huffman_table* ac = b->ac;
-        const unsigned char* place = places;
+        const unsigned char* place = dli_places;
         if (rows != NULL && !b->dc_only) {
             JCOEFPTR block = (JCOEFPTR)rows[i];
             do {
@@ -159,9 +145,9 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
                     block[*second] =
                         (JCOEF)(s >> 48); /* where there is none, or the block ends before it, */
                     block[*place] = (JCOEF)(s >> 16); /* this is written over it */
-                    if (second >= places + 63) {
+                    if (second >= dli_places + 63) {
                         /* Which of both ends the block is as good as random: no branch. */
-                        const unsigned ended = -(unsigned)(place >= places + 63);
+                        const unsigned ended = -(unsigned)(place >= dli_places + 63);
                         const unsigned taken = first_bits(s) & ended | (unsigned)s & ~ended;
                         place += second_ahead(s) & ~ended;
                         TAKE(taken);
@@ -180,25 +166,26 @@ void dli_huffman_mcu(dli_huffman* h, j_decompress_ptr cinfo, JBLOCKROW* rows) {
                     block[*place] = (JCOEF)value_of(buffer << code_bits(s), value_bits(s));
                 TAKE(s);
                 REFILL();
-            } while (place < places + 63);
+            } while (place < dli_places + 63);
         done:
             block[0] = (JCOEF)dc;
-            h->last[i] = (unsigned char)(place < places + END ? 63 : place - places - END);
+            h->last[i] =
+                (unsigned char)(place < dli_places + DLI_END ? 63 : place - dli_places - DLI_END);
         } else {
             if (rows != NULL) (*rows[i])[0] = (JCOEF)dc;
             do {
-                for (int n = 0; n < 2 && place < places + 63; n++) {
+                for (int n = 0; n < 2 && place < dli_places + 63; n++) {
                     s = LOOK_UP(ac);
                     if (s == 0 && (s = find(ac, buffer)) == 0) dli_bits_stop(cinfo);
                     place += ahead(s);
-                    if (place >= places + 63)
+                    if (place >= dli_places + 63)
                         s = first_bits(s);
                     else
                         place += second_ahead(s);
                     TAKE(s);
                 }
                 REFILL();
-            } while (place < places + 63);
+            } while (place < dli_places + 63);
         }
     }
     if ((h->end - next) * 8 + (ptrdiff_t)bits < 0) dli_bits_stop(cinfo); /* behind the end */
@@ -274,7 +261,7 @@ int dli_huffman_describe(j_decompress_ptr cinfo, jpeg_component_info* const* com
         const JQUANT_TBL* table =
             c->quant_table != NULL ? c->quant_table : cinfo->quant_tbl_ptrs[c->quant_tbl_no];
         if (table == NULL || table->quantval[0] == 0) return 0;
-        for (int k = 0; k < 64; k++) to->steps[i][k] = table->quantval[places[k]];
+        for (int k = 0; k < 64; k++) to->steps[i][k] = table->quantval[dli_places[k]];
     }
     to->across = parts(to->width, 8u * to->h);
     to->down = parts(to->height, 8u * to->v);
@@ -350,10 +337,10 @@ static inline uint16_t* pack_block(const dli_huffman_table* ac, uint16_t* to, ui
             to[0] = (uint16_t)(k << 10 | (s >> 16 & 1023));
             to[1] = (uint16_t)(second << 10 | (s >> 48 & 1023));
             if (second >= 63) {
-                /* The block ends with the first or the second. An end of block leads END ahead, a
-                 * run beyond the block less. */
+                /* The block ends with the first or the second. An end of block leads DLI_END ahead,
+                 * a run beyond the block less. */
                 size_t last = k >= 63 ? k : second;
-                if (last > 63 && last < END) return NULL;
+                if (last > 63 && last < DLI_END) return NULL;
                 to += (k <= 63) + (second <= 63 && second > k);
                 if (k >= 63) s = first_bits(s);
                 TAKE(s);

@@ -245,7 +245,7 @@ void dli_pixels_read(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo) {
     if (is_whole && !dli_huffman_ended(h)) ERREXIT(cinfo, JERR_CANT_SUSPEND);
 }
 
-/* Reports whether libjpeg would guess coefficients that no scan has brought in full. */
+/* Reports whether scans are missing: libjpeg smooths such images. */
 static int is_incomplete(j_decompress_ptr cinfo) {
     if (!cinfo->progressive_mode) return 0;
     for (int i = 0; i < cinfo->num_components; i++)

@@ -75,13 +75,13 @@ func TestPixelsBeyondAllPictures(t *testing.T) {
 			}
 		}
 	}
-	if n := tw.quick.tally(); hasVectors() && n.repeated < 5 || hasVectors() && n.repeated > n.whole*3/4 {
+	if n := tw.quick.tally(); hasVectors() && (n.repeated < 5 || n.repeated > n.whole*3/4) {
 		t.Errorf("%d of %d files were left to libjpeg: this tests too little", n.repeated, n.whole)
 	}
 }
 
-// TestIncompleteProgressiveFiles cuts scans off: libjpeg guesses the coefficients that these would
-// bring, and its guess counts.
+// TestIncompleteProgressiveFiles cuts scans off: libjpeg smooths what these would
+// refine, and its pixels count.
 func TestIncompleteProgressiveFiles(t *testing.T) {
 	t.Parallel()
 	tw := newTwins(t)

@@ -16,15 +16,6 @@ enum {
     MCU = 64 * 4 + D_MAX_BLOCKS_IN_MCU * 4 + 16,
 };
 
-/* The position of coefficient k, in the order of the file, within a block. A run can lead up to 15
- * beyond the last one. */
-static const unsigned char places[64 + 16] = {
-    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33,
-    40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36,
-    29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54,
-    47, 55, 62, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
-};
-
 /* The first n bits of the buffer, at most 15. */
 static inline unsigned first_of(uint64_t buffer, unsigned n) {
     return (unsigned)(buffer >> 1 >> (63 - n));
@@ -104,7 +95,7 @@ static boolean first_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
             if (s > DLI_MOST_AC) dli_bits_stop(cinfo);
             k += (int)run;
             JCOEF value = (JCOEF)(value_of(buffer, s) * (1 << cinfo->Al));
-            block[places[k]] = value;
+            block[dli_places[k]] = value;
             if (value != 0) *filled |= bit_of(k); /* of a wild one no bit may be left */
             TAKE(s);
         } else if (run == 15) {
@@ -125,7 +116,7 @@ static boolean first_ac(j_decompress_ptr cinfo, JBLOCKROW* rows) {
         int n = 0;                                                        \
         uint64_t ahead = buffer;                                          \
         for (; n < 32 && todo != 0; n++, ahead <<= 1, todo &= todo - 1) { \
-            JCOEF* c = &block[places[__builtin_ctzll(todo)]];             \
+            JCOEF* c = &block[dli_places[__builtin_ctzll(todo)]];         \
             int value = *c, sign = value >> 31;                           \
             int adds = (int)(ahead >> 63) & ((value & plus) == 0);        \
             *c = (JCOEF)(value + (((plus ^ sign) - sign) & -adds));       \
@@ -172,7 +163,7 @@ static inline __attribute__((always_inline)) boolean more_ac_by(nth* nth_of, j_d
         REFINE(left & old & (here - 1));
         k = here != 0 ? __builtin_ctzll(here) : end + 1;
         if (value != 0) {
-            block[places[k]] = (JCOEF)value;
+            block[dli_places[k]] = (JCOEF)value;
             *filled |= bit_of(k);
         }
         k++;

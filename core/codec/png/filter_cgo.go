@@ -25,7 +25,7 @@ func unfilterRows(rows, above []byte, pixel int) int {
 		(*C.uchar)(unsafe.SliceData(above)), C.size_t(pixel)))
 }
 
-// unfilterRowsPlain is the same without vector instructions.
+// unfilterRowsPlain is the same without vector instructions, for tests.
 func unfilterRowsPlain(rows, above []byte, pixel int) int {
 	n := len(rows) / (len(above) + 1)
 	return int(C.dli_png_unfilter_plain((*C.uchar)(unsafe.SliceData(rows)), C.size_t(n), C.size_t(len(above)),
