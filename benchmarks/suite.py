@@ -33,6 +33,10 @@ class UnpublishedError(Exception):
     """An entrant gets no row; the message is the reason, for the tables."""
 
 
+class HourOverError(UnpublishedError):
+    """The chapter has no time left for an entrant."""
+
+
 @dataclass
 class Line:
     """One contender: cells by the names of columns, and the figure that the plot shows.
@@ -65,16 +69,17 @@ class Chapter:
     rounds: int = 0
     versions: dict[str, str] = field(default_factory=dict)
     limit: float = 0.0  # the rate of the limit as a multiple of ours; 0: not measured
+    unmeasured: list[str] = field(default_factory=list)  # absent in this run alone: their earlier lines stay
     began: float = field(default_factory=machine.clock)
 
     def begin(self) -> None:
         """Begins with another entrant.
 
         Raises:
-            UnpublishedError: the hour of the chapter is over. One table must not mix the hours of a day.
+            HourOverError: the hour of the chapter is over. One table must not mix the hours of a day.
         """
         if machine.clock() - self.began > HOUR:
-            raise UnpublishedError(f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
+            raise HourOverError(f"not measured: the chapter had run for {HOUR / 60:.0f} minutes; use --only")
 
     def publish(self, entrant: Entrant, part: float) -> None:
         """Lets a row be published if it comes near the figures that others show of it.
@@ -106,6 +111,8 @@ class Chapter:
         text = machine_free(lines[-1] if lines else "no reason given")
         data.say(f"  {entrant.name} is absent: {text}")
         self.absent[entrant.name] = text
+        if isinstance(reason, HourOverError | environments.MissingError):
+            self.unmeasured.append(entrant.name)
 
     def watch(self, *turns: Turn) -> None:
         for turn in turns:
@@ -115,7 +122,8 @@ class Chapter:
         """Writes the JSON of this chapter, then the page and plots of all chapters.
 
         Args:
-            only: some were measured; the earlier lines of the others stay, with their dates.
+            only: some were measured; the earlier lines of all others stay, with their dates. Otherwise those
+                of entrants stay that this machine or this hour could not measure.
         """
         disturbance = statistics.median(self.others) if self.others else 0.0
         found = asdict(self) | {
@@ -126,28 +134,40 @@ class Chapter:
             "machine": machine.describe(),
             "commit": machine.commit(),
         }
-        del found["began"]
+        del found["began"], found["unmeasured"]
         FOLDER.mkdir(parents=True, exist_ok=True)
         before = FOLDER / f"{self.name}.json"
-        if only and before.exists():
-            _keep(json.loads(before.read_text()), found)
+        if before.exists():
+            _keep(json.loads(before.read_text()), found, self.unmeasured, only)
         before.write_text(json.dumps(found, indent=1) + "\n")
         suite_page.write(FOLDER)
 
 
-def _keep(before: dict[str, Any], found: dict[str, Any]) -> None:
-    """Keeps the earlier lines of entrants that were not measured now, with their commits, dates and sets."""
+def _keep(before: dict[str, Any], found: dict[str, Any], unmeasured: list[str], only: bool) -> None:
+    """Keeps the earlier lines of entrants that were not measured now, with their commits, dates and sets.
+
+    Args:
+        before: the earlier results of the chapter.
+        found: the results of this run; gets the earlier lines.
+        unmeasured: the entrants that this run could not measure.
+        only: whether the entrants that are in neither keep their lines, too.
+    """
     for line in before["lines"]:
         for key in ("commit", "date", "rounds", "about"):
             line.setdefault(key, before[key])
     here = {line["name"] for line in found["lines"]} | set(found["absent"])
     here |= {loader for loader, format_ in suite_page.NAMES.items() if format_ in here}
-    found["lines"] += [line for line in before["lines"] if line["name"] not in here]
-    found["absent"] |= {name: reason for name, reason in before["absent"].items() if name not in here}
-    found["notes"] = list(dict.fromkeys([*before["notes"], *found["notes"]]))
-    found["versions"] = before["versions"] | found["versions"]
-    found["shared"] = found["shared"] or before["shared"]
-    found["others"] = max(found["others"], before["others"])
+    kept = [line for line in before["lines"] if line["name"] in unmeasured or (only and line["name"] not in here)]
+    found["lines"] += kept
+    for line in kept:
+        found["absent"].pop(line["name"], None)
+    if only:
+        found["absent"] |= {name: reason for name, reason in before["absent"].items() if name not in here}
+    if kept or only:
+        found["notes"] = list(dict.fromkeys([*before["notes"], *found["notes"]]))
+        found["versions"] = before["versions"] | found["versions"]
+        found["shared"] = found["shared"] or before["shared"]
+        found["others"] = max(found["others"], before["others"])
 
 
 def contender(entrant: Entrant, factory: str, environment: dict[str, str] | None = None, **arguments: Any) -> Contender:

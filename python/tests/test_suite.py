@@ -102,6 +102,26 @@ def test_lines_keep_the_commit_and_date_of_their_run(
     assert first not in measure("3333", "2026-03-03", "first", only=False), "a chapter replaces its own results"
 
 
+def test_earlier_lines_stay_of_entrants_that_this_run_could_not_measure(
+    suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "FOLDER", tmp_path)
+    unbuilt, late, failed = sys.modules["roster"].ENTRANTS[:3]
+    before = suite.Chapter("epoch-noise", "three images", "images/s", [], rounds=5)
+    for entrant in (unbuilt, late, failed):
+        before.add(entrant.name, 1.0, {"images/s": "3"})
+    before.save()
+    again = suite.Chapter("epoch-noise", "three images", "images/s", [], rounds=5)
+    again.add("deeplake", 1.0, {"images/s": "4"})
+    again.refuse(unbuilt, sys.modules["environments"].MissingError("no compiler"))
+    again.refuse(late, suite.HourOverError("not measured"))
+    again.refuse(failed, suite.ContenderError(failed.name, "ended with status 1"))
+    again.save()
+    found = json.loads((tmp_path / "epoch-noise.json").read_text())
+    assert {line["name"] for line in found["lines"]} == {"deeplake", unbuilt.name, late.name}
+    assert set(found["absent"]) == {failed.name}
+
+
 def test_a_row_that_misses_the_shown_figure_is_withdrawn(
     suite: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
