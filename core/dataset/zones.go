@@ -121,7 +121,7 @@ func (c *Column) zones(ctx context.Context) ([]read.Zone, error) {
 		if !z.Known && !z.Hole {
 			return nil, nil
 		}
-		out[i] = read.Zone{From: z.From, To: z.To, Hole: z.Hole}
+		out[i] = read.Zone{From: z.From, To: z.To, Hole: z.Hole, Bytes: int64(z.Bytes)}
 		if !z.Stats.HasRange {
 			continue
 		}

@@ -158,10 +158,14 @@ func TestFetchedEpochIsLocalEpoch(t *testing.T) {
 		"none":   func(v *dataset.View) (*dataset.View, error) { return v.Select(nil) },
 	}
 	orders := map[string]func(o *Options){
-		"sequential":  func(*Options) {},
-		"window":      func(o *Options) { o.Shuffle = order.Window },
-		"narrow":      func(o *Options) { o.Shuffle, o.ShuffleBytes = order.Window, 200<<10 },
-		"poor":        func(o *Options) { o.Shuffle, o.ShuffleBytes, o.FetchBytes = order.Window, 500<<10, 100<<10 },
+		"sequential": func(*Options) {},
+		"window":     func(o *Options) { o.Shuffle = order.Window },
+		"narrow":     func(o *Options) { o.Shuffle, o.ShuffleBytes = order.Window, 200<<10 },
+		"poor":       func(o *Options) { o.Shuffle, o.ShuffleBytes, o.FetchBytes = order.Window, 500<<10, 100<<10 },
+		"slides":     func(o *Options) { o.Shuffle, o.ShuffleBytes, o.blockBytes = order.Window, 1<<20, 256<<10 },
+		"slides poor": func(o *Options) {
+			o.Shuffle, o.ShuffleBytes, o.FetchBytes, o.blockBytes = order.Window, 500<<10, 100<<10, 64<<10
+		},
 		"full":        func(o *Options) { o.Shuffle = order.Full },
 		"full poor":   func(o *Options) { o.Shuffle, o.FetchBytes = order.Full, 300<<10 },
 		"poorest":     func(o *Options) { o.Shuffle, o.FetchBytes, o.Workers = order.Full, 1, 5 },

@@ -28,6 +28,23 @@ type network struct {
 type filesOf struct {
 	rows, bytes int64
 	decode      float64 // bytes a second of one decode thread
+	chunks      bool    // the order knows the chunks
+}
+
+// order returns the shuffled order of an epoch.
+func (f filesOf) order(t *testing.T) *order.EpochOrder {
+	if !f.chunks {
+		return newOrder(t, order.Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
+	}
+	blocks := []int64{}
+	for row := int64(0); row < f.rows; row += plannedChunk / f.bytes {
+		blocks = append(blocks, row)
+	}
+	o, err := order.New(order.Options{Shuffle: order.Window, ShuffleBytes: DefaultShuffleBytes, Blocks: append(blocks, f.rows)}, f.rows, f.bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // planned is the only column of a filesOf. Its blocks are single rows.
@@ -66,6 +83,7 @@ type journey struct {
 	bytes        float64       // fetched as a part of those stored
 	used         float64       // as a part of the line's capacity until the last byte came
 	waited       time.Duration // by a decode thread, after the first batch
+	held         int64         // bytes at most
 }
 
 // travel runs an epoch of shuffled batches of 256 on two decode threads. It takes no time: the
@@ -78,7 +96,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		g := task.New(t.Context(), 0)
 		memory := prefetch.NewBufferPool(math.MaxInt64)
 		defer memory.Close()
-		o := newOrder(t, order.Window, f.rows, 0, f.bytes, DefaultShuffleBytes)
+		o := f.order(t)
 		all := newPipe(n.all)
 		var mu sync.Mutex
 		var last time.Duration
@@ -110,6 +128,7 @@ func travel(t *testing.T, n network, f filesOf) (j journey) {
 		j.total = time.Since(began)
 		c := h.Figures()
 		j.requests, j.bytes = c.Requests, float64(c.Bytes)/float64(f.rows*f.bytes)
+		j.held = c.PeakBuffered
 		j.used = float64(c.Bytes) / n.all / last.Seconds()
 		j.waited = (c.Waited - d.firstWaited) / threads
 		j.ideal = time.Duration(max(float64(f.rows*f.bytes)/n.all, float64(f.rows*f.bytes)/f.decode/threads) * 1e9)
@@ -224,6 +243,42 @@ func TestLines(t *testing.T) {
 				j.first.Round(ms), j.total.Seconds(), part, j.requests, j.bytes, j.used, j.waited.Seconds())
 			if j.first > c.first || part < c.part || j.used < c.used || j.requests > c.requests {
 				t.Errorf("want the first batch after %v, %.2f of the ideal rate, %.2f of the line and %d requests", c.first, c.part, c.used, c.requests)
+			}
+		})
+	}
+}
+
+// Of a set that is larger than fetch_bytes, a chunk of 8 MB is one request, unless the line is
+// narrow. The first windows take some more.
+func TestLinesOfLargerSets(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	wide, own := math.Inf(1), math.Inf(1)
+	for _, c := range []struct {
+		name  string
+		line  network
+		files filesOf
+
+		first    time.Duration // at most
+		part     float64       // of the ideal rate, at least
+		requests float64       // of those of 8 MB, at most
+	}{
+		{"far", network{25 * ms, 90e6, wide}, filesOf{rows: 60_000, bytes: 110_000, decode: 80e6}, 240 * ms, 0.98, 1.1},
+		{"far, small rows", network{25 * ms, 90e6, wide}, filesOf{rows: 200_000, bytes: 11_000, decode: 48e6}, 80 * ms, 0.98, 1.1},
+		{"10 Gb/s", network{50 * ms, own, 1.25e9}, filesOf{rows: 60_000, bytes: 110_000, decode: 80e6}, 280 * ms, 0.98, 1.1},
+		{"1 Gb/s", network{2 * ms, own, 125e6}, filesOf{rows: 30_000, bytes: 110_000, decode: 80e6}, 520 * ms, 0.84, 4.6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, chunks := range []bool{false, true} {
+				c.files.chunks = chunks
+				j := travel(t, c.line, c.files)
+				part := j.ideal.Seconds() / j.total.Seconds()
+				requests := float64(j.requests) / (float64(c.files.rows*c.files.bytes) / 8e6)
+				t.Logf("chunks known %v: first batch %v, %.3f of the ideal rate, %.2f of the requests of 8 MB, %.3f of the bytes, %.3f of the line, waited %.2f s, %d MiB held",
+					chunks, j.first.Round(ms), part, requests, j.bytes, j.used, j.waited.Seconds(), j.held>>20)
+				if chunks && (j.first > c.first || part < c.part || requests > c.requests || j.bytes > 1.01 || j.held > DefaultShuffleBytes*5/2+prefetch.MaxRequest) {
+					t.Errorf("want the first batch after %v, %.2f of the ideal rate and %.2f of the requests", c.first, c.part, c.requests)
+				}
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -270,6 +271,11 @@ func newEpochOrder(ctx context.Context, src Source, o *Options) (*order.EpochOrd
 	rowBytes, err := bytesOfRow(ctx, src, o.Shuffle)
 	if err != nil {
 		return nil, err
+	}
+	if o.blockBytes > 0 || choice.Slides(src.Len(), rowBytes) {
+		if choice.Blocks, err = blocksOf(ctx, src, cmp.Or(o.blockBytes, blockBytes)); err != nil {
+			return nil, err
+		}
 	}
 	return order.New(choice, src.Len(), rowBytes)
 }

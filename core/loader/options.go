@@ -77,6 +77,7 @@ type Options struct {
 	// memory for bytes prefetched over a network, which the next epoch reuses if all of them fit;
 	// 0: two and a half windows
 	FetchBytes int64 `json:"fetch_bytes"`
+	blockBytes int64 // for tests: windows slide over blocks of so many bytes
 	// Batches are files that other processes may map, and Loader.Memory gives more such memory.
 	// Lists by CollateOf lie end to end where their arrays have one shape, aligned to their dtype.
 	Shareable bool `json:"shareable"`

@@ -45,12 +45,18 @@ func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedul
 		h.JoinWithin(math.MaxInt)
 	case r.share.Kind() == order.Full:
 		h.JoinWithin(0)
+	case r.share.Lifetime() > 0:
+		h.Slide(r.share.Lifetime(), r.share.BlockRows()*r.row*5/4)
 	}
-	for r.at < r.end && h.AwaitSpace() {
+	for planned := 0; r.at < r.end && h.AwaitSpace(); {
 		to, windows := r.next(ctx)
 		h.PlanWindows(to, windows...)
-		if !r.fits || h.Over() {
-			h.Open(1)
+		if r.share.Lifetime() > 0 && to < r.batch && !h.Over() {
+			planned++ // the first batch needs several windows, which share requests
+			continue
+		}
+		if planned++; !r.fits || h.Over() {
+			h.Open(planned)
 		}
 	}
 	if r.fits {

@@ -48,6 +48,9 @@ func TestRanksFetchTheirShare(t *testing.T) {
 		{"window", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 4, 0, 1.45},
 		{"window, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 4, 1024, 1.6},
 		{"window of one rank, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 256 << 20}, 1, 1024, 1.8},
+		{"slides", Options{Shuffle: order.Window, ShuffleBytes: 24 << 20, blockBytes: 2 << 20}, 4, 0, 1.6},
+		{"slides, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 24 << 20, blockBytes: 2 << 20}, 4, 1024, 1.6},
+		{"slides, one rank, from the middle", Options{Shuffle: order.Window, ShuffleBytes: 24 << 20, blockBytes: 2 << 20}, 1, 1024, 1.3},
 		{"full", Options{Shuffle: order.Full}, 4, 0, 1.9},
 		{"full of one rank, from the middle", Options{Shuffle: order.Full}, 1, 1024, 1.8},
 	} {

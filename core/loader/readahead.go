@@ -33,6 +33,7 @@ const (
 type readAhead struct {
 	cache    storage.PageCache
 	schedule *prefetchSchedule
+	cols     []read.Access
 	limit    int64   // bytes read ahead that are not used yet
 	keep     float64 // part of the chunks that stay in the cache; 1: nothing is dropped
 
@@ -92,9 +93,13 @@ func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pas
 		return false
 	}
 	r.limit = min(l.fetchLimit(), size)
-	r.schedule = newPrefetchSchedule(l.share(p), cols, int64(l.options.BatchSize), r.limit, l.options.ShuffleBytes)
+	s := l.share(p)
+	if s.Lifetime() > 0 {
+		r.limit /= 2 // the rest of open blocks takes as much
+	}
+	r.schedule, r.cols = newPrefetchSchedule(s, cols, int64(l.options.BatchSize), r.limit, l.options.ShuffleBytes), cols
 	if total > size {
-		r.keep = float64(size-r.limit) / float64(total)
+		r.keep = float64(size-min(l.fetchLimit(), size)) / float64(total)
 	}
 	return true
 }
@@ -135,6 +140,9 @@ func (r *readAhead) run(ctx context.Context) {
 			continue
 		}
 		to, windows := r.schedule.next(ctx)
+		if !r.readOpened(ctx) {
+			return
+		}
 		for _, w := range windows {
 			a := advised{until: w.Until}
 			for _, list := range w.Spans {
@@ -191,6 +199,21 @@ func (r *readAhead) read(spans []chunk.Span) bool {
 			return false
 		}
 		r.cache.ReadAhead(key, from, to-from)
+	}
+	return true
+}
+
+// readOpened asks for the blocks that a sliding window opens: later windows need the rest of them.
+func (r *readAhead) readOpened(ctx context.Context) bool {
+	runs := r.schedule.share.Opened()
+	if len(runs) == 0 || !r.schedule.share.Alone() {
+		return true // a rank may need a small part of a block
+	}
+	for _, c := range r.cols {
+		spans, _ := c.Prefetch(ctx, runs) // the batch that needs a row meets its error
+		if !r.read(spans) {
+			return false
+		}
 	}
 	return true
 }

@@ -138,18 +138,21 @@ func TestReadAhead(t *testing.T) {
 		shuffle string
 		size    int64
 		most    int64 // bytes in the cache at once
+		blocks  int64 // windows slide over blocks of so many bytes
 	}{
-		{"window, fits", order.Window, 2 * stored, stored},
-		{"sequential, fits", order.Sequential, 2 * stored, stored},
-		{"full, fits", order.Full, 2 * stored, stored},
-		{"window, larger", order.Window, stored / 2, stored * 3 / 4},
-		{"sequential, larger", order.Sequential, stored / 2, stored * 3 / 4},
-		{"full, larger", order.Full, stored / 2, stored * 3 / 4},
+		{"window, fits", order.Window, 2 * stored, stored, 0},
+		{"sequential, fits", order.Sequential, 2 * stored, stored, 0},
+		{"full, fits", order.Full, 2 * stored, stored, 0},
+		{"window, larger", order.Window, stored / 2, stored * 3 / 4, 0},
+		{"window, slides, fits", order.Window, 2 * stored, stored, 1 << 20},
+		{"window, slides, larger", order.Window, stored / 2, stored * 3 / 4, 1 << 20},
+		{"sequential, larger", order.Sequential, stored / 2, stored * 3 / 4, 0},
+		{"full, larger", order.Full, stored / 2, stored * 3 / 4, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			paged, v := newPagedSet(t, c.size)
-			o := Options{BatchSize: 16, Workers: 2, Shuffle: c.shuffle, ShuffleBytes: stored / 10}
+			o := Options{BatchSize: 16, Workers: 2, Shuffle: c.shuffle, ShuffleBytes: stored / 10, blockBytes: c.blocks}
 			ld := open2(t, SourceOf(v), o)
 			defer ld.Close()
 			for epoch := range int64(2) {

@@ -127,8 +127,12 @@ func (s *State) differences(own *State) []string {
 	differ("seed", a.Seed, b.Seed)
 	before := len(out)
 	differ("the number of rows", a.Rows, b.Rows)
+	differ("the version of the order", a.Version, b.Version)
 	if a.Kind == b.Kind && a.Kind == order.Window && len(out) == before {
 		windows := func(o *order.Order) string {
+			if o.Version == order.SlidingVersion {
+				return fmt.Sprintf("windows that open %d blocks each, in %d slices", o.OpenBlocks, o.Slices)
+			}
 			return fmt.Sprintf("windows of %d to %d blocks of %d rows", o.FirstBlocks, o.WindowBlocks, o.BlockRows)
 		}
 		differ("what shuffle_bytes makes", windows(a), windows(b))

@@ -121,7 +121,7 @@ func TestStateIsReadStrictly(t *testing.T) {
 		return m
 	}
 	later := s
-	later.Order.Version++
+	later.Order.Version += 2
 	impossible := s
 	impossible.Order.Kind, impossible.Order.Draw = order.Full, order.DrawOnce
 	random := s
@@ -132,7 +132,7 @@ func TestStateIsReadStrictly(t *testing.T) {
 		"no state of a loader":                []byte(`{"_snapshot": 1}`),
 		"is no state":                         []byte(`[1, 2`),
 		"version 2, want 1":                   encode(t, with("deeplake", 2)),
-		"order is version 2":                  encode(t, later),
+		"order is version 3":                  encode(t, later),
 		"from 0 rows by":                      encode(t, impossible),
 		"unknown order \"random\"":            encode(t, random),
 		"unknown field":                       encode(t, with("sampler", 1)),

@@ -47,6 +47,7 @@ func TestTailsDoNotShow(t *testing.T) {
 	step := time.Second * batch / 3700
 	for name, o := range map[string]Options{
 		"window":     {Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20},
+		"slides":     {Shuffle: order.Window, ShuffleBytes: 16 << 20, FetchBytes: 40 << 20, blockBytes: 1 << 20},
 		"sequential": {FetchBytes: 40 << 20},
 		"full":       {Shuffle: order.Full, FetchBytes: 60 << 20},
 	} {

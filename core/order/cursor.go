@@ -18,6 +18,9 @@ type Cursor struct {
 	short  int64 // rows that the last block lacks
 	last   int64 // image of the last block under the outer cipher
 	window window
+
+	sliding *sliding // nil: the windows do not slide
+	slices  slidingWindow
 }
 
 // window is a run of permuted blocks [first, first+blocks) that holds the positions [begin,
@@ -31,7 +34,7 @@ type window struct {
 func newCursor(o Order, epoch uint64) *Cursor {
 	w := &Cursor{order: o, of: o.Rows, epoch: epoch}
 	switch {
-	case o.Rows == 0:
+	case o.Rows == 0 || o.Version == SlidingVersion:
 	case o.Kind == Full:
 		w.outer = newCipher(o.Rows, keyOf(o.Seed, epoch, 0))
 	case o.Kind == Window:
@@ -67,6 +70,10 @@ func (w *Cursor) permuted(pos int64) int64 {
 		}
 		return w.outer.at(pos)
 	case Window:
+		if w.sliding != nil {
+			row, _ := w.slide(pos)
+			return row
+		}
 		block, item := w.find(pos)
 		return w.outer.at(block)*w.order.BlockRows + item
 	case Mixed:
@@ -153,6 +160,9 @@ func (w *Cursor) enter(v window) {
 
 // blockRuns lists the rows of the window that the cursor is in, as runs in order.
 func (w *Cursor) blockRuns() [][2]int64 {
+	if w.sliding != nil {
+		return w.slidingRuns()
+	}
 	runs := make([][2]int64, 0, w.window.blocks)
 	for i := range w.window.blocks {
 		from := w.outer.at(w.window.first+i) * w.order.BlockRows

@@ -15,7 +15,7 @@ func windowOrder(rows, block, first, full int64, seed uint64) Order {
 
 func rowsOf(o Order, epoch uint64) []int64 {
 	rows := make([]int64, o.Rows)
-	newCursor(o, epoch).Fill(rows, 0)
+	orderOf(o).Cursor(epoch).Fill(rows, 0)
 	return rows
 }
 
@@ -60,8 +60,11 @@ func TestOrderIsRandomAccess(t *testing.T) {
 	for range 60 {
 		first := 1 + r.Int64N(4)
 		o := windowOrder(1+r.Int64N(20_000), 1+r.Int64N(9), first, first+r.Int64N(30), r.Uint64())
+		if r.IntN(2) == 0 {
+			o = randomSliding(r, 20_000)
+		}
 		all := rowsOf(o, 2)
-		w := newCursor(o, 2)
+		w := orderOf(o).Cursor(2)
 		for range 500 {
 			pos := r.Int64N(o.Rows)
 			if got := w.row(pos); got != all[pos] {
@@ -139,7 +142,7 @@ func TestOrderCheck(t *testing.T) {
 		change func(*Order)
 		want   errs.Kind
 	}{
-		"version":         {func(o *Order) { o.Version = 2 }, errs.Unsupported},
+		"version":         {func(o *Order) { o.Version = 3 }, errs.Unsupported},
 		"rows":            {func(o *Order) { o.Rows = -1 }, errs.Invalid},
 		"kind":            {func(o *Order) { o.Kind = "random" }, errs.Invalid},
 		"empty block":     {func(o *Order) { o.BlockRows = 0 }, errs.Invalid},

@@ -16,6 +16,9 @@ type Options struct {
 	Weights  *Weights
 	Length   int64 // rows of an epoch that Weights draw; 0: as many as there are
 	Distinct bool  // draw every row once at most
+	// first rows of runs that are read at once, in order, and the number of rows: windows slide over
+	// them. Nil: not known, or Slides is false.
+	Blocks []int64
 }
 
 // EpochOrder is an Order with the data that the Order only names: weights, or the parts of a
@@ -31,6 +34,10 @@ type EpochOrder struct {
 	layers *strata
 	newest uint64 // epoch of once
 	once   chosen
+
+	blocks   []int64  // of sliding windows
+	slides   *sliding // of the epoch slidesOf
+	slidesOf uint64
 }
 
 // Purposes of keys that no cipher uses. Ciphers use 0 for blocks, and the numbers from 1 for
@@ -39,6 +46,8 @@ const (
 	drawPurpose = 1 << 63
 	partPurpose = 3 << 62
 	mixPurpose  = 5 << 61
+	// and the next number
+	slicePurpose = 7 << 61
 )
 
 // New chooses the order of a view of rows rows. rowBytes is the stored size of a row on average;
@@ -61,6 +70,13 @@ func New(o Options, rows, rowBytes int64) (*EpochOrder, error) {
 			kind = Full
 		}
 		c.weights = w
+	}
+	if len(o.Blocks) > 0 && kind == Window && draw == "" {
+		if err := checkBlocks(o.Blocks, rows); err != nil {
+			return nil, err
+		}
+		c.order, c.blocks = newSlidingOrder(o.Seed, rowBytes, o.ShuffleBytes, o.Blocks), o.Blocks
+		return c, nil
 	}
 	c.order = newOrder(kind, positions, o.Seed, rowBytes, o.ShuffleBytes)
 	if draw != "" {
@@ -101,8 +117,20 @@ func (c *EpochOrder) Cursor(epoch uint64) *Cursor {
 		w.mix = c.mixture.cursor(epoch)
 	case c.order.Draw != "":
 		w.draws = c.draws(epoch)
+	case c.blocks != nil:
+		w.sliding = c.slidingOf(epoch)
 	}
 	return w
+}
+
+// slidingOf gives the sliding windows of an epoch. They are cached until a call for another epoch.
+func (c *EpochOrder) slidingOf(epoch uint64) *sliding {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.slides == nil || c.slidesOf != epoch {
+		c.slides, c.slidesOf = newSliding(&c.order, c.blocks, epoch), epoch
+	}
+	return c.slides
 }
 
 // draws gives the draws of an epoch. Tables that serve all epochs are computed once; the draws of

@@ -26,6 +26,9 @@ const (
 // WindowBlocks. Within window w, cipher w+1 permutes the rows. docs/design/order.md gives the
 // reasons.
 //
+// Order version 2 is of kind Window, too: its windows slide over blocks of any number of rows. See
+// sliding.
+//
 // With Draw, positions are draws by weight instead of rows. Full draws from all rows. Window takes
 // draws in order of rows, so that a window of draws is read in large requests. With kind Mixed,
 // Parts is a digest of the views' orders.
@@ -43,6 +46,11 @@ type Order struct {
 	Mix          string `json:"mix,omitempty"`     // mode of a mixture
 	// digest of the views' orders and weights
 	Parts string `json:"parts,omitempty"`
+
+	// Version 2, whose windows slide.
+	OpenBlocks int64  `json:"open_blocks,omitempty"` // blocks that a window opens
+	Slices     int64  `json:"slices,omitempty"`      // of a block
+	Layout     string `json:"layout,omitempty"`      // digest of the blocks' first rows
 }
 
 const (
@@ -79,11 +87,14 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 // Check refuses an order that New and NewMixed cannot have made. Users keep orders in states, so
 // that any value may come back.
 func (o Order) Check() error {
-	if o.Version != Version {
-		return errs.New(errs.Unsupported, "its order is version %d, want %d; use the version of the library that made it", o.Version, Version)
+	if o.Version != Version && o.Version != SlidingVersion {
+		return errs.New(errs.Unsupported, "its order is version %d, want %d or %d; use the version of the library that made it", o.Version, Version, SlidingVersion)
 	}
 	if o.Rows < 0 {
 		return errs.New(errs.Invalid, "order of %d rows, want 0 or more", o.Rows)
+	}
+	if o.Version == SlidingVersion {
+		return o.checkSliding()
 	}
 	switch o.Draw {
 	case "":

@@ -190,7 +190,8 @@ const (
 	mostSharing  = 4
 	// windowParts is the number of equal parts that the blocks of a window are sorted into. A step
 	// that begins in one window and ends in the next is divided at the same part of both.
-	windowParts = 1 << 14
+	windowParts    = 1 << windowPartBits
+	windowPartBits = 14
 )
 
 // group returns the ranks [first, last) that share blocks with this one in the step at base. The
@@ -212,8 +213,7 @@ func (s *Share) pick(rows []int64, base, n int64, run [2]int64) {
 	s.keys, s.counts = grown(s.keys, n), grown(s.counts, windowParts)
 	clear(s.counts)
 	for i := range s.keys {
-		block, _ := w.find(base + int64(i))
-		s.keys[i] = int32(float64(block-w.window.first) / float64(w.window.blocks) * windowParts)
+		s.keys[i] = w.part(base + int64(i))
 		s.counts[s.keys[i]]++
 	}
 	sum := int32(0)
@@ -287,6 +287,28 @@ func (s *Share) Runs(from, to int64) [][2]int64 {
 // WindowRuns returns the rows of the shuffle window that the last call of Window was about, as runs
 // in order of rows. It needs no step a row, unlike Runs. The share must be Alone.
 func (s *Share) WindowRuns() [][2]int64 { return s.cursor.blockRuns() }
+
+// Lifetime returns the most windows from the one that opens a block to the last that needs a slice
+// of it; 0: windows do not slide.
+func (s *Share) Lifetime() int {
+	// Slices that are left over come in half as many windows as a block has slices.
+	return int(s.cursor.order.Slices * 3 / 2)
+}
+
+// BlockRows returns the rows of a block on average, where windows slide.
+func (s *Share) BlockRows() int64 {
+	return ceil(s.cursor.of, max(int64(len(s.cursor.sliding.blocks)), 1))
+}
+
+// Opened returns the rows of the blocks that the window of the last call of Window opens, as runs in
+// order. It is nil if windows do not slide.
+func (s *Share) Opened() [][2]int64 {
+	w := s.cursor
+	if w.sliding == nil {
+		return nil
+	}
+	return w.sliding.opened(w.window.index)
+}
 
 // Everything returns the number of rows of the view if the pass takes every one of them, in an
 // order without windows; else 0.

@@ -21,7 +21,7 @@ func tries(n int) int {
 
 // shared returns a share as tests make it.
 func shared(o Order, p Pass, batch int64, tail string) *Share {
-	return (&EpochOrder{order: o, of: o.Rows}).Share(p, batch, tail)
+	return orderOf(o).Share(p, batch, tail)
 }
 
 // randomOrder draws an order of few rows, of any kind.
@@ -30,11 +30,13 @@ func randomOrder(r *rand.Rand) Order {
 	if r.IntN(4) == 0 {
 		rows = r.Int64N(20)
 	}
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		return newOrder(Sequential, rows, r.Uint64(), 0, 0)
 	case 1:
 		return newOrder(Full, rows, r.Uint64(), 0, 0)
+	case 2:
+		return randomSliding(r, rows+1)
 	}
 	first := 1 + r.Int64N(8)
 	return windowOrder(rows, 1+r.Int64N(9), first, first+r.Int64N(200), r.Uint64())

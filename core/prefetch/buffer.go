@@ -20,6 +20,9 @@ type buffer struct {
 	waiting []waiting
 	head    bool  // the first batch needs it
 	err     error // of the first failed request
+
+	// Buffers that get copies of the received bytes. This one is freed after its request.
+	pieces []*buffer
 }
 
 // portion is the part of a buffer of one request.
@@ -47,6 +50,26 @@ func (b *buffer) has(from, to int64) bool {
 		}
 	}
 	return true
+}
+
+// copyPieces copies n bytes that have arrived behind filled into the pieces.
+func (b *buffer) copyPieces(filled, n int64) {
+	from, to := b.off+filled, b.off+filled+n
+	for _, piece := range b.pieces {
+		lo, hi := max(from, piece.off), min(to, piece.off+int64(len(piece.mem)))
+		if lo < hi {
+			copy(piece.mem[lo-piece.off:hi-piece.off], b.mem[lo-b.off:])
+		}
+	}
+}
+
+// fill counts the bytes of a piece before an offset of the object as arrived.
+func (b *buffer) fill(end int64) {
+	q := &b.parts[0]
+	if arrived := min(max(end-b.off, 0), q.to); arrived > q.filled {
+		q.filled = arrived
+		b.wake()
+	}
 }
 
 // wake resumes goroutines whose bytes have arrived, and all of them after a failure.

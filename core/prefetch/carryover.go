@@ -74,10 +74,13 @@ func (p *Prefetcher) Close() CarryOver {
 			remaining[name] = carryOver
 		}
 	}
+	for b := range p.carriers { // of requests that never ran
+		p.free(b)
+	}
 	for _, s := range p.cold {
 		s.Release()
 	}
 	p.objects, p.queue, p.cold = map[string]*object{}, nil, nil
-	p.used = map[int][]*extent{}
+	p.used, p.carriers = map[int][]*extent{}, map[*buffer]bool{}
 	return CarryOver{remaining}
 }

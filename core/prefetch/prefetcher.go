@@ -40,7 +40,8 @@ type Waiter interface {
 // Requests are issued in plan order, one per buffer. A multiple of the measured throughput bounds
 // the bytes in flight. Neighbouring extents share a request: always on a link of long delay, only
 // within a window on a narrow link. The bytes of the first batch go first. A buffer lives until the
-// end of the last window that needs it.
+// end of the last window that needs it. The bytes of a request for many windows are copied into
+// buffers of their own for each, which end one by one.
 //
 // Bytes that a goroutine waits for are requested at once, beyond all bounds. Therefore no order of
 // events can deadlock.
@@ -50,7 +51,9 @@ type Prefetcher struct {
 	options Options
 
 	mu          sync.Mutex
-	joinWindows int       // a buffer spans at most so many windows
+	joinWindows int       // a request spans at most so many windows
+	ahead       int       // so many windows behind that of a request are planned before it
+	most        int64     // bytes of a request for several windows
 	changed     sync.Cond // signals planned or released bytes, and the opened gate
 	objects     map[string]*object
 	queue       []*extent
@@ -67,7 +70,8 @@ type Prefetcher struct {
 	finished    map[int64]bool
 	watermark   int64 // batches before it have ended
 
-	cold        []*slab.Slab // new memory that awaits prefaulting
+	carriers    map[*buffer]bool // of requests in flight whose bytes are copied
+	cold        []*slab.Slab     // new memory that awaits prefaulting
 	prefaulting bool
 
 	planned  int64 // bytes of all extents
@@ -130,17 +134,26 @@ func New(g *task.Group, memory *BufferPool, o Options) *Prefetcher {
 		o.Fetch = chunk.Span.Stream
 	}
 	p := &Prefetcher{group: g, pool: memory, options: o, joinWindows: 1,
-		objects: map[string]*object{}, used: map[int][]*extent{}, finished: map[int64]bool{}}
+		objects: map[string]*object{}, used: map[int][]*extent{}, most: MaxRequest, finished: map[int64]bool{}, carriers: map[*buffer]bool{}}
 	p.changed.L = &p.mu
 	return p
 }
 
-// JoinWithin lets a buffer span bytes that are needed up to reach windows later. A narrow link
+// JoinWithin lets a request span bytes that are needed up to reach windows later. A narrow link
 // overrides it.
 func (p *Prefetcher) JoinWithin(reach int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.joinWindows = reach
+}
+
+// Slide is JoinWithin for windows that need a part of the bytes each that lie together. A request
+// begins when so many windows behind its own are planned, and has at most so many bytes. The part of
+// each window is released by itself.
+func (p *Prefetcher) Slide(windows int, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.joinWindows, p.ahead, p.most = windows, windows, min(bytes, MaxRequest)
 }
 
 // Limit returns the bound of the bytes held.
@@ -260,6 +273,7 @@ func (p *Prefetcher) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.complete = true
+	p.pump()
 	p.changed.Broadcast()
 }
 
@@ -275,7 +289,7 @@ func (p *Prefetcher) Stop() {
 func (p *Prefetcher) AwaitSpace() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.full() && p.wanted <= p.indexed && !p.stopped {
+	for p.full() && p.foreseen(p.front()) && p.wanted <= p.indexed && !p.stopped {
 		p.changed.Wait()
 	}
 	return !p.stopped
@@ -288,6 +302,20 @@ func (p *Prefetcher) full() bool {
 		toCome *= 2 // at worst, half of a buffer is gaps
 	}
 	return toCome+p.buffered >= p.options.Limit
+}
+
+// front returns the window of the next request.
+func (p *Prefetcher) front() int {
+	p.skip()
+	if len(p.queue) == 0 {
+		return len(p.windows)
+	}
+	return p.queue[0].first
+}
+
+// foreseen reports whether the windows are planned that a request of window n may serve.
+func (p *Prefetcher) foreseen(n int) bool {
+	return p.ahead == 0 || p.complete || len(p.windows)-n > p.ahead
 }
 
 // Over reports whether the plan has reached the limit.

@@ -19,6 +19,7 @@ const (
 	requestsSlack   = 0.2       // share of extra requests allowed for an early first batch
 	smallObject     = 1 << 20   // an object with fewer planned bytes is one request
 	aimRequest      = 8_000_000 // expected bytes of a request
+	slidingSpare    = 2 << 20   // bytes for later windows that a request may carry on any link
 	earlyRoundTrips = 4         // round trips of bytes in flight, until the first batch is decoded
 	headRest        = 8         // one part in so many of the first batch may arrive late
 	// requested beyond the first batch until it is decoded; at least the size of that batch
@@ -28,21 +29,33 @@ const (
 // pump sends requests while the bounds allow them.
 func (p *Prefetcher) pump() {
 	for p.gate && !p.stopped && p.running < maxRequests && p.flying < maxFlight {
-		for len(p.queue) > 0 && (p.queue[0].gone || p.queue[0].buffer != nil) {
-			p.queue = p.queue[1:]
-		}
+		p.skip()
 		if len(p.queue) == 0 {
 			return
 		}
 		e := p.queue[0]
+		if e.first >= p.exact && !p.foreseen(e.first) {
+			return
+		}
 		if p.buffered > 0 && p.buffered+e.span.Bytes > p.options.Limit || !p.first(e.first) && (p.flying >= p.bound() || !p.mayFollow()) {
 			return
 		}
 		from, to, extents := p.grow(e)
-		if p.buffered > 0 && p.buffered+to-from > p.options.Limit {
+		need := to - from
+		if p.splits(need, extents) {
+			need *= 2 // the pieces are copies
+		}
+		if p.buffered > 0 && p.buffered+need > p.options.Limit {
 			return
 		}
 		p.start(from, to, extents)
+	}
+}
+
+// skip drops extents from the queue that need no request.
+func (p *Prefetcher) skip() {
+	for len(p.queue) > 0 && (p.queue[0].gone || p.queue[0].buffer != nil) {
+		p.queue = p.queue[1:]
 	}
 }
 
@@ -77,13 +90,15 @@ func (p *Prefetcher) mayFollow() bool {
 // grow adds neighbouring extents that were not requested yet to the request for e.
 func (p *Prefetcher) grow(e *extent) (from, to int64, extents []*extent) {
 	o := p.objects[e.span.Object]
-	most, early := int64(MaxRequest), e.first < p.exact && o.bytes > smallObject
+	most, early := p.most, e.first < p.exact && o.bytes > smallObject
 	if early {
-		most = firstRequest
+		most = min(most, firstRequest)
 	}
 	spare := p.link.spare()
 	if o.bytes <= smallObject {
 		spare = smallObject
+	} else if p.ahead > 0 {
+		spare = max(spare, slidingSpare)
 	}
 	from, to = e.span.Offset, e.end()
 	useful := e.span.Bytes
@@ -142,18 +157,12 @@ func (p *Prefetcher) start(from, to int64, extents []*extent) {
 		p.counts.Used += e.span.Bytes
 		p.useful += e.span.Bytes
 	}
-	if n < smallBuffer {
-		b.mem = make([]byte, n)
-	} else if s, fresh, err := p.pool.get(n); err != nil {
-		b.err = err
+	if err := p.allocate(b, n); err != nil {
 		return
-	} else {
-		b.slab, b.mem = s, s.Bytes()[:n:n]
-		if fresh && !p.options.SkipPrefault {
-			p.prefaultSoon(s)
-		}
 	}
-	p.buffered += b.size()
+	if p.splits(n, extents) {
+		p.split(b, extents)
+	}
 	p.counts.PeakBuffered = max(p.counts.PeakBuffered, p.buffered)
 	p.counts.Bytes += n
 	b.running = int((n + MaxRequest - 1) / MaxRequest)
@@ -175,11 +184,57 @@ func (p *Prefetcher) start(from, to int64, extents []*extent) {
 	}
 }
 
+// allocate gives a buffer n bytes. A failure becomes the error of the buffer.
+func (p *Prefetcher) allocate(b *buffer, n int64) error {
+	if n < smallBuffer {
+		b.mem = make([]byte, n)
+	} else if s, fresh, err := p.pool.get(n); err != nil {
+		b.err = err
+		return err
+	} else {
+		b.slab, b.mem = s, s.Bytes()[:n:n]
+		if fresh && !p.options.SkipPrefault {
+			p.prefaultSoon(s)
+		}
+	}
+	p.buffered += b.size()
+	return nil
+}
+
+// splits reports whether the windows that need the extents of a request end at different times.
+func (p *Prefetcher) splits(n int64, extents []*extent) bool {
+	if p.ahead == 0 || n > MaxRequest {
+		return false
+	}
+	least, most := extents[0].last, extents[0].last
+	for _, e := range extents {
+		least, most = min(least, e.last), max(most, e.last)
+	}
+	return most-least > 1
+}
+
+// split gives each extent a buffer of its own, which gets a copy of its bytes in b.
+func (p *Prefetcher) split(b *buffer, extents []*extent) {
+	b.users = 0
+	p.carriers[b] = true
+	for _, e := range extents {
+		n := e.span.Bytes
+		piece := &buffer{off: e.span.Offset, users: 1, running: 1, parts: []portion{{to: n}}}
+		e.buffer = piece
+		if err := p.allocate(piece, n); err != nil {
+			piece.running = 0
+			continue
+		}
+		b.pieces = append(b.pieces, piece)
+	}
+}
+
 // bring carries out one request of b.
 func (p *Prefetcher) bring(ctx context.Context, s chunk.Span, b *buffer, part int) {
 	q := &b.parts[part]
 	began, begun := time.Now(), time.Time{}
 	err := p.options.Fetch(s, ctx, b.mem[q.from:q.to:q.to], func(n int64) {
+		b.copyPieces(q.filled, n) // without the lock: nothing else writes q.filled
 		now := time.Now()
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -209,6 +264,9 @@ func (p *Prefetcher) received(b *buffer, part int, n int64, now time.Time) {
 	}
 	p.link.received(n, now)
 	b.wake()
+	for _, piece := range b.pieces {
+		piece.fill(b.off + b.parts[part].filled)
+	}
 	p.pump()
 }
 
@@ -232,7 +290,15 @@ func (p *Prefetcher) arrived(b *buffer, part int, took time.Duration, err error)
 		b.err = err
 	}
 	b.wake()
+	for _, piece := range b.pieces {
+		piece.err = b.err
+		piece.wake()
+		if piece.running--; piece.users == 0 {
+			p.free(piece)
+		}
+	}
 	if b.running--; b.running == 0 && b.users == 0 {
+		delete(p.carriers, b)
 		p.free(b)
 	}
 	p.pump()

@@ -2,6 +2,7 @@ package prefetch
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -63,7 +64,11 @@ func TestRandomPlans(t *testing.T) {
 				}
 			}
 			b := newRig(t, store, Options{Limit: int64(1+r.IntN(40)) * 100 * kib, Batch: int64(1 + r.IntN(3)), Lead: int64(r.IntN(4))})
-			b.JoinWithin([]int{0, 1, 5, math.MaxInt}[r.IntN(4)])
+			if seed%4 == 1 {
+				b.Slide(1+r.IntN(6), int64(1+r.IntN(900))*kib)
+			} else {
+				b.JoinWithin([]int{0, 1, 5, math.MaxInt}[r.IntN(4)])
+			}
 			windows := make([][]chunk.Span, 10+r.IntN(30))
 			for i := range windows {
 				for range 1 + r.IntN(4) {
@@ -139,4 +144,53 @@ func (b *rig) check(ctx context.Context, s chunk.Span) {
 			}
 		}
 	}
+}
+
+// TestSlide reads blocks of which each of the next windows needs a slice. A block is one request, and
+// its slices are released window by window.
+func TestSlide(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const blocks, slices, size, open = 120, 8, 512 * kib, 3
+		store := &fakeStore{delay: 25 * time.Millisecond, rate: 1e9}
+		// Three new blocks a window: 3 * 8 are open, of which 4.5 slices are unread on average.
+		b := newRig(t, store, Options{Limit: 96 * mib, Batch: 1, Lead: 1})
+		b.Slide(slices, slices*size)
+		windows := int64(blocks/open + slices - 1)
+		b.group.Go(func(context.Context) error {
+			for w := range windows {
+				if !b.AwaitSpace() {
+					return nil
+				}
+				var spans []chunk.Span
+				for k := max(0, w-slices+1) * open; k < min((w+1)*open, blocks); k++ {
+					spans = append(spans, span(fmt.Sprint(k), (w-k/open)*size, size))
+				}
+				b.Plan(w+1, [][]chunk.Span{spans})
+				if w == 0 {
+					b.Open(1)
+				}
+			}
+			b.End()
+			return nil
+		})
+		for w := range windows {
+			b.Await(w+1, still{})
+			for k := max(0, w-slices+1) * open; k < min((w+1)*open, blocks); k++ {
+				b.read(fmt.Sprint(k), (w-k/open)*size, size)
+			}
+			time.Sleep(10 * time.Millisecond)
+			b.Done(w)
+		}
+		f := b.Figures()
+		// The blocks of the first window come in two requests each.
+		if f.Requests > blocks+open+2 || f.Direct != 0 || f.Buffered != 0 || f.Bytes != blocks*slices*size {
+			t.Errorf("figures %+v", f)
+		}
+		if f.PeakBuffered > 96*mib+MaxRequest {
+			t.Errorf("%d MiB were held", f.PeakBuffered/mib)
+		}
+		b.end()
+		unused(t, b.memory)
+	})
 }

@@ -49,7 +49,8 @@ type Level struct {
 // Zone is consecutive rows of a column, and what is known of their samples.
 type Zone struct {
 	From, To int64
-	Hole     bool // no row has a sample
+	Hole     bool  // no row has a sample
+	Bytes    int64 // as stored, about
 	// Samples are single numbers from Min to Max, none of them NaN, if Bounded.
 	Bounded  bool
 	Min, Max float64

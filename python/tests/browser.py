@@ -84,13 +84,17 @@ class Tab:
         return self.page.get_by_test_id(name)
 
     def drawn(self):
-        """Waits until the grid stands still, and returns the pixels of the page: (height, width, 3) of uint8."""
+        """Waits until the grid shows all of its samples and stands still, and returns the pixels of the page.
+
+        Returns: an array of shape (height, width, 3) and dtype uint8.
+        """
         self.page.wait_for_function(
             """() => {
-                const page = window.__deeplake, now = page.grid ? page.grid.frames().drawn : 1;
+                const page = window.__deeplake, grid = page.grid ? page.grid.frames() : null;
+                const now = grid ? grid.drawn : 1, whole = !grid || grid.count === 0 || grid.complete;
                 const still = page.last === now && performance.now() - page.since > 400;
                 if (page.last !== now) { page.last = now; page.since = performance.now(); }
-                return now > 0 && still;
+                return now > 0 && whole && still;
             }"""
         )
         from PIL import Image
