@@ -5,17 +5,16 @@ import (
 	"time"
 
 	"deeplake/core/errs"
-	"deeplake/core/slab"
 )
 
 // buffer is memory that requests fill, each its own part from front to back. Received bytes can be
 // used while the rest is in flight.
 type buffer struct {
 	mem     []byte
-	slab    *slab.Slab // of mem; nil: the Go heap
-	off     int64      // in the object
-	users   int        // extents that are still needed
-	running int        // requests in flight
+	pooled  memory // of mem; without a slab: the Go heap
+	off     int64  // in the object
+	users   int    // extents that are still needed
+	running int    // requests in flight
 	parts   []portion
 	waiting []waiting
 	head    bool  // the first batch needs it
@@ -36,7 +35,7 @@ type waiting struct {
 
 // size returns the bytes of memory of the buffer.
 func (b *buffer) size() int64 {
-	if b.slab != nil {
+	if b.pooled.slab != nil {
 		return bufferSize(int64(len(b.mem)))
 	}
 	return int64(len(b.mem))

@@ -1,10 +1,11 @@
 package prefetch
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"testing"
 
 	"deeplake/core/errs"
-	"deeplake/core/slab"
 )
 
 func TestBufferSize(t *testing.T) {
@@ -32,91 +33,137 @@ func TestBufferSize(t *testing.T) {
 
 func TestPoolReuses(t *testing.T) {
 	t.Parallel()
+	const size = 2 * mib
 	s := NewBufferPool(10 * mib)
 	defer s.Close()
-	get := func(n int64, wantFresh bool) *slab.Slab {
+	get := func(n int64, wantFresh bool) memory {
 		t.Helper()
 		m, fresh, err := s.get(n)
-		if err != nil || int64(len(m.Bytes())) < n || fresh != wantFresh {
+		if err != nil || int64(len(m.bytes)) != n || (fresh != nil) != wantFresh {
 			t.Fatalf("%d bytes: fresh %v, %v", n, fresh, err)
 		}
 		return m
 	}
-	a := get(mib, true)
-	first := &a.Bytes()[0]
-	s.put(a, mib)
-	b := get(mib-100, false) // it rounds to the same size
-	if &b.Bytes()[0] != first {
+	a := get(size, true)
+	first := &a.bytes[0]
+	s.put(a)
+	b := get(size-100, false) // it rounds to the same size
+	if &b.bytes[0] != first {
 		t.Error("the pool gives another slab than that put back")
 	}
-	c := get(mib, true) // the only one is in use
-	if s.Mapped() != 2*mib {
-		t.Errorf("%d bytes are mapped, want 2 MiB", s.Mapped())
+	c := get(size, true) // the only one is in use
+	if s.Mapped() != 2*size {
+		t.Errorf("%d bytes are mapped, want 4 MiB", s.Mapped())
 	}
-	s.put(b, mib-100)
-	s.put(c, mib)
-	d := get(mib, false)
-	if &d.Bytes()[0] != &c.Bytes()[0] {
+	s.put(b)
+	s.put(c)
+	d := get(size, false)
+	if &d.bytes[0] != &c.bytes[0] {
 		t.Error("the pool prefers memory that left the caches of the processor")
 	}
-	s.put(d, mib)
+	s.put(d)
 	unused(t, s)
 }
 
 func TestPoolKeepsToItsLimit(t *testing.T) {
 	t.Parallel()
-	s := NewBufferPool(4 * mib)
+	const size = 2 * mib
+	s := NewBufferPool(4 * size)
 	defer s.Close()
-	var held []*slab.Slab
+	var held []memory
 	for range 6 { // more than the limit may be in use
-		m, _, err := s.get(mib)
+		m, _, err := s.get(size)
 		if err != nil {
 			t.Fatal(err)
 		}
 		held = append(held, m)
 	}
-	if s.Mapped() != 6*mib {
-		t.Errorf("%d bytes are mapped, want 6 MiB", s.Mapped())
+	if s.Mapped() != 6*size {
+		t.Errorf("%d bytes are mapped, want 12 MiB", s.Mapped())
 	}
 	for _, m := range held {
-		s.put(m, mib)
+		s.put(m)
 	}
-	if s.Mapped() != 4*mib {
-		t.Errorf("%d bytes are kept, want 4 MiB", s.Mapped())
+	if s.Mapped() != 4*size {
+		t.Errorf("%d bytes are kept, want 8 MiB", s.Mapped())
 	}
 	// Memory in use displaces free memory of other sizes.
-	m, _, err := s.get(3 * mib)
+	m, _, err := s.get(3 * size)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Mapped() != 4*mib {
-		t.Errorf("%d bytes are mapped, want 4 MiB", s.Mapped())
+	if s.Mapped() != 4*size {
+		t.Errorf("%d bytes are mapped, want 8 MiB", s.Mapped())
 	}
-	s.put(m, 3*mib)
+	s.put(m)
 	unused(t, s)
 }
 
 func TestPoolCloses(t *testing.T) {
 	t.Parallel()
+	for _, size := range []int64{leastRegion, 300 * kib} { // of a slab, of a region
+		s := NewBufferPool(1 << 30)
+		a, _, err := s.get(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _, err := s.get(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.put(b)
+		s.Close()
+		if s.Mapped() != leastRegion {
+			t.Errorf("%d bytes are mapped, want those in use", s.Mapped())
+		}
+		s.put(a)
+		if s.Mapped() != 0 {
+			t.Errorf("%d bytes are mapped after the last one came back", s.Mapped())
+		}
+		if _, _, err := s.get(size); !errs.Is(err, errs.Closed) || s.Mapped() != 0 {
+			t.Errorf("memory of a closed pool: %v, %d bytes are mapped", err, s.Mapped())
+		}
+	}
+}
+
+// Small buffers of many sizes never overlap, and take little more memory than their sizes.
+func TestPoolCutsRegions(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
 	s := NewBufferPool(1 << 30)
-	a, _, err := s.get(mib)
-	if err != nil {
-		t.Fatal(err)
+	defer s.Close()
+	var held []memory
+	used, most := int64(0), int64(0)
+	for i := range 20_000 {
+		if used > 64*mib || len(held) > 0 && r.IntN(3) == 0 {
+			k := r.IntN(len(held))
+			m := held[k]
+			if want := m.bytes[0]; bytes.Count(m.bytes, []byte{want}) != len(m.bytes) {
+				t.Fatal("another buffer wrote into these bytes")
+			}
+			used -= bufferSize(int64(len(m.bytes)))
+			held[k] = held[len(held)-1]
+			held = held[:len(held)-1]
+			s.put(m)
+			continue
+		}
+		n := smallBuffer + r.Int64N(300*kib)
+		m, _, err := s.get(n)
+		if err != nil || int64(len(m.bytes)) != n {
+			t.Fatalf("%d of %d bytes: %v", len(m.bytes), n, err)
+		}
+		for k := range m.bytes {
+			m.bytes[k] = byte(i)
+		}
+		held = append(held, m)
+		used += bufferSize(n)
+		most = max(most, used)
 	}
-	b, _, err := s.get(mib)
-	if err != nil {
-		t.Fatal(err)
+	if s.Mapped() > most*5/4+mostRegion {
+		t.Errorf("%d bytes are mapped for %d", s.Mapped(), most)
 	}
-	s.put(b, mib)
-	s.Close()
-	if s.Mapped() != mib {
-		t.Errorf("%d bytes are mapped, want those in use", s.Mapped())
+	for _, m := range held {
+		s.put(m)
 	}
-	s.put(a, mib)
-	if s.Mapped() != 0 {
-		t.Errorf("%d bytes are mapped after the last one came back", s.Mapped())
-	}
-	if _, _, err := s.get(mib); !errs.Is(err, errs.Closed) || s.Mapped() != 0 {
-		t.Errorf("memory of a closed pool: %v, %d bytes are mapped", err, s.Mapped())
-	}
+	unused(t, s)
 }

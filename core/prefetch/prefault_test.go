@@ -69,7 +69,7 @@ func TestClosedBeforePrefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{delay: time.Second}
 		b := newRig(t, store, Options{Limit: 1 << 30})
-		b.plan([]chunk.Span{span("a", 0, mib), span("b", 0, mib)})
+		b.plan([]chunk.Span{span("a", 0, 2*mib), span("b", 0, 2*mib)})
 		b.prefaulting = true // as if its goroutine were late
 		b.Open(0)
 		pass(time.Minute)

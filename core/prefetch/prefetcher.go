@@ -301,7 +301,7 @@ func (p *Prefetcher) full() bool {
 	if p.joinWindows == 0 {
 		toCome *= 2 // at worst, half of a buffer is gaps
 	}
-	return toCome+p.buffered >= p.options.Limit
+	return toCome+p.buffered >= p.room()
 }
 
 // front returns the window of the next request.
@@ -316,6 +316,15 @@ func (p *Prefetcher) front() int {
 // foreseen reports whether the windows are planned that a request of window n may serve.
 func (p *Prefetcher) foreseen(n int) bool {
 	return p.ahead == 0 || p.complete || len(p.windows)-n > p.ahead
+}
+
+// room returns the bound of the bytes of buffers. If requests are split, their memory and that of the
+// pieces differ in size, so some memory must be free, or the pool unmaps what it needs next.
+func (p *Prefetcher) room() int64 {
+	if p.ahead > 0 {
+		return p.options.Limit / 8 * 7
+	}
+	return p.options.Limit
 }
 
 // Over reports whether the plan has reached the limit.
@@ -386,10 +395,10 @@ func (p *Prefetcher) release(n int) {
 
 func (p *Prefetcher) free(b *buffer) {
 	p.buffered -= b.size()
-	if b.slab != nil {
-		p.pool.put(b.slab, int64(len(b.mem)))
+	if b.pooled.slab != nil {
+		p.pool.put(b.pooled)
 	}
-	b.mem, b.slab = nil, nil
+	b.mem, b.pooled = nil, memory{}
 }
 
 // bytes implements chunk.ReadAhead. It reports waits to w.

@@ -37,7 +37,7 @@ func (p *Prefetcher) pump() {
 		if e.first >= p.exact && !p.foreseen(e.first) {
 			return
 		}
-		if p.buffered > 0 && p.buffered+e.span.Bytes > p.options.Limit || !p.first(e.first) && (p.flying >= p.bound() || !p.mayFollow()) {
+		if p.buffered > 0 && p.buffered+e.span.Bytes > p.room() || !p.first(e.first) && (p.flying >= p.bound() || !p.mayFollow()) {
 			return
 		}
 		from, to, extents := p.grow(e)
@@ -45,7 +45,7 @@ func (p *Prefetcher) pump() {
 		if p.splits(need, extents) {
 			need *= 2 // the pieces are copies
 		}
-		if p.buffered > 0 && p.buffered+need > p.options.Limit {
+		if p.buffered > 0 && p.buffered+need > p.room() {
 			return
 		}
 		p.start(from, to, extents)
@@ -188,13 +188,13 @@ func (p *Prefetcher) start(from, to int64, extents []*extent) {
 func (p *Prefetcher) allocate(b *buffer, n int64) error {
 	if n < smallBuffer {
 		b.mem = make([]byte, n)
-	} else if s, fresh, err := p.pool.get(n); err != nil {
+	} else if m, fresh, err := p.pool.get(n); err != nil {
 		b.err = err
 		return err
 	} else {
-		b.slab, b.mem = s, s.Bytes()[:n:n]
-		if fresh && !p.options.SkipPrefault {
-			p.prefaultSoon(s)
+		b.pooled, b.mem = m, m.bytes
+		if fresh != nil && !p.options.SkipPrefault {
+			p.prefaultSoon(fresh)
 		}
 	}
 	p.buffered += b.size()

@@ -243,7 +243,7 @@ func (b *rig) end() CarryOver {
 	return c
 }
 
-// unused checks that no slab of the pool is in use: all mapped slabs are free.
+// unused checks that no memory of the pool is in use: all that is mapped is free.
 func unused(t *testing.T, s *BufferPool) {
 	t.Helper()
 	s.mu.Lock()
@@ -251,6 +251,12 @@ func unused(t *testing.T, s *BufferPool) {
 	free := int64(0)
 	for size, list := range s.free {
 		free += size * int64(len(list))
+	}
+	for _, r := range s.regions {
+		if !r.unused() {
+			t.Errorf("a region of %d bytes has the gaps %v", r.size, r.gaps)
+		}
+		free += r.size
 	}
 	if free != s.mapped {
 		t.Errorf("%d of %d mapped bytes are free", free, s.mapped)
