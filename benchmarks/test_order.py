@@ -75,7 +75,7 @@ def _ours(result: Result) -> dict[str, tuple[Order, Order]]:
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as folder:
         os.environ["ORDER_DIR"] = folder
         try:
-            gobench.run("./core/loader", "^BenchmarkOrderWritten$", time="1x")
+            gobench.run("./core/order", "^BenchmarkOrderWritten$", time="1x")
         finally:
             del os.environ["ORDER_DIR"]
         orders = {}
@@ -89,7 +89,7 @@ def _ours(result: Result) -> dict[str, tuple[Order, Order]]:
 
 
 def _plans(result: Result) -> None:
-    found = gobench.run("./core/loader", "^BenchmarkPlan$", count=max(result.rounds, 3), time="200x")
+    found = gobench.run("./core/order", "^BenchmarkPlan$", count=max(result.rounds, 3), time="200x")
     names = {"window": "shuffle=True", "full": 'shuffle="full"', "mix-random": "mix, random", "mix-exact": "mix, exact"}
     lines = []
     for word, name in names.items():

@@ -16,8 +16,8 @@ type Options struct {
 	Weights  *Weights
 	Length   int64 // rows of an epoch that Weights draw; 0: as many as there are
 	Distinct bool  // draw every row once at most
-	// first rows of runs that are read at once, in order, and the number of rows: windows slide over
-	// them. Nil: not known, or Slides is false.
+	// first rows of runs that are read at once, in order, and the number of rows: windows slide
+	// over them. Nil: not known, or Slides is false.
 	Blocks []int64
 }
 

@@ -32,7 +32,12 @@ func BenchmarkOrderWritten(b *testing.B) {
 			rows := make([]int64, 256)
 			for b.Loop() {
 				for epoch := range uint64(2) {
-					w := newCursor(newOrder(c.kind, classRows, 1, classSample, c.windowBytes), epoch)
+					o := Options{Shuffle: c.kind, Seed: 1, ShuffleBytes: c.windowBytes, Blocks: evenBlocks(classRows, 8_000_000/classSample)}
+					made, err := New(o, classRows, classSample)
+					if err != nil {
+						b.Fatal(err)
+					}
+					w := made.Cursor(epoch)
 					data := make([]byte, 0, 4*classRows)
 					for pos := int64(0); pos < classRows; pos += int64(len(rows)) {
 						w.Fill(rows, pos)

@@ -300,8 +300,8 @@ func (s *Share) BlockRows() int64 {
 	return ceil(s.cursor.of, max(int64(len(s.cursor.sliding.blocks)), 1))
 }
 
-// Opened returns the rows of the blocks that the window of the last call of Window opens, as runs in
-// order. It is nil if windows do not slide.
+// Opened returns the rows of the blocks that the window of the last call of Window opens, as runs
+// in order. It is nil if windows do not slide.
 func (s *Share) Opened() [][2]int64 {
 	w := s.cursor
 	if w.sliding == nil {

@@ -229,31 +229,24 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 	}
 }
 
-// prefaulted counts the blocks that a rank reads of each full window, as a share of its blocks. It
-// also counts the blocks behind the rows of a batch.
-func prefaulted(o Order, world int, batch int64) (part, mixed float64) {
-	s := shared(o, Pass{World: world, Rank: world / 2}, batch, TailExact)
+// readBlocks counts the blocks that a rank reads of an epoch, as a share of all. It also counts the
+// blocks behind the rows of a batch.
+func readBlocks(c *EpochOrder, blockRows int64, world int, batch int64) (part, mixed float64) {
+	s := c.Share(Pass{World: world, Rank: world / 2}, batch, TailExact)
 	rows := make([]int64, batch)
-	windows, batches := 0, 0
-	seen, in := map[int64]bool{}, int64(-1)
+	batches := 0
+	seen := map[int64]bool{}
 	for seq := range s.Steps() - 1 {
-		s.cursor.row(s.from + seq*s.step())
-		if w := s.cursor.window; w.index != in {
-			if in >= 0 {
-				windows++
-			}
-			in = w.index
-		}
 		s.Fill(rows, seq)
 		own := map[int64]bool{}
 		for _, row := range rows {
-			own[row/o.BlockRows] = true
-			seen[row/o.BlockRows] = true
+			own[row/blockRows] = true
+			seen[row/blockRows] = true
 		}
 		mixed += float64(len(own))
 		batches++
 	}
-	return float64(len(seen)) / (float64(o.Rows) / float64(o.BlockRows)), mixed / float64(batches)
+	return float64(len(seen)) / (float64(c.of) / float64(blockRows)), mixed / float64(batches)
 }
 
 // A rank of a windowed shuffle reads little more than its share of the blocks, not all of them.
@@ -265,7 +258,7 @@ func TestRanksShareBlocks(t *testing.T) {
 		most  float64 // of its share
 	}{{2, 64, 1.35}, {4, 64, 1.6}, {8, 64, 1.9}, {8, 256, 1.5}, {16, 256, 1.4}, {64, 64, 5}} {
 		o := newOrder(Window, 300_000, 3, 110_000, 512<<20)
-		part, mixed := prefaulted(o, c.world, c.batch)
+		part, mixed := readBlocks(orderOf(o), o.BlockRows, c.world, c.batch)
 		t.Logf("%d ranks of %d rows: a rank reads %.3f of the blocks, %.2f of its share; %.1f blocks in a batch", c.world, c.batch, part, part*float64(c.world), mixed)
 		if part*float64(c.world) > c.most {
 			t.Errorf("%d ranks of %d rows: a rank reads %.2f of its share of the blocks, want at most %.2f", c.world, c.batch, part*float64(c.world), c.most)
@@ -297,10 +290,10 @@ func BenchmarkRanksRead(b *testing.B) {
 	for _, c := range []struct{ window, batch int64 }{{512, 32}, {512, 256}, {2048, 256}} {
 		for world := 1; world <= 64; world *= 2 {
 			b.Run(fmt.Sprintf("%d/%d/%d", c.window, c.batch, world), func(b *testing.B) {
-				o := newOrder(Window, 300_000, 3, 110_000, c.window<<20)
+				o := newSlides(b, 300_000, 110_000, c.window<<20)
 				var part, mixed float64
 				for b.Loop() {
-					part, mixed = prefaulted(o, world, c.batch)
+					part, mixed = readBlocks(o, 8_000_000/110_000, world, c.batch)
 				}
 				b.ReportMetric(part*float64(world), "shares")
 				b.ReportMetric(mixed, "blocks")

@@ -27,16 +27,16 @@ const (
 	mostUnread       = 1 << 14 // unread slices, about: each may be memory of its own
 )
 
-// Slides reports whether windows should slide over the blocks of a view. It must be larger than the
-// bytes that a loader holds by default: a smaller one is read once.
+// Slides reports whether windows should slide over the blocks of a view. It must be larger than
+// the bytes that a loader holds by default: a smaller one is read once.
 func (o Options) Slides(rows, rowBytes int64) bool {
 	rowBytes = max(rowBytes, 1)
 	return o.Shuffle == Window && o.Weights == nil && o.ShuffleBytes >= leastSlidingBytes &&
 		rows > o.ShuffleBytes/rowBytes*5/2 && rows <= mostSlidingBytes/rowBytes
 }
 
-// newSlidingOrder chooses the slices of blocks, and the blocks that a window opens. starts holds the
-// first row of each block, and the number of rows.
+// newSlidingOrder chooses the slices of blocks, and the blocks that a window opens. starts holds
+// the first row of each block, and the number of rows.
 func newSlidingOrder(seed uint64, rowBytes, windowBytes int64, starts []int64) Order {
 	blocks := int64(len(starts) - 1)
 	rows := starts[blocks]

@@ -175,16 +175,8 @@ func TestRanksShareSlidingBlocks(t *testing.T) {
 		batch int64
 		most  float64 // blocks that a rank reads, as a multiple of its share
 	}{{2, 64, 1.2}, {4, 64, 1.6}, {8, 256, 1.3}, {16, 64, 2.7}} {
-		s := newSlides(t, rows, rowBytes, 512<<20).Share(Pass{World: c.world, Rank: c.world / 2}, c.batch, TailExact)
-		taken := map[int64]bool{}
-		own, steps := make([]int64, c.batch), s.Steps()-1
-		for seq := range steps {
-			s.Fill(own, seq)
-			for _, row := range own {
-				taken[row/block] = true
-			}
-		}
-		part := float64(len(taken)) / (rows / block) * float64(c.world)
+		part, _ := readBlocks(newSlides(t, rows, rowBytes, 512<<20), block, c.world, c.batch)
+		part *= float64(c.world)
 		t.Logf("%d ranks of %d rows: %.2f of its share of blocks", c.world, c.batch, part)
 		if part > c.most {
 			t.Errorf("%d ranks of %d rows: a rank reads %.2f of its share of the blocks, want at most %.2f", c.world, c.batch, part, c.most)

@@ -147,9 +147,9 @@ func (p *Prefetcher) JoinWithin(reach int) {
 	p.joinWindows = reach
 }
 
-// Slide is JoinWithin for windows that need a part of the bytes each that lie together. A request
-// begins when so many windows behind its own are planned, and has at most so many bytes. The part of
-// each window is released by itself.
+// Slide is JoinWithin for windows that need a part each of bytes that lie together. A request
+// begins when so many windows behind its own are planned, and has at most so many bytes. The part
+// of each window is released by itself.
 func (p *Prefetcher) Slide(windows int, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -318,8 +318,8 @@ func (p *Prefetcher) foreseen(n int) bool {
 	return p.ahead == 0 || p.complete || len(p.windows)-n > p.ahead
 }
 
-// room returns the bound of the bytes of buffers. If requests are split, their memory and that of the
-// pieces differ in size, so some memory must be free, or the pool unmaps what it needs next.
+// room returns the bound of the bytes of buffers. If requests are split, their memory and that of
+// the pieces differ in size. So some memory must be free, or the pool unmaps what it needs next.
 func (p *Prefetcher) room() int64 {
 	if p.ahead > 0 {
 		return p.options.Limit / 8 * 7

@@ -11,6 +11,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/go/tests/clock"
 )
 
 // TestOneShot runs a read whose jobs are known from the start, as two callers do: all of it is the
@@ -146,8 +147,8 @@ func (b *rig) check(ctx context.Context, s chunk.Span) {
 	}
 }
 
-// TestSlide reads blocks of which each of the next windows needs a slice. A block is one request, and
-// its slices are released window by window.
+// TestSlide reads blocks of which each of the next windows needs a slice. A block is one request,
+// and its slices are released window by window.
 func TestSlide(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestSlide(t *testing.T) {
 			for k := max(0, w-slices+1) * open; k < min((w+1)*open, blocks); k++ {
 				b.read(fmt.Sprint(k), (w-k/open)*size, size)
 			}
-			time.Sleep(10 * time.Millisecond)
+			clock.Pass(10 * time.Millisecond)
 			b.Done(w)
 		}
 		f := b.Figures()
