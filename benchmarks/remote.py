@@ -98,7 +98,10 @@ class Store:
 class Servers:
     """Servers that run while the context lasts."""
 
-    def __init__(self, *names: str, profile: str = NETWORK, folder: Path | None = None) -> None:
+    def __init__(
+        self, *names: str, profile: str = NETWORK, folder: Path | None = None, core: int | None = None
+    ) -> None:
+        """Starts the servers, on one core if it is named."""
         binary = data.CACHE / "bin" / "objectstore"
         binary.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["go", "build", "-o", str(binary), "./go/tests/cmd/objectstore"], check=True, cwd=ROOT)
@@ -113,6 +116,8 @@ class Servers:
             cwd=ROOT,
             env=os.environ | {"TMPDIR": str(scratch)},
         )
+        if core is not None:
+            os.sched_setaffinity(self._process.pid, {core})
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:

@@ -39,6 +39,7 @@ ORDER = (
     "query",
     "import",
     "lake_epoch",
+    "first_epoch",
     "lake_reads",
     "lake_ingest",
     "tls",
