@@ -68,9 +68,9 @@ def measure(full: bool = False) -> Result:
         )
         result.figures.append(figure)
     result.notes.append(
-        "An epoch from S3 begins with five requests in sequence of 25 ms each. It also brings its bytes into memory that "
-        "is new to the process: a machine that gives free memory back to its host takes up to 2 s for a GB of it, else "
-        "0.1 to 0.4 s."
+        "An epoch from S3 begins with five requests in sequence of 25 ms each. It also brings its bytes into memory "
+        "that is new to the process: a machine that gives free memory back to its host takes up to 2 s for a GB of it, "
+        "else 0.1 to 0.4 s."
     )
     return result
 
