@@ -61,12 +61,13 @@ func visualizerOptions(options string) (server.Options, error) {
 		Port  int      `json:"port"`
 		Hosts []string `json:"allow_hosts"`
 		Page  string   `json:"page"`
+		Saves bool     `json:"save_views"`
 	}
 	if err := parse("start visualizer", options, &in); err != nil {
 		return server.Options{}, err
 	}
 	o := server.Options{Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
-	o.Session, o.Codecs = lib.session, lib.codecs
+	o.Session, o.Codecs, o.SaveViews = lib.session, lib.codecs, in.Saves
 	var err error
 	o.Storage, err = in.options()
 	return o, err

@@ -24,6 +24,7 @@ type viewInfo struct {
 	Time    string       `json:"time"`
 	Query   string       `json:"query,omitempty"`
 	Tensors []tensorInfo `json:"tensors"`
+	Saves   bool         `json:"saves,omitempty"` // the call save is allowed
 }
 
 // admit names a view and describes it. It takes over the view, and end, which closes what was
@@ -32,7 +33,7 @@ func (s *Service) admit(v *session.View, info session.Info, end func()) (any, er
 	d := v.Describe()
 	out := viewInfo{
 		URI: d.URI, Rows: v.Len(), Branch: d.Branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
-		Query: info.Query, Tensors: layout(d.Tensors),
+		Query: info.Query, Tensors: layout(d.Tensors), Saves: s.o.SaveViews,
 	}
 	if !d.Head.Time.IsZero() {
 		out.Time = timeText(d.Head.Time)

@@ -222,3 +222,45 @@ func TestMostViews(t *testing.T) {
 		t.Errorf("the oldest view: %d", status)
 	}
 }
+
+// Pages save views only where the service allows it, and never over one of the same name unasked.
+func TestSave(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	save := func(view, name string, replace bool) map[string]any {
+		return map[string]any{"view": view, "name": name, "replace": replace}
+	}
+	if status, why := f.refused("save", save(f.view, "cats", false)); why.Kind != "read-only" {
+		t.Errorf("a service that only reads: %d %+v", status, why)
+	}
+	f.o.SaveViews = true
+	var cats viewInfo
+	f.call("query", map[string]string{"view": f.view, "text": "SELECT * WHERE label = 'cat'"}, &cats)
+	if !cats.Saves {
+		t.Error("the page is not told that it may save")
+	}
+	f.call("save", save(cats.View, "cats", false), &struct{}{})
+	for name, c := range map[string]struct {
+		body any
+		kind string
+	}{
+		"the same name":   {save(cats.View, "cats", false), "exists"},
+		"no name":         {save(cats.View, "", false), "invalid"},
+		"another view":    {save("v99", "dogs", false), "not found"},
+		"an unknown part": {map[string]any{"view": cats.View, "name": "x", "branch": "main"}, "invalid"},
+	} {
+		if _, why := f.refused("save", c.body); why.Kind != c.kind {
+			t.Errorf("%s: %+v, want %s", name, why, c.kind)
+		}
+	}
+	f.call("save", save(cats.View, "cats", true), &struct{}{})
+	f.call("save", save(cats.View, "../log/0", false), &struct{}{}) // no path, but a name
+	var v versionsInfo
+	f.call("versions", map[string]string{}, &v)
+	if len(v.Commits) != 2 || len(v.Saved) != 2 || v.Saved[0].Name != "../log/0" || v.Saved[1].Name != "cats" || v.Saved[0].Rows != cats.Rows {
+		t.Errorf("the saved views are %+v", v.Saved)
+	}
+	if again := f.open(map[string]string{"saved": "cats"}); again.Rows != cats.Rows {
+		t.Errorf("the saved view has %d rows, want %d", again.Rows, cats.Rows)
+	}
+}

@@ -27,6 +27,8 @@ type Options struct {
 	// the dataset of the view: for other versions and saved views; nil: they are not shown
 	Dataset *dataset.Dataset
 	Storage storage.Options // of datasets that queries name
+	// pages may save views in Dataset; nothing else is ever written
+	SaveViews bool
 	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page
 	// is in the same browser
 	Compress Compress
@@ -125,7 +127,7 @@ func (s *Service) calls() map[string]func(ctx context.Context, body []byte) (any
 	return map[string]func(context.Context, []byte) (any, error){
 		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
 		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
-		"select": s.pick, "progress": s.progress,
+		"select": s.pick, "progress": s.progress, "save": s.save,
 	}
 }
 

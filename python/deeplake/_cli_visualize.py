@@ -17,6 +17,7 @@ import click
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")
 @click.option("--allow-host", "hosts", multiple=True, help="A name by which a proxy reaches the server.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default if there is a desktop.")
+@click.option("--save-views", is_flag=True, help="Let the page save what it shows as views of the dataset.")
 @click.option(
     "--export",
     "folder",
@@ -32,6 +33,7 @@ def visualize(
     port: int,
     hosts: tuple[str, ...],
     browser: bool | None,
+    save_views: bool,
     folder: Path | None,
     copy: bool,
 ) -> None:
@@ -39,6 +41,8 @@ def visualize(
 
     The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
     """
+    if save_views and (folder is not None or text):
+        raise click.UsageError("--save-views goes with a dataset, without --query and --export")
     if folder is not None:
         from deeplake._export import export
 
@@ -49,9 +53,9 @@ def visualize(
         raise click.UsageError("--copy goes with --export")
     from deeplake._dataset import open as open_dataset
 
-    dataset = open_dataset(uri, at=at or None, read_only=True)
+    dataset = open_dataset(uri, at=at or None, read_only=not save_views)
     view = dataset.query(text) if text else dataset
-    with view.visualize(host=host, port=port, allow_hosts=hosts, browser=browser) as shown:
+    with view.visualize(host=host, port=port, allow_hosts=hosts, browser=browser, save_views=save_views) as shown:
         if host not in ("127.0.0.1", "localhost", "::1"):
             print(f"anyone who reaches {shown.address} and has a link sees this dataset", file=sys.stderr)
         print(shown.link(), flush=True)

@@ -126,12 +126,13 @@ class Reading(Loadable):
         allow_hosts: Sequence[str] = (),
         height: int = 600,
         browser: bool | None = None,
+        save_views: bool = False,
     ) -> Visualizer:
         """Shows the rows in a browser or under a notebook cell. docs/visualizer.md describes the
         page.
 
-        The server runs in this process, and reads only. It ends with `close()`, or with the
-        process.
+        The server runs in this process, and reads only, unless `save_views` is set. It ends with
+        `close()`, or with the process.
 
         Args:
             host: the address to listen on. Another than the default lets other machines in, if they
@@ -140,15 +141,24 @@ class Reading(Loadable):
             allow_hosts: names of proxies by which browsers reach the server.
             height: of the page in a notebook, in pixels.
             browser: open a browser; None does so at a desktop's terminal.
+            save_views: let pages save what they show as views of the dataset. Saving fails if the
+                dataset is open for reading alone.
 
         Raises:
             NotFoundError: this installation has no page.
+            UnsupportedError: `save_views` is set, and the rows are of no single dataset.
             StorageError: the address cannot be listened on.
         """
         from deeplake._visualize import visualize
 
         return visualize(
-            self._source.pinned(), host=host, port=port, allow_hosts=allow_hosts, height=height, browser=browser
+            self._source.pinned(),
+            host=host,
+            port=port,
+            allow_hosts=allow_hosts,
+            height=height,
+            browser=browser,
+            save_views=save_views,
         )
 
     @checks_keywords

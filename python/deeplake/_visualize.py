@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from deeplake import _native, _storage
-from deeplake._errors import InvalidArgumentError
+from deeplake._errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from deeplake._source import Pinned
@@ -29,7 +29,7 @@ _running: set[Visualizer] = set()
 class Visualizer:
     """A server of pages that show a view, in this process. `View.visualize` makes one.
 
-    A page reads what it shows, and changes nothing. A link works once, for one browser: `link()`
+    A page reads what it shows, and changes nothing but saved views where `save_views` allows these. A link works once, for one browser: `link()`
     makes another. `repr` shows the same link each time. A notebook shows the page under the cell.
 
     Example:
@@ -39,7 +39,9 @@ class Visualizer:
 
     __slots__ = ("__weakref__", "_height", "_native", "_shown")
 
-    def __init__(self, source: Pinned, host: str, port: int, allow_hosts: Sequence[str], height: int) -> None:
+    def __init__(
+        self, source: Pinned, host: str, port: int, allow_hosts: Sequence[str], height: int, save_views: bool
+    ) -> None:
         self._height = height
         self._native = _native.visualize(
             source.view(),
@@ -49,6 +51,7 @@ class Visualizer:
                 "host": host,
                 "port": port,
                 "allow_hosts": list(allow_hosts),
+                "save_views": save_views,
                 **_storage.reach(source.version.storage),
             },
         )
@@ -100,7 +103,14 @@ class Visualizer:
 
 
 def visualize(
-    source: Pinned, *, host: str, port: int, allow_hosts: Sequence[str], height: int, browser: bool | None
+    source: Pinned,
+    *,
+    host: str,
+    port: int,
+    allow_hosts: Sequence[str],
+    height: int,
+    browser: bool | None,
+    save_views: bool,
 ) -> Visualizer:
     """Starts a visualizer, and opens a browser if that is wanted or likely."""
     for name, value, most in (("port", port, 65535), ("height", height, _MOST_HEIGHT)):
@@ -110,7 +120,11 @@ def visualize(
         raise InvalidArgumentError(
             f"visualize: host is {host!r} and allow_hosts {allow_hosts!r}, want a str and a list"
         )
-    shown = Visualizer(source, host, port, allow_hosts, height)
+    if save_views is not True and save_views is not False:
+        raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
+    if save_views and source.version.handle() is None:
+        raise UnsupportedError("visualize: save_views=True needs a dataset; these rows are the result of a query")
+    shown = Visualizer(source, host, port, allow_hosts, height, save_views)
     if browser or (browser is None and _has_browser()):
         webbrowser.open(shown.link())
     return shown

@@ -26,16 +26,16 @@ class Page:
         self.token = ""
         self.token = self.post("enter", key=key)["token"]
 
-    def post(self, name, **body):
+    def post(self, name, /, **body):
         return json.loads(self.raw(name, **body))
 
-    def raw(self, name, **body):
+    def raw(self, name, /, **body):
         head = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         request = urllib.request.Request(f"{self.base}api/{name}", json.dumps(body).encode(), head)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read()
 
-    def refused(self, name, **body):
+    def refused(self, name, /, **body):
         with pytest.raises(urllib.error.HTTPError) as failure:
             self.raw(name, **body)
         return failure.value.code, json.loads(failure.value.read())["error"]
@@ -207,3 +207,35 @@ def test_forked_child_leaves_the_server_alone(ds):
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
         assert page.post("open")["rows"] == 10
+
+
+def test_views_are_saved_where_allowed(ds):
+    with ds.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        view = page.post("open")
+        assert "saves" not in view
+        code, error = page.refused("save", view=view["view"], name="all")
+        assert code >= 400 and error["kind"] == "read-only" and "save_views=True" in error["message"]
+    with ds.visualize(browser=False, save_views=True) as shown:
+        page = Page(shown.link())
+        view = page.post("open")
+        assert view["saves"]
+        cats = page.post("query", view=view["view"], text="SELECT * WHERE labels = 'cat'")
+        page.post("save", view=cats["view"], name="cats")
+    assert [saved.name for saved in ds.views()] == ["cats"]
+    assert len(ds.load_view("cats")) == 5
+    with pytest.raises(deeplake.UnsupportedError, match="result of a query"):
+        ds.query("SELECT labels, COUNT(*) AS n GROUP BY labels").visualize(browser=False, save_views=True)
+    with pytest.raises(deeplake.InvalidArgumentError, match="save_views"):
+        ds.visualize(browser=False, save_views="yes")
+
+
+def test_a_dataset_open_for_reading_saves_no_view(tmp_path):
+    with deeplake.create(tmp_path / "lake") as ds:
+        ds.create_tensor("x", dtype="int64")
+        ds.extend({"x": [1, 2, 3]})
+        ds.commit()
+    with deeplake.open(tmp_path / "lake", read_only=True) as ds, ds.visualize(browser=False, save_views=True) as shown:
+        page = Page(shown.link())
+        code, error = page.refused("save", view=page.post("open")["view"], name="all")
+        assert code >= 400 and error["kind"] == "read-only" and "read-only" in error["message"]

@@ -185,3 +185,41 @@ def test_many_rows_scroll(chromium):
             tab.page.keyboard.press("End")
             tab.page.wait_for_timeout(600)
             assert share(tab.drawn(), (180, 180, 180)) > share(dark, (180, 180, 180)) + 0.05
+
+
+def test_save_as_a_view(chromium):
+    with deeplake.create("mem://page-save", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("labels", "class_label", class_names=list(COLORS))
+        ds.extend({"images": [np.full((30, 30, 3), COLORS["red"], np.uint8)] * 4, "labels": [0, 1, 0, 1]})
+        ds.commit("four")
+        with shown(chromium, ds) as tab:
+            tab.rows("4")
+            assert tab.at("save").count() == 0
+        with ds.visualize(browser=False, save_views=True) as server:
+            tab = browser.Tab(chromium, server.link())
+            tab.at("query").fill("labels = 'green'")
+            tab.at("run").click()
+            tab.rows("2")
+            tab.at("save").click()
+            tab.page.get_by_role("dialog").wait_for()
+            browser.check_access(tab, "save as a view")
+            tab.at("save-name").fill("greens")
+            tab.page.keyboard.press("Enter")
+            tab.page.get_by_role("dialog").wait_for(state="detached")
+            tab.page.get_by_text("Saved as the view greens").wait_for()
+            tab.at("save").click()
+            tab.at("save-name").fill("greens")
+            tab.at("save-now").click()
+            tab.page.get_by_role("alert").wait_for()
+            assert "exists" in tab.page.get_by_role("alert").inner_text()
+            tab.faults = []  # the console notes the refusal
+            tab.at("save-name").fill(HOSTILE)
+            tab.at("save-now").click()
+            tab.page.get_by_role("dialog").wait_for(state="detached")
+            tab.at("versions").click()
+            tab.page.get_by_role("button", name="greens").click()
+            tab.page.wait_for_url(lambda url: "saved=greens" in url)
+            tab.rows("2")
+            tab.close()
+        assert len(ds.load_view("greens")) == 2 and len(ds.load_view(HOSTILE)) == 2

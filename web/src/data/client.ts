@@ -171,6 +171,11 @@ export class Client {
     };
   }
 
+  /** Saves a view of the dataset under a name. */
+  async save(view: string, name: string, replace: boolean, signal?: AbortSignal): Promise<void> {
+    await this.ask("save", { view, name, replace }, signal);
+  }
+
   async words(signal?: AbortSignal): Promise<{ keywords: string[]; functions: string[] }> {
     const answer = (await this.ask("words", {}, signal)) as { keywords?: unknown; functions?: unknown };
     return { keywords: strings(answer.keywords), functions: strings(answer.functions) };

@@ -6,6 +6,7 @@ export interface View {
   branch: string; commit: string; version: number; message: string; time: string;
   query?: string;            // canonical text of the query that the view is the result of
   tensors: Tensor[];
+  saves?: boolean;           // api/save is allowed
 }
 export interface Tensor {
   name: string;              // "images", "truth/boxes"

@@ -11,6 +11,7 @@ import { EmbeddingMap } from "./map";
 import { modeOf } from "./layers";
 import { RowPanel } from "./panel";
 import { SidePanel } from "./panels";
+import { SaveView } from "./save";
 import { Sidebar } from "./sidebar";
 import { SingleView } from "./single";
 import { Table } from "./table";
@@ -104,6 +105,7 @@ function Dialogs() {
   if (dialog === "help") return <Help />;
   if (dialog === "versions") return <Versions />;
   if (dialog === "compare") return <Compare />;
+  if (dialog === "save") return <SaveView />;
   if (dialog === "plan") return <Dialog title="Plan of the query"><pre class="plan" tabIndex={0} aria-label="Plan of the query">{plan}</pre></Dialog>;
   return null;
 }

@@ -16,7 +16,7 @@ import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
 
 export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "explain" | "close" |
-  "stats" | "progress" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples">;
+  "stats" | "progress" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples" | "save">;
 
 export interface Drawing {
   openGrid: OpenGrid;
@@ -328,6 +328,18 @@ export class Model {
     } catch (error) {
       this.failed(error, { ...this.get().place, query: text });
     }
+  }
+
+  /** Saves the rows that are shown as a view; returns an error message, or "". */
+  async saveView(name: string, replace: boolean): Promise<string> {
+    try {
+      await this.withView((view) => this.client.save(view.view, name, replace));
+    } catch (error) {
+      return messageOf(error);
+    }
+    this.set({ dialog: "" });
+    this.say(`Saved as the view ${name}`);
+    return "";
   }
 
   filter(condition: string): Promise<void> {

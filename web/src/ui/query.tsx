@@ -14,6 +14,7 @@ export function QueryBox() {
   const running = useApp((s) => s.running);
   const fault = useApp((s) => s.fault);
   const query = useApp((s) => s.place.query);
+  const saves = useApp((s) => s.view?.saves === true);
   const box = useRef<HTMLTextAreaElement>(null);
   const [found, setFound] = useState<Completion | null>(null);
   const [active, setActive] = useState(-1);
@@ -125,6 +126,7 @@ export function QueryBox() {
           {running ? "Running…" : "Run"}</button>
         <button type="button" class="plain" onClick={() => void model.explain()}>Explain</button>
         <IconButton icon="copy" label="Copy as Python" onClick={() => void copy()} />
+        {saves && <IconButton icon="save" label="Save as a view" testid="save" onClick={() => model.open("save")} />}
       </div>
       <Options found={found} active={active} accept={accept} />
       {fault && <div id="query-fault" class="fault" role="alert" data-testid="error">

@@ -20,7 +20,7 @@ export interface QueryFault {
 }
 
 export type Theme = "auto" | "dark" | "light";
-export type Dialog = "" | "versions" | "help" | "compare" | "plan";
+export type Dialog = "" | "versions" | "help" | "compare" | "plan" | "save";
 
 export interface State {
   /** What keeps the page from showing a dataset; null: nothing. */
