@@ -41,8 +41,8 @@ def visualize(
 
     The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
     """
-    if save_views and (folder is not None or text):
-        raise click.UsageError("--save-views goes with a dataset, without --query and --export")
+    if save_views and folder is not None:
+        raise click.UsageError("a page without a server saves nothing: --save-views does not go with --export")
     if folder is not None:
         from deeplake._export import export
 

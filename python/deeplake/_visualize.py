@@ -29,8 +29,9 @@ _running: set[Visualizer] = set()
 class Visualizer:
     """A server of pages that show a view, in this process. `View.visualize` makes one.
 
-    A page reads what it shows, and changes nothing but saved views where `save_views` allows these. A link works once, for one browser: `link()`
-    makes another. `repr` shows the same link each time. A notebook shows the page under the cell.
+    A page reads what it shows. It changes nothing, except that it saves views if `save_views` is set. A link works
+    once, for one browser: `link()` makes another. `repr` shows the same link each time. A notebook shows the page
+    under the cell.
 
     Example:
         with ds.visualize(browser=False) as shown:
@@ -123,7 +124,7 @@ def visualize(
     if save_views is not True and save_views is not False:
         raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
     if save_views and source.version.handle() is None:
-        raise UnsupportedError("visualize: save_views=True needs a dataset; these rows are the result of a query")
+        raise UnsupportedError("visualize: save_views=True needs rows of one dataset; show that, or its query")
     shown = Visualizer(source, host, port, allow_hosts, height, save_views)
     if browser or (browser is None and _has_browser()):
         webbrowser.open(shown.link())
