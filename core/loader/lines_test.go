@@ -283,3 +283,45 @@ func TestLinesOfLargerSets(t *testing.T) {
 		})
 	}
 }
+
+// Labels of a large set are planned once, behind the first batch, and not for each window.
+func TestSmallColumnsArePlannedOnce(t *testing.T) {
+	t.Parallel()
+	const batch, limit, block = 256, DefaultShuffleBytes * 5 / 2, 16 << 10
+	f := filesOf{rows: 60_000, bytes: 110_000, chunks: true}
+	labels := read.Access{StoredBytes: 8 * f.rows, Prefetch: func(_ context.Context, runs [][2]int64) (spans []chunk.Span, _ error) {
+		for _, r := range runs {
+			from, to := r[0]*8/block*block, (r[1]*8+block-1)/block*block
+			spans = append(spans, chunk.Span{Object: "labels", Offset: from, Bytes: to - from})
+		}
+		return spans, nil
+	}}
+	for _, world := range []int{1, 4} {
+		r := newPrefetchSchedule(f.order(t).Share(order.Pass{World: world}, batch, order.TailExact), []read.Access{planned{f}.access(), labels}, batch, limit, DefaultShuffleBytes)
+		r.separateSmall()
+		whole := 0
+		for r.at < r.end {
+			before := r.at
+			_, windows := r.next(t.Context())
+			for _, w := range windows {
+				bytes := int64(0)
+				for _, list := range w.Spans {
+					for _, s := range list {
+						if s.Object == "labels" {
+							bytes += s.Bytes
+						}
+					}
+				}
+				switch {
+				case w.Until == r.end && bytes >= 8*f.rows:
+					whole++
+				case bytes > 0 && before >= batch:
+					t.Errorf("%d ranks: %d bytes of labels are planned for positions %d to %d", world, bytes, before, w.Until)
+				}
+			}
+		}
+		if whole != 1 {
+			t.Errorf("%d ranks: all labels are planned %d times, want once", world, whole)
+		}
+	}
+}

@@ -35,6 +35,7 @@ func (e *Epoch) planPrefetch(ctx context.Context) error {
 		}
 	}
 	r := newPrefetchSchedule(e.loader.share(e.pass), cols, int64(o.BatchSize), e.prefetcher.Limit(), o.ShuffleBytes)
+	r.separateSmall()
 	return planWindows(ctx, e.prefetcher, r)
 }
 

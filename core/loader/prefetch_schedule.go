@@ -26,6 +26,9 @@ type prefetchSchedule struct {
 	at   int64 // positions before it are behind
 	rows int64 // of the next window, where the order does not say
 
+	small []read.Access // columns to plan as a whole behind the first batch; nil: none, or done
+	large []read.Access // the others
+
 	mixed *order.MixedWindows // nil: no mixture, or one whose windows do not fit
 	open  []openWindow        // those of mixed that are needed at the position at
 }
@@ -40,6 +43,8 @@ const (
 	sequentialShare = 8 // windows in sequence grow to it
 	fullShare       = 4 // and in full random order
 	maxRunRows      = 1 << 17
+	smallShare      = 64  // a small column has at most so small a part of the limit,
+	smallPart       = 256 // and of all columns
 )
 
 // newPrefetchSchedule makes the schedule of a pass. window is the stored bytes of all shuffle
@@ -59,13 +64,44 @@ func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit, windo
 	return r
 }
 
+// separateSmall lets small columns be planned as a whole. Of a large set, a window that slides needs
+// a little of each of their blocks in turn: a request for each block of the large columns.
+func (r *prefetchSchedule) separateSmall() {
+	if r.fits || r.share.Lifetime() == 0 {
+		return
+	}
+	total := int64(0)
+	for _, c := range r.cols {
+		total += c.StoredBytes
+	}
+	for _, c := range r.cols {
+		if c.StoredBytes <= min(r.limit/smallShare, total/smallPart) {
+			r.small = append(r.small, c)
+		} else {
+			r.large = append(r.large, c)
+		}
+	}
+}
+
+// nextSmall plans the small columns for the rest of the pass. Later windows leave them out.
+func (r *prefetchSchedule) nextSmall(ctx context.Context) prefetch.Window {
+	r.cols = r.small
+	spans, _ := r.spans(ctx, [][2]int64{{0, r.share.Of()}})
+	r.cols, r.small = r.large, nil
+	return prefetch.Window{Spans: spans, Until: r.end}
+}
+
 // next plans more positions: those before to.
 func (r *prefetchSchedule) next(ctx context.Context) (to int64, windows []prefetch.Window) {
 	if r.mixed != nil {
 		return r.nextMixed(ctx)
 	}
 	to, spans := r.nextPart(ctx)
-	return to, []prefetch.Window{{Spans: spans, Until: to}}
+	windows = []prefetch.Window{{Spans: spans, Until: to}}
+	if r.small != nil && to >= r.batch {
+		windows = append(windows, r.nextSmall(ctx))
+	}
+	return to, windows
 }
 
 // nextMixed plans the next shuffle windows of the views of a mixture. Windows of views end at
