@@ -64,8 +64,8 @@ func newPrefetchSchedule(s *order.Share, cols []read.Access, batch, limit, windo
 	return r
 }
 
-// separateSmall lets small columns be planned as a whole. Of a large set, a window that slides needs
-// a little of each of their blocks in turn: a request for each block of the large columns.
+// separateSmall lets small columns be planned as a whole. Of a large set, a window that slides
+// needs a little of each of their blocks in turn: a request for each block of the large columns.
 func (r *prefetchSchedule) separateSmall() {
 	if r.fits || r.share.Lifetime() == 0 {
 		return
