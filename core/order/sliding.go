@@ -43,8 +43,8 @@ func newSlidingOrder(seed uint64, rowBytes, windowBytes int64, starts []int64) O
 	blockBytes := max(rows*max(rowBytes, 1)/blocks, 1)
 	o := Order{Version: SlidingVersion, Kind: Window, Rows: rows, Seed: seed, Slices: 1, Layout: digestOf(starts)}
 	sliceBytes := max(leastSliceBytes, slidingMemory*windowBytes/mostUnread)
-	for o.Slices < mostSlices && 2*o.Slices <= min(blockBytes/sliceBytes, rows/blocks) {
-		o.Slices *= 2
+	for o.Slices < mostSlices && 2*o.Slices <= blockBytes/sliceBytes {
+		o.Slices *= 2 // a slice has no row if there are fewer rows: the first windows stay small
 	}
 	// Open blocks have (Slices + 1) / 2 unread slices on average. One more group is being read.
 	group := float64(blockBytes) * float64(o.Slices+3) / 2
