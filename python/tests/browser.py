@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,12 @@ class Tab:
         from PIL import Image
 
         return np.asarray(Image.open(io.BytesIO(self.page.screenshot())).convert("RGB"))
+
+    def shows(self, color, least, near=40):
+        """Waits until more than a part of the page has a color, nearly: a loaded machine draws late."""
+        end = time.monotonic() + 20
+        while (found := share(self.drawn(), color, near)) <= least:
+            assert time.monotonic() < end, f"{found:.4f} of the page is {color}, want more than {least:.4f}"
 
     def picture(self):
         """Returns the pixels of the grid alone, as `drawn` does of the page."""

@@ -180,8 +180,8 @@ def test_small_forms_and_computed_columns(chromium, tmp_path):
     export(tmp_path / "lake", "--export", tmp_path / "site", "--copy")
     with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
         tab.rows("4")
-        pixels = tab.drawn()
-        assert share(pixels, RED) > 0.02 and share(pixels, BLUE) > 0.02
+        tab.shows(RED, 0.02)
+        tab.shows(BLUE, 0.02)
         tab.at("query").fill(
             "SELECT images, labels + 1 AS next, REGEXP_EXTRACT('a12', '[0-9]+') AS text WHERE labels = 1"
         )

@@ -145,8 +145,7 @@ def test_truth_and_predictions_side_by_side(chromium, boxes):
         tab.page.keyboard.press("Home")
         tab.page.keyboard.press("Enter")
         tab.at("single").wait_for()
-        tab.page.wait_for_timeout(600)
-        assert share(tab.drawn(), grey, 4) > 0.1
+        tab.shows(grey, 0.1, near=4)
 
 
 def test_rows_in_the_order_of_disagreement(chromium, boxes):

@@ -80,8 +80,7 @@ def test_a_sequence_plays(chromium):
             item.wait_for()
             tab.page.keyboard.press(".")
             expect(item).to_have_value("1")
-            tab.page.wait_for_timeout(500)
-            assert share(tab.drawn(), colors[1]) > 0.1
+            tab.shows(colors[1], 0.1)
             browser.check_access(tab, "player")
             tab.page.get_by_role("button", name="Play (space)").click()
             expect(item).not_to_have_value("1")
@@ -103,15 +102,12 @@ def test_window_of_16_bits(chromium):
             tab.page.keyboard.press("Enter")
             white = tab.page.get_by_label("White")
             white.wait_for()
-            tab.page.wait_for_timeout(500)
-            assert share(tab.drawn(), (64, 64, 64), 6) > 0.05
+            tab.shows((64, 64, 64), 0.05, near=6)
             for _ in range(3):
                 white.press("PageDown")
             low = float(white.input_value())
             assert low < 3500
-            tab.page.wait_for_timeout(300)
-            wanted = round(255 * 1000 / low)
-            assert share(tab.drawn(), (wanted,) * 3, 6) > 0.05
+            tab.shows((round(255 * 1000 / low),) * 3, 0.05, near=6)
 
 
 def test_fingers_scroll_and_pinch(chromium):

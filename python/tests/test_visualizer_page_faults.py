@@ -41,8 +41,8 @@ def test_a_lost_context_comes_back(chromium):
                 lose.restoreContext();
             }"""
         )
-        tab.page.wait_for_timeout(500)
-        assert abs(share(tab.drawn(), RED) - before) < 0.02
+        tab.shows(RED, before - 0.02)
+        assert share(tab.drawn(), RED) < before + 0.02
         tab.faults = [fault for fault in tab.faults if "CONTEXT_LOST" not in fault]
 
 
