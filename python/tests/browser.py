@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 WIDTH, HEIGHT = 1280, 800
+PATIENCE = 60_000  # milliseconds, on a machine that also builds
 AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -41,6 +42,7 @@ def chromium():
     """Starts a browser without a window."""
     sync_api = pytest.importorskip("playwright.sync_api")
     path = executable()
+    sync_api.expect.set_options(timeout=PATIENCE)
     with sync_api.sync_playwright() as playwright:
         # Chromium's sandbox refuses root, as which containers run tests.
         flags = [*_FLAGS, "--no-sandbox"] if os.geteuid() == 0 else _FLAGS
@@ -58,7 +60,7 @@ class Tab:
         options.setdefault("viewport", {"width": WIDTH, "height": HEIGHT})
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(PATIENCE)
         self.faults = []  # messages of scripts, and of the content policy
         self.foreign = []  # requests to other places
         self.origin = link.split("/#")[0]
@@ -104,7 +106,7 @@ class Tab:
 
     def shows(self, color, least, near=40):
         """Waits until more than a part of the page has a color, nearly: a loaded machine draws late."""
-        end = time.monotonic() + 20
+        end = time.monotonic() + PATIENCE / 1000
         while (found := share(self.drawn(), color, near)) <= least:
             assert time.monotonic() < end, f"{found:.4f} of the page is {color}, want more than {least:.4f}"
 
