@@ -24,7 +24,9 @@ type BufferPool struct {
 }
 
 const (
-	leastRegion = 2 << 20 // bytes of the first region; each next one is as large as all before it,
+	// bytes of the first region: a read of a few samples needs no more. Each next one is as large as
+	// all before it together.
+	leastRegion = 512 << 10
 	mostRegion  = 32 << 20
 	leastSlab   = 1 << 20 // larger buffers are slabs
 )
@@ -100,7 +102,7 @@ func (s *BufferPool) cut(n, size int64) (m memory, fresh *slab.Slab, err error) 
 		}
 		all += r.size
 	}
-	r := &region{size: min(max(all, leastRegion), mostRegion)}
+	r := &region{size: max(min(max(all, leastRegion), mostRegion), size)}
 	if r.slab, err = s.grow(r.size); err != nil {
 		return memory{}, nil, err
 	}
