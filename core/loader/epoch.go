@@ -25,6 +25,7 @@ import (
 type Epoch struct {
 	loader     *Loader
 	pass       order.Pass
+	again      bool         // the loader made an epoch before
 	share      *order.Share // the planner's
 	batches    int64
 	group      *task.Group
@@ -65,7 +66,7 @@ type Epoch struct {
 
 func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	s := l.share(p)
-	e := &Epoch{loader: l, pass: p, share: s, batches: s.Steps(),
+	e := &Epoch{loader: l, pass: p, again: l.last != nil, share: s, batches: s.Steps(),
 		group: task.New(ctx, 0), nextToken: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
 	e.published.L, e.freed.L = &e.mu, &e.mu
@@ -123,7 +124,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	defer m.end()
 	o := &e.loader.options
 	pl := e.planner()
-	pl.bulk = e.bulkChance()
+	pl.bulk = e.bulkChance(ctx)
 	for seq := range e.batches {
 		p := e.planMemory()
 		n := e.share.Size(seq)

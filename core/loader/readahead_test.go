@@ -239,3 +239,30 @@ func TestReadAheadEnds(t *testing.T) {
 		t.Errorf("%d bytes were advised for one batch, want at most a half of %d", paged.advised, pagedRows*pagedBytes)
 	}
 }
+
+// Samples of 256 KiB are read in bulk, from mapped pages, if all of them stay in the page cache. The
+// first epoch reads them.
+func TestLargeSamplesInBulk(t *testing.T) {
+	t.Parallel()
+	const stored = pagedRows * pagedBytes
+	for size, most := range map[int64]int64{3 * stored: bulkCached, stored: bulkSample, 0: bulkSample} {
+		_, v := newPagedSet(t, size)
+		ld := open2(t, SourceOf(v), Options{BatchSize: 64, Workers: 2})
+		for epoch, want := range []int64{bulkSample, most} {
+			e := start(t, ld, int64(epoch))
+			if c := e.bulkChance(t.Context()); c == nil || c.most != want {
+				t.Errorf("a page cache of %d bytes, epoch %d: %+v, want samples of %d bytes", size, epoch, c, want)
+			}
+			rows := 0
+			for b := next(t, e); b != nil; b = next(t, e) {
+				rows += b.Rows
+				b.Release()
+			}
+			if rows != pagedRows {
+				t.Errorf("%d rows, want %d", rows, pagedRows)
+			}
+			e.Close()
+		}
+		ld.Close()
+	}
+}
