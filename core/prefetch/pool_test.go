@@ -101,7 +101,8 @@ func TestPoolKeepsToItsLimit(t *testing.T) {
 
 func TestPoolCloses(t *testing.T) {
 	t.Parallel()
-	for size, mapped := range map[int64]int64{2 * mib: 2 * mib, 200 * kib: leastRegion} { // a slab, a part of a region
+	// a slab, and a part of a region
+	for size, mapped := range map[int64]int64{2 * mib: 2 * mib, 200 * kib: leastRegion} {
 		s := NewBufferPool(1 << 30)
 		a, _, err := s.get(size)
 		if err != nil {
