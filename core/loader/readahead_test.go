@@ -240,8 +240,8 @@ func TestReadAheadEnds(t *testing.T) {
 	}
 }
 
-// Samples of 256 KiB are read in bulk, from mapped pages, if all of them stay in the page cache. The
-// first epoch reads them.
+// Samples of 256 KiB are read in bulk, from mapped pages, if all of them stay in the page cache.
+// The first epoch reads them.
 func TestLargeSamplesInBulk(t *testing.T) {
 	t.Parallel()
 	const stored = pagedRows * pagedBytes

@@ -24,8 +24,8 @@ type BufferPool struct {
 }
 
 const (
-	// bytes of the first region: a read of a few samples needs no more. Each next one is as large as
-	// all before it together.
+	// bytes of the first region: a read of a few samples needs no more. Each next one is as large
+	// as all before it together.
 	leastRegion = 512 << 10
 	mostRegion  = 32 << 20
 	leastSlab   = 1 << 20 // larger buffers are slabs
