@@ -29,9 +29,9 @@ _running: set[Visualizer] = set()
 class Visualizer:
     """A server of pages that show a view, in this process. `View.visualize` makes one.
 
-    A page reads what it shows. It changes nothing, except that it saves views if `save_views` is set. A link works
-    once, for one browser: `link()` makes another. `repr` shows the same link each time. A notebook shows the page
-    under the cell.
+    A page reads what it shows. It changes nothing, except that it saves views if `save_views` is
+    set. A link works once, for one browser: `link()` makes another. `repr` shows the same link each
+    time. A notebook shows the page under the cell.
 
     Example:
         with ds.visualize(browser=False) as shown:
