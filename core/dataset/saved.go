@@ -64,6 +64,12 @@ func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 	return repo.SaveView(ctx, s.Name, saved, replace)
 }
 
+// CanSaveViews returns nil if SaveView may write, else the reason.
+func (v Versions) CanSaveViews() error {
+	_, _, err := v.d.writable()
+	return err
+}
+
 func (d *Dataset) canSave(name string, base, rows *View) error {
 	if d.ro && !d.past {
 		return errs.New(errs.ReadOnly, "save view %q: dataset %q is opened read-only", name, d.URI())

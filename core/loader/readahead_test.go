@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/order"
 	"deeplake/core/storage"
+	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 	"deeplake/go/tests/clock"
@@ -108,6 +111,13 @@ func newPagedSet(t *testing.T, size int64) (*pagedStore, *dataset.View) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
+	return paged, pagedView(t, d)
+}
+
+// pagedView fills a dataset with arrays of random bytes, and returns all rows.
+func pagedView(t *testing.T, d *dataset.Dataset) *dataset.View {
+	t.Helper()
+	ctx := t.Context()
 	create(t, d, dataset.TensorSpec{Name: "x", DType: "uint8", Shape: tensor.Shape{pagedBytes}, ChunkBytes: 1 << 20})
 	data := make([]byte, pagedRows*pagedBytes)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -124,7 +134,24 @@ func newPagedSet(t *testing.T, size int64) (*pagedStore, *dataset.View) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return paged, v
+	return v
+}
+
+// deliverAll fails unless the epoch delivers all rows, and closes it. It returns what the batches
+// hold.
+func deliverAll(t *testing.T, e *Epoch) (digests []string) {
+	t.Helper()
+	rows := 0
+	for b := next(t, e); b != nil; b = next(t, e) {
+		rows += b.Rows
+		digests = append(digests, digest(b))
+		b.Release()
+	}
+	if rows != pagedRows {
+		t.Errorf("%d rows, want %d", rows, pagedRows)
+	}
+	e.Close()
+	return digests
 }
 
 // Samples are in the page cache before they are read. A set that fits stays there. Of a larger set,
@@ -157,15 +184,7 @@ func TestReadAhead(t *testing.T) {
 			defer ld.Close()
 			for epoch := range int64(2) {
 				e := start(t, ld, epoch)
-				rows := 0
-				for b := next(t, e); b != nil; b = next(t, e) {
-					rows += b.Rows
-					b.Release()
-				}
-				if rows != pagedRows {
-					t.Errorf("%d rows, want %d", rows, pagedRows)
-				}
-				e.Close()
+				deliverAll(t, e)
 				paged.check(t, epoch, c.size >= stored, c.most)
 			}
 		})
@@ -250,19 +269,32 @@ func TestLargeSamplesInBulk(t *testing.T) {
 		ld := open2(t, SourceOf(v), Options{BatchSize: 64, Workers: 2})
 		for epoch, want := range []int64{bulkSample, most} {
 			e := start(t, ld, int64(epoch))
-			if c := e.bulkChance(t.Context()); c == nil || c.most != want {
+			if c := e.bulkChance(t.Context()); c == nil || c.limit != want {
 				t.Errorf("a page cache of %d bytes, epoch %d: %+v, want samples of %d bytes", size, epoch, c, want)
 			}
-			rows := 0
-			for b := next(t, e); b != nil; b = next(t, e) {
-				rows += b.Rows
-				b.Release()
-			}
-			if rows != pagedRows {
-				t.Errorf("%d rows, want %d", rows, pagedRows)
-			}
-			e.Close()
+			deliverAll(t, e)
 		}
 		ld.Close()
+	}
+}
+
+// Arrays that a second pass copies from mapped files are those of the first, which reads them.
+func TestMappedArrays(t *testing.T) {
+	t.Parallel()
+	env := &dataset.Env{Codecs: all.All(), Writer: "test", Stores: storage.Registry{"file": local.Open}}
+	d, err := dataset.Create(t.Context(), env, "file://"+t.TempDir()+"/d", dataset.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	ld := open2(t, SourceOf(pagedView(t, d)), Options{BatchSize: 64, Workers: 2, Shuffle: order.Window})
+	defer ld.Close()
+	read := deliverAll(t, start(t, ld, 0))
+	e := start(t, ld, 0)
+	if runtime.GOOS == "linux" && (!e.again || e.bulkChance(t.Context()).limit != bulkCached) {
+		t.Error("the second pass is not read in bulk")
+	}
+	if mapped := deliverAll(t, e); !slices.Equal(mapped, read) {
+		t.Errorf("mapped %v\nread %v", mapped, read)
 	}
 }

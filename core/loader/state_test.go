@@ -101,6 +101,21 @@ func TestStateFitsOrSaysWhatDiffers(t *testing.T) {
 	}
 }
 
+// A state of an order of another version says so.
+func TestStateOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	l := stateLoader(t, known{dataset: "d", commit: "c", selection: "s"}, Options{Shuffle: order.Window})
+	s, err := l.State(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Order = order.Order{Version: order.SlidingVersion, Kind: order.Window, Rows: s.Order.Rows, OpenBlocks: 7, Slices: 32, Layout: "0123456789abcdef"}
+	_, err = l.Resume(encode(t, s))
+	if want := "the version of the order is 1 here and was 2"; !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q in it", err, want)
+	}
+}
+
 func TestStateIsReadStrictly(t *testing.T) {
 	t.Parallel()
 	l := stateLoader(t, known{dataset: "d", commit: "c", selection: "s"}, Options{})

@@ -64,6 +64,7 @@ type Share struct {
 	counts []int32 // of positions, by part
 	whole  []int64 // a batch of which a part is asked for
 	sorted []int64 // rows of Runs
+	opened int64   // sliding windows before it are those of earlier calls of Opened
 }
 
 // Share returns the share of a pass, of batch rows a step and rank.
@@ -300,14 +301,26 @@ func (s *Share) BlockRows() int64 {
 	return ceil(s.cursor.of, max(int64(len(s.cursor.sliding.blocks)), 1))
 }
 
-// Opened returns the rows of the blocks that the window of the last call of Window opens, as runs
-// in order. It is nil if windows do not slide.
+// Opened returns the rows of the blocks that windows have opened since the last call, up to the
+// window of the last call of Window: runs in order. It is nil if windows do not slide.
 func (s *Share) Opened() [][2]int64 {
 	w := s.cursor
 	if w.sliding == nil {
 		return nil
 	}
-	return w.sliding.opened(w.window.index)
+	from := s.opened
+	s.opened = w.window.index + 1
+	return w.sliding.opened(from, s.opened)
+}
+
+// UnreadRows returns the rows of open blocks that later windows need, on average; 0: windows do not
+// slide.
+func (s *Share) UnreadRows() int64 {
+	o := &s.cursor.order
+	if s.cursor.sliding == nil {
+		return 0
+	}
+	return o.OpenBlocks * s.BlockRows() * (o.Slices + 1) / 2
 }
 
 // Everything returns the number of rows of the view if the pass takes every one of them, in an

@@ -27,8 +27,8 @@ const (
 	mostUnread       = 1 << 14 // unread slices, about: each may be memory of its own
 )
 
-// Slides reports whether windows should slide over the blocks of a view. It must be larger than
-// the bytes that a loader holds by default: a smaller one is read once.
+// Slides reports whether windows should slide over the blocks of a view. The view must be larger
+// than the bytes that a loader holds by default: a smaller view is requested once.
 func (o Options) Slides(rows, rowBytes int64) bool {
 	rowBytes = max(rowBytes, 1)
 	return o.Shuffle == Window && o.Weights == nil && o.ShuffleBytes >= leastSlidingBytes &&
@@ -73,7 +73,7 @@ func (o Order) checkSliding() error {
 // checkBlocks refuses blocks that do not partition the rows of a view.
 func checkBlocks(starts []int64, rows int64) error {
 	n := len(starts) - 1
-	if n < 1 || starts[0] != 0 || starts[n] != rows || !slices.IsSortedFunc(starts, func(a, b int64) int { return cmp.Compare(a, b) }) {
+	if n < 1 || starts[0] != 0 || starts[n] != rows || !slices.IsSorted(starts) {
 		return errs.New(errs.Internal, "blocks of an order do not partition its %d rows", rows)
 	}
 	return nil
@@ -90,7 +90,7 @@ type sliding struct {
 	starts []int64 // of the blocks, and their end
 	count  int64   // slices of a block
 	open   int64   // blocks that a window opens
-	blocks []int32 // in the order in which they are opened; places are indices into it
+	blocks []int32 // in the order in which they are opened; a place is an index into it
 	key    uint64  // of the order of slices
 	groups int64   // windows that open blocks
 	rest   []int64 // numbers of the slices in later windows, in order
@@ -163,10 +163,10 @@ func (s *sliding) each(w int64, do func(number int64)) {
 	}
 }
 
-// opened returns the rows of the blocks that window w opens, as runs in order.
-func (s *sliding) opened(w int64) [][2]int64 {
+// opened returns the rows of the blocks that windows [from, to) open, as runs in order.
+func (s *sliding) opened(from, to int64) [][2]int64 {
 	var runs [][2]int64
-	for place := w * s.open; place < min((w+1)*s.open, int64(len(s.blocks))); place++ {
+	for place := from * s.open; place < min(to*s.open, int64(len(s.blocks))); place++ {
 		b := s.blocks[place]
 		runs = append(runs, [2]int64{s.starts[b], s.starts[b+1]})
 	}

@@ -74,7 +74,7 @@ func (p *Prefetcher) Close() CarryOver {
 			remaining[name] = carryOver
 		}
 	}
-	for b := range p.carriers { // of requests that never ran
+	for b := range p.carriers { // of requests that ended in a panic
 		p.free(b)
 	}
 	for _, s := range p.cold {

@@ -230,7 +230,7 @@ func TestSave(t *testing.T) {
 	save := func(view, name string, replace bool) map[string]any {
 		return map[string]any{"view": view, "name": name, "replace": replace}
 	}
-	if status, why := f.refused("save", save(f.view, "cats", false)); why.Kind != "read-only" {
+	if status, why := f.refused("save", save(f.view, "cats", false)); status != 400 || why.Kind != "read-only" {
 		t.Errorf("a service that only reads: %d %+v", status, why)
 	}
 	f.o.SaveViews = true

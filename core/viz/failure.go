@@ -43,8 +43,10 @@ func Refuse(err error) (status int, body []byte) {
 
 func statusOf(k errs.Kind) int {
 	switch k {
-	case errs.Invalid, errs.Type, errs.Range, errs.Unsupported:
+	case errs.Invalid, errs.Type, errs.Range, errs.Unsupported, errs.ReadOnly:
 		return 400
+	case errs.Exists:
+		return 409
 	case errs.NotFound, errs.Closed:
 		return 404
 	case errs.Denied:

@@ -141,11 +141,11 @@ class Reading(Loadable):
             allow_hosts: names of proxies by which browsers reach the server.
             height: of the page in a notebook, in pixels.
             browser: open a browser; None does so at a desktop's terminal.
-            save_views: let pages save what they show as views of the dataset. Saving fails if the
-                dataset is open for reading alone.
+            save_views: let pages save what they show as views of the dataset.
 
         Raises:
             NotFoundError: this installation has no page.
+            ReadOnlyError: `save_views` is set, and the dataset is open for reading alone.
             UnsupportedError: `save_views` is set, and the rows are of no single dataset.
             StorageError: the address cannot be listened on.
         """

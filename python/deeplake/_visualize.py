@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from deeplake import _native, _storage
-from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from deeplake._source import Pinned
@@ -123,8 +123,6 @@ def visualize(
         )
     if save_views is not True and save_views is not False:
         raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
-    if save_views and source.version.handle() is None:
-        raise UnsupportedError("visualize: save_views=True needs rows of one dataset; show that, or its query")
     shown = Visualizer(source, host, port, allow_hosts, height, save_views)
     if browser or (browser is None and _has_browser()):
         webbrowser.open(shown.link())

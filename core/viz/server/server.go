@@ -56,6 +56,14 @@ func Listen(o Options) (*Server, error) {
 	if o.Port < 0 || o.Port > 65535 {
 		return nil, errs.New(errs.Invalid, "start visualizer: port is %d, want 0 (any free one) to 65535", o.Port)
 	}
+	if o.SaveViews {
+		if o.Dataset == nil {
+			return nil, errs.New(errs.Unsupported, "start visualizer: save_views needs rows of one dataset; show that dataset, or a query of it")
+		}
+		if err := o.Dataset.Versions().CanSaveViews(); err != nil {
+			return nil, errs.New(errs.KindOf(err), "start visualizer with save_views: %w", err)
+		}
+	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
 	}
