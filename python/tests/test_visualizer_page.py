@@ -224,3 +224,24 @@ def test_save_as_a_view(chromium):
             tab.rows("2")
             tab.close()
         assert len(ds.load_view("greens")) == 2 and len(ds.load_view(HOSTILE)) == 2
+
+
+def test_text_that_is_typed_early(chromium):
+    with deeplake.create("mem://page-early", overwrite=True) as ds:
+        ds.create_tensor("labels", "class_label", class_names=list(COLORS))
+        ds.extend({"labels": [0, 1, 0, 1]})
+        ds.commit("four")
+        with shown(chromium, ds) as tab:
+            tab.rows("4")
+            held = []
+            tab.page.route("**/api/open", lambda route: held.append(route))
+            tab.page.reload()
+            tab.at("query").fill("labels = 'green'")
+            while not held:
+                tab.page.wait_for_timeout(20)
+            assert tab.at("rows").count() == 0
+            held[0].continue_()
+            tab.rows("4")
+            assert tab.at("query").input_value() == "labels = 'green'"
+            tab.page.keyboard.press("Enter")
+            tab.rows("2")

@@ -140,7 +140,7 @@ export class Model {
 
   /** Shows a place. Opens its version and runs its query unless they are open already. */
   async visit(place: Place, address: "push" | "keep"): Promise<boolean> {
-    const { root, place: from } = this.get();
+    const { root, place: from, draft } = this.get();
     if (root && !isElsewhere(from, place)) {
       this.show(place, address);
       return true;
@@ -156,16 +156,22 @@ export class Model {
       if (work.signal.aborted) return false;
       // The view may have been opened again for the query.
       this.setView(this.get().root ?? opened, view, place);
-      this.set({ draft: place.query, running: false });
+      this.set({ running: false });
+      this.write(place.query, draft);
       if (address === "push") this.address.push(place);
       this.say(`${view.rows.toLocaleString("en")} ${view.rows === 1 ? "row" : "rows"}`);
       return true;
     } catch (error) {
       if (work.signal.aborted) return false;
       this.set({ running: false });
-      this.failed(error, place);
+      this.failed(error, place, draft);
       return false;
     }
+  }
+
+  /** Writes the text of the query box, unless the user has changed `before` meanwhile. */
+  private write(text: string, before: string): void {
+    if (this.get().draft === before) this.set({ draft: text });
   }
 
   private async openRoot(place: Place, signal: AbortSignal): Promise<View> {
@@ -294,7 +300,7 @@ export class Model {
     if (address === "push") this.address.push(place);
   }
 
-  private failed(error: unknown, place: Place): void {
+  private failed(error: unknown, place: Place, draft = this.get().draft): void {
     if (this.get().stop) return;
     const { root } = this.get();
     if (!root) {
@@ -302,7 +308,8 @@ export class Model {
       return;
     }
     const fault = faultOf(error, place.query);
-    this.set({ fault, draft: place.query });
+    this.set({ fault });
+    this.write(place.query, draft);
     this.say(fault.message);
   }
 
