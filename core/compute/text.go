@@ -234,7 +234,7 @@ func textFunctions() []Function {
 		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(s []string, _ []int64) any { return strings.ToUpper(s[0]) }).with(Facts{Infallible: always}),
 		textFunction("REVERSE", 1, 1, 1, text, "(text): its characters from the last to the first", func(s []string, _ []int64) any { return backwards(s[0]) }),
 		trim("TRIM", "(text[, characters]): without spaces, or such characters, at both ends", true, true),
-		trim("LTRIM", "(text[, characters]): without spaces, or such characters, at the begin", true, false),
+		trim("LTRIM", "(text[, characters]): without spaces, or such characters, at the start", true, false),
 		trim("RTRIM", "(text[, characters]): without spaces, or such characters, at the end", false, true),
 		textFunction("REPLACE", 3, 3, 3, text, "(text, old, new): with every old replaced", func(s []string, _ []int64) any {
 			if s[1] == "" {

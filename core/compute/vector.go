@@ -92,9 +92,9 @@ func vectorFunctions() []Function {
 		sought("DOT", "the sum of the products of the elements of two vectors", dot),
 		sought("COSINE_SIMILARITY", "DOT divided by both lengths; NaN where one has none", cosine),
 		pair("HAMMING_DISTANCE", "bits that differ, of uint8; elements that differ, otherwise", unequal),
-		pair("L1_DISTANCE", "L1_NORM(a - b), without writing the difference down", l1Apart),
-		sought("L2_DISTANCE", "L2_NORM(a - b), without writing the difference down", l2Apart),
-		pair("LINF_DISTANCE", "LINF_NORM(a - b), without writing the difference down", linfApart),
+		pair("L1_DISTANCE", "L1_NORM(a - b), without an array for the difference", l1Apart),
+		sought("L2_DISTANCE", "L2_NORM(a - b), without an array for the difference", l2Apart),
+		pair("LINF_DISTANCE", "LINF_NORM(a - b), without an array for the difference", linfApart),
 		{Name: "MAXSIM", Least: 2, Most: 2, Doc: "MAXSIM(a, b): for (n, d) and (m, d): of each row of b the greatest DOT with a row of a, added up",
 			Check: maxsimType, Call: maxsim, Facts: Facts{NoAlias: true}},
 	}
