@@ -259,3 +259,16 @@ class TorchText:
             )
             self._workers = workers
         return {"count": sum(len(batch) for batch in self._loader)}
+
+
+class AloneText:
+    """The limit: the tokenizer over texts in memory, on its own threads, and nothing else."""
+
+    def __init__(self, copies: int, batch_size: int) -> None:
+        every = texts() * copies
+        self._batches = [every[at : at + batch_size] for at in range(0, len(every), batch_size)]
+        self._encode = partial(_encoded, tokenizer())
+
+    def run(self, workers: int, most: int = 0) -> dict[str, Any]:
+        """One epoch. The tokenizer takes all cores; `workers` is for the loaders."""
+        return {"count": sum(len(self._encode(batch)) for batch in self._batches)}
