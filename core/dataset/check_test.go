@@ -338,7 +338,7 @@ func TestTensorSpecs(t *testing.T) {
 		{TensorSpec{Name: "n", HType: "image", Compression: "jpeg", Quality: 101}, "want 1 to 100"},
 		{TensorSpec{Name: "n", HType: "image", Compression: "jpeg", Subsampling: "4:1:1"}, `"4:2:0"`},
 		{TensorSpec{Name: "n", ChunkBytes: 1}, "want 4096 to"},
-		{TensorSpec{Name: "n", ClassNames: []string{"a"}}, "class_names are for htype class_label"},
+		{TensorSpec{Name: "n", ClassNames: []string{"a"}}, "class_names are for htypes class_label and segment_mask"},
 		{TensorSpec{Name: "n", HType: "class_label", ClassNames: []string{"a", "b", "a"}}, `has "a" twice, at 0 and 2`},
 		{TensorSpec{Name: "n", Info: map[string]any{"f": math.NaN()}}, "info is not JSON"},
 	}

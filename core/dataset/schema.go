@@ -268,8 +268,8 @@ func checkClassNames(names []string, htype tensor.HType) error {
 	if names == nil {
 		return nil
 	}
-	if htype.Base != "class_label" {
-		return errs.New(errs.Invalid, "class_names are for htype class_label, the htype is %s", htype)
+	if htype.Base != "class_label" && htype.Base != "segment_mask" {
+		return errs.New(errs.Invalid, "class_names are for htypes class_label and segment_mask, the htype is %s", htype)
 	}
 	seen := make(map[string]int, len(names))
 	for i, n := range names {

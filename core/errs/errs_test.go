@@ -37,9 +37,10 @@ func TestWrapKeepsTheKind(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	t.Parallel()
-	names := []string{"images", "labels", "boxes"}
+	names := []string{"images", "emb", "labels", "lab2_scores", "boxes"}
 	for name, want := range map[string]string{
-		"imges": `; did you mean "images"?`, "Labels": `; did you mean "labels"?`, "bxes": `; did you mean "boxes"?`, "embedding": "", "": "",
+		"imges": `; did you mean "images"?`, "Labels": `; did you mean "labels"?`, "bxes": `; did you mean "boxes"?`,
+		"lab": `; did you mean "labels"?`, "LA": `; did you mean "labels"?`, "embedding": "", "embs": `; did you mean "emb"?`, "lables": `; did you mean "labels"?`, "boss": "", "loads": "", "": "",
 	} {
 		if got := Suggest(name, names); got != want {
 			t.Errorf("Suggest(%q) = %q, want %q", name, got, want)

@@ -5,10 +5,24 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close:
-// at most a third of its letters wrong (Levenshtein distance, case ignored).
+// Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close.
+// That is the shortest one that begins with the name, or else the one with the fewest wrong
+// letters (Levenshtein distance): one of a short name, a third and one of a longer one. Case is
+// ignored.
 func Nearest(name string, candidates []string) string {
-	best, bestDist := "", len(name)/3+1
+	begun := ""
+	for _, c := range candidates {
+		if len(name) > 1 && len(c) > len(name) && strings.EqualFold(c[:len(name)], name) && (begun == "" || len(c) < len(begun)) {
+			begun = c
+		}
+	}
+	if begun != "" && !slices.ContainsFunc(candidates, func(c string) bool { return strings.EqualFold(c, name) }) {
+		return begun
+	}
+	best, bestDist := "", 1
+	if len(name) > 4 { // two letters that changed places count as two
+		bestDist = len(name)/3 + 1
+	}
 	for _, c := range candidates {
 		if d := distance(strings.ToLower(name), strings.ToLower(c), bestDist); d < bestDist || (d == bestDist && best == "") {
 			best, bestDist = c, d

@@ -129,6 +129,29 @@ func TestVersionsAndDiff(t *testing.T) {
 	if len(v.Branches) != 1 || len(v.Tags) != 1 || v.Tags[0].Name != "v1" || len(v.Commits) < 2 || v.Commits[0].Message != "changed" || v.Branch != "main" {
 		t.Errorf("the versions are %+v", v)
 	}
+	for _, on := range []struct {
+		name   string
+		create bool
+	}{{"fix", true}, {"main", false}} {
+		if err := f.ds.Checkout(t.Context(), on.name, on.create); err != nil {
+			t.Fatal(err)
+		}
+		if on.create {
+			if err := f.ds.DeleteRows(t.Context(), []int64{0}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.ds.Commit(t.Context(), "fixed"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for branch, want := range map[string][2]string{"": {"main", "changed"}, "main": {"main", "changed"}, "fix": {"fix", "fixed"}, "gone": {"main", "changed"}} {
+		var v versionsInfo
+		f.call("versions", map[string]string{"branch": branch}, &v)
+		if len(v.Branches) != 2 || v.Branch != want[0] || len(v.Commits) < 2 || v.Commits[0].Message != want[1] {
+			t.Errorf("the versions of %q are %+v", branch, v)
+		}
+	}
 	var d diffInfo
 	f.call("diff", map[string]string{"from": v.Commits[1].Commit, "to": "main"}, &d)
 	if d.Rows != (diffRows{Removed: 1, Updated: 2}) || !slices.Equal(d.Changed, []int64{3, 7}) || !slices.Equal(d.Removed, []int64{0}) || len(d.Added) != 0 {
@@ -152,6 +175,9 @@ func TestStats(t *testing.T) {
 	s = stats("truth/tags")
 	if s.Kind != "classes" || fmt.Sprint(s.Classes) != "[{7 7 12} {0 0 6} {1 1 6}]" {
 		t.Errorf("tags: %+v", s)
+	}
+	if s.Unit != "instances" || stats("label").Unit != "rows" {
+		t.Errorf("counts are of %s", s.Unit)
 	}
 	s = stats("score")
 	if s.Kind != "histogram" || s.Missing != 1 || !near(*s.Min, 0) || !near(*s.Max, 1.1) || !near(*s.Mean, 6.1/11) {
@@ -179,6 +205,39 @@ func TestStats(t *testing.T) {
 			if v := f.query("SELECT * WHERE " + filter); v.Rows != rows[i] {
 				t.Errorf("%s: %q finds %d rows, counted were %d", name, filter, v.Rows, rows[i])
 			}
+		}
+	}
+}
+
+// TestStatsOfSequences: what is counted of a sequence are its items, also if they are labels.
+func TestStatsOfSequences(t *testing.T) {
+	t.Parallel()
+	env, ds := newZoo(t)
+	if err := ds.CreateTensor(t.Context(), dataset.TensorSpec{Name: "track", HType: "sequence[class_label]", ClassNames: []string{"ball"}}); err != nil {
+		t.Fatal(err)
+	}
+	items := tensor.Rows{Tensor: "track"}
+	for i := range zooRows {
+		items.RowItems = append(items.RowItems, int64(i%3))
+		for range i % 3 {
+			items.Samples = append(items.Samples, array(tensor.Int64, little(int64(0))))
+		}
+	}
+	if err := ds.Update(t.Context(), []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, []tensor.Rows{items}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ds.Commit(t.Context(), "tracks"); err != nil {
+		t.Fatal(err)
+	}
+	f := serve(t, env, ds)
+	var s statsInfo
+	f.call("stats", map[string]string{"view": f.view, "column": "track"}, &s)
+	if s.What != "items" || fmt.Sprint(s.Classes) != "[{0 0 4} {1 1 4} {2 2 4}]" {
+		t.Errorf("%+v", s)
+	}
+	for i, filter := range s.Filters {
+		if v := f.query("SELECT * WHERE " + filter); v.Rows != s.Classes[i].Rows {
+			t.Errorf("%q finds %d rows, want %d", filter, v.Rows, s.Classes[i].Rows)
 		}
 	}
 }

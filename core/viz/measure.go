@@ -49,7 +49,7 @@ func (m *measure) passes(t *tensorInfo) int64 {
 	switch {
 	case m.list:
 		return 0
-	case t.Draw == "label" || m.truth:
+	case m.what == "class" || m.truth:
 		return 1
 	}
 	return 2

@@ -2,6 +2,7 @@ package viz
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"image/color"
 	"math"
@@ -108,18 +109,32 @@ type naming struct {
 	label *values
 }
 
-// classes finds the labels of instances: one for each, or one for all.
+// classes finds the labels of instances: a list with one for each. A label of the whole row names
+// them where no list of labels belongs to the tensor.
 func (c *cell) classes(ctx context.Context, t *tensorInfo, instances int) (naming, error) {
+	var row naming
+	lists := false
 	for _, l := range c.labels(t) {
 		all, err := c.read(ctx, l)
 		if err != nil {
 			return naming{}, err
 		}
-		if len(all) > 0 && (all[0].len() == instances || all[0].len() == 1) {
+		if len(all) == 0 {
+			continue
+		}
+		switch list := len(all[0].shape) > 0; {
+		case list && all[0].len() == instances:
 			return naming{l, &all[0]}, nil
+		case list:
+			lists = true
+		case row.of == nil:
+			row = naming{l, &all[0]}
 		}
 	}
-	return naming{}, nil
+	if lists {
+		return naming{}, nil
+	}
+	return row, nil
 }
 
 func (n naming) class(instance int) float64 {
@@ -300,8 +315,8 @@ func skeleton(info map[string]any, count int) [][2]int {
 		if len(ends) != 2 {
 			continue
 		}
-		from, ok := ends[0].(float64)
-		to, also := ends[1].(float64)
+		from, ok := infoNumber(ends[0])
+		to, also := infoNumber(ends[1])
 		if !ok || !also || from != math.Floor(from) || to != math.Floor(to) || math.Abs(from)+math.Abs(to) > mostPoints {
 			continue
 		}
@@ -321,6 +336,16 @@ func skeleton(info map[string]any, count int) [][2]int {
 		}
 	}
 	return edges
+}
+
+// infoNumber returns a number of the info of a tensor, which may be a json.Number.
+func infoNumber(v any) (float64, bool) {
+	if n, ok := v.(json.Number); ok {
+		f, err := n.Float64()
+		return f, err == nil
+	}
+	f, ok := v.(float64)
+	return f, ok
 }
 
 func (c *cell) points(v *values, names naming) {

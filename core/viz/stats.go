@@ -19,6 +19,7 @@ type statsInfo struct {
 	Missing int64       `json:"missing"` // rows without a sample
 	Kind    string      `json:"kind"`
 	What    string      `json:"what"`              // the counted number, as "boxes"
+	Unit    string      `json:"unit"`              // of counts: "rows", or "instances" of lists
 	Sampled int64       `json:"sampled,omitempty"` // rows that counts are estimated from; 0: all
 	Exact   []string    `json:"exact,omitempty"`   // the fields that are no estimates all the same
 	Classes []classRows `json:"classes,omitempty"`
@@ -64,12 +65,15 @@ func (s *Service) stats(ctx context.Context, body []byte) (any, error) {
 	}
 	all := layout(v.Describe().Tensors)
 	t := &all[slices.IndexFunc(all, func(t tensorInfo) bool { return t.Name == in.Column })]
-	out := &statsInfo{Rows: v.Len(), Kind: "none"}
+	out := &statsInfo{Rows: v.Len(), Kind: "none", Unit: "rows"}
 	m, ok := measureOf(t)
 	if !ok || v.Len() == 0 {
 		return out, nil
 	}
 	out.What = m.what
+	if m.list {
+		out.Unit = "instances"
+	}
 	from := v.View
 	if in.Sample > 0 && in.Sample < v.Len() {
 		if from, err = v.Select(spread(v.Len(), min(in.Sample, mostSampled))); err != nil {
@@ -152,7 +156,7 @@ func (c *counter) values(ctx context.Context, known *facts) error {
 	if c.whole {
 		finite = " WHERE " + x + " IS NOT NULL"
 	}
-	if c.of.Draw == "label" || c.truth {
+	if c.what == "class" || c.truth {
 		return c.classes(ctx, x, from, finite)
 	}
 	bounds, err := c.ask(ctx, "SELECT COUNT(*) AS n, MIN("+x+") AS a, MAX("+x+") AS b, AVG("+x+") AS m"+from+finite)
@@ -191,7 +195,7 @@ func (c *counter) classes(ctx context.Context, x, from, where string) error {
 		if c.truth {
 			one.Name = strconv.FormatBool(row[0] != 0)
 		}
-		if at := int(row[0]); c.of.Draw == "label" && row[0] >= 0 && at < len(c.of.ClassNames) {
+		if at := int(row[0]); c.what == "class" && row[0] >= 0 && at < len(c.of.ClassNames) {
 			one.Name = c.of.ClassNames[at]
 		}
 		c.out.Classes = append(c.out.Classes, one)
@@ -206,7 +210,7 @@ func (c *counter) filter(one classRows) string {
 		return c.expr + " = " + strings.ToUpper(one.Name)
 	}
 	equal := c.expr + " = " + number(one.Value)
-	if c.of.Draw == "label" && one.Name != number(one.Value) && only(c.of.ClassNames, one.Name) {
+	if c.what == "class" && one.Name != number(one.Value) && only(c.of.ClassNames, one.Name) {
 		equal = c.expr + " = " + quoteText(one.Name)
 	}
 	if c.list {

@@ -82,8 +82,15 @@ func unlisted(err error) error {
 	return err
 }
 
-// versions lists what can be opened besides the first view: nothing if there is no dataset.
-func (s *Service) versions(ctx context.Context, _ []byte) (any, error) {
+// versions lists what can be opened besides the first view: nothing if there is no dataset. Commits
+// are those of the branch that the page names, or of the dataset's own.
+func (s *Service) versions(ctx context.Context, body []byte) (any, error) {
+	var in struct {
+		Branch string `json:"branch"`
+	}
+	if err := Parse(body, &in); err != nil {
+		return nil, err
+	}
 	out := versionsInfo{Branches: []branchInfo{}, Tags: []tagInfo{}, Saved: []savedInfo{}, Commits: []commitInfo{}}
 	ds := s.o.Dataset
 	if ds == nil {
@@ -112,15 +119,32 @@ func (s *Service) versions(ctx context.Context, _ []byte) (any, error) {
 	for _, v := range saved {
 		out.Saved = append(out.Saved, savedInfo{v.Name, v.Query, v.Rows, v.Commit})
 	}
-	commits, err := at.Graph(ctx, mostCommits, false)
+	if in.Branch != "" && in.Branch != ds.Branch() {
+		other, err := ds.At(ctx, in.Branch)
+		if err != nil && !errs.Is(err, errs.NotFound) { // a deleted branch may still be shown
+			return nil, err
+		}
+		if err == nil {
+			defer func() { _ = other.Close() }() // opened for reading: nothing to lose
+			ds, out.Branch = other, in.Branch
+		}
+	}
+	out.Commits, err = commitsOf(ctx, ds)
+	return out, err
+}
+
+// commitsOf lists the newest commits of a dataset's branch, with those that merges took in.
+func commitsOf(ctx context.Context, ds *dataset.Dataset) ([]commitInfo, error) {
+	commits, err := ds.Versions().Graph(ctx, mostCommits, false)
 	if errs.Is(err, errs.Unsupported) {
 		commits, err = line(ctx, ds)
 	}
 	if err != nil {
 		return nil, err
 	}
+	out := []commitInfo{}
 	for _, c := range commits {
-		out.Commits = append(out.Commits, commitInfo{c.Commit, c.Version, c.Message, c.Author, timeText(c.Time), append([]string{}, c.Parents...)})
+		out = append(out, commitInfo{c.Commit, c.Version, c.Message, c.Author, timeText(c.Time), append([]string{}, c.Parents...)})
 	}
 	return out, nil
 }

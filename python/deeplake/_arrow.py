@@ -151,7 +151,7 @@ def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> An
 def _numbers(pa: Any, values: npt.NDArray[Any], holes: Any, about: Mapping[str, Any], name: str) -> Any:
     """Returns numbers as an Arrow array: names for class labels, dates for days."""
     values = values.astype(_numpy_dtype(about, name), copy=False)
-    names = about["class_names"]
+    names = about["class_names"] if "class_label" in about["htype"] else None  # masks stay numbers
     if names and values.dtype.kind in "iu":
         known = values if holes is None else values[~holes]
         if not known.size or (int(known.min()) >= 0 and int(known.max()) < len(names)):

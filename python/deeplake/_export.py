@@ -36,13 +36,19 @@ def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
     if copy:
         from deeplake._copy import copy as copy_dataset
 
-        copy_dataset(uri, folder / _DATA, at=at or None)
+        # Its readers learn the name of the dataset, not its place.
+        copy_dataset(uri, folder / _DATA, at=at or None, message=f"copy of {_name(uri)}")
     for part in ("assets", "reader"):
         shutil.copytree(_PAGE / part, folder / part, dirs_exist_ok=True)
     (folder / "index.html").write_text(_marked(page.read_text("utf-8"), origin), "utf-8")
     # A copy has the one version.
     config = {"format": 1, "dataset": f"{_DATA}/" if copy else uri, "at": "" if copy else at, "query": query}
     (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+
+
+def _name(uri: str) -> str:
+    """Returns the last part of an address."""
+    return re.split(r"[/\\]", uri.split("?")[0].rstrip("/\\"))[-1]
 
 
 def _origin(uri: str) -> str:

@@ -67,7 +67,7 @@ class Tensor:
 
     @property
     def class_names(self) -> list[str] | None:
-        """The names of classes 0, 1 and so on of a class_label tensor; None for other tensors."""
+        """The names of classes 0, 1 and so on of a class_label or segment_mask; else None."""
         names = self._about()["class_names"]
         return None if names is None else list(names)
 

@@ -80,8 +80,8 @@ class Writing:
             compression: "none", "lz4" or "zstd"; for images also "jpeg", "png" and "webp".
             quality: the quality of "jpeg", 1 to 100.
             subsampling: the chroma subsampling of "jpeg": "4:4:4", "4:2:2" or "4:2:0".
-            class_names: the names of classes 0, 1 and so on of a class_label. Appending an unknown
-                name adds it.
+            class_names: the names of classes 0, 1 and so on of a class_label or segment_mask.
+                Appending an unknown name to a class_label adds it.
             chunk_bytes: the size that chunks aim at, in bytes.
             downsample: (factor, layers) of images of uint8 or uint16: each picture is also stored
                 smaller by factor, by its square and so on, for viewers. Hidden tensors hold these.

@@ -249,3 +249,22 @@ def test_bad_tensors(place, arguments, wrong):
 def test_bad_names(place, name):
     with pytest.raises(deeplake.InvalidArgumentError):
         deeplake.create(place).create_tensor(name)
+
+
+def test_classes_of_a_segment_mask(tmp_path):
+    names = ["road", "car", "sky"]
+    with deeplake.create(tmp_path / "lake") as ds:
+        ds.create_tensor("masks", "segment_mask", class_names=names)
+        ds.extend({"masks": np.array([[[0, 1]], [[2, 2]], [[7, 0]]], np.uint32)})  # 7 has no name
+        ds.commit()
+    with deeplake.open(tmp_path / "lake") as ds:
+        assert ds["masks"].class_names == names
+        assert len(ds.query("SELECT * WHERE ANY(masks = 'car')")) == 1
+        assert len(ds.query("SELECT * WHERE ANY(masks = 'sky')")) == 1
+        with pytest.raises(deeplake.Error, match="road, car, sky"):
+            ds.query("SELECT * WHERE ANY(masks = 'boat')")
+        assert ds.to_arrow().column("masks").to_pylist()[1] == [[2, 2]]
+        batch = next(iter(ds.batches(batch_size=3)))
+        assert batch["masks"].dtype == np.uint32 and batch["masks"][2].tolist() == [[7, 0]]
+    with pytest.raises(deeplake.InvalidArgumentError, match="class_label and segment_mask"):
+        deeplake.create("mem://named").create_tensor("masks", "binary_mask", class_names=names)

@@ -279,3 +279,44 @@ def test_pipes_get_no_pictures(place, tmp_path):
     assert (cell(np.asarray(Image.open(tmp_path / "out.png").convert("RGB")), 0, 4)[70, 5] == BLUE).all()
     assert run("--images=gif", str(place)).returncode == 2
     assert run("--images=nowhere/out.png", str(place)).returncode == 2
+
+
+def classes_of_boxes(**labels):
+    """Returns the colors that two boxes on a gray picture have, of a dataset with these labels for them."""
+    with deeplake.create("mem://plot-classes", overwrite=True) as ds:
+        ds.create_tensor("g/images", "image.rgb", compression="png")
+        ds.create_tensor("g/boxes", "bbox", info={"coords": {"mode": "LTRB", "type": "pixel"}})
+        for name in labels:
+            ds.create_tensor("g/" + name, "class_label", class_names=["cat", "bird", "sky"])
+        boxes = np.array([[4, 4, 30, 56], [50, 4, 76, 56]], np.float32)
+        row = {"g/images": np.full((60, 80, 3), 128, np.uint8), "g/boxes": boxes}
+        ds.append(row | {"g/" + name: label for name, label in labels.items()})
+        ds.commit()
+        sheet = cell(pixels(ds.plot(columns=1, cell=CELL)), 0, 1)
+    middle = sheet[CELL // 2]
+    found = [tuple(int(v) for v in one) for one in middle if np.abs(one.astype(int) - 128).max() > 40]
+    assert found
+    return {found[0], found[-1]}
+
+
+def test_boxes_have_their_own_classes():
+    ours = classes_of_boxes(box_class=np.array([0, 1]))
+    assert len(ours) == 2
+    # A label of the whole row comes first, and names no box where boxes have labels.
+    assert classes_of_boxes(a_class=2, box_class=np.array([0, 1])) == ours
+    assert len(classes_of_boxes(a_class=2)) == 1
+
+
+def test_skeletons_are_drawn():
+    points = np.array([[10], [10], [2], [70], [50], [2]], np.float32)  # x, y and visibility of two
+
+    def drawn(info):
+        with deeplake.create("mem://plot-skeleton", overwrite=True) as ds:
+            ds.create_tensor("images", "image.rgb", compression="png")
+            ds.create_tensor("points", "keypoints_coco", dtype="float32", info=info)
+            ds.append({"images": np.full((60, 80, 3), 128, np.uint8), "points": points})
+            ds.commit()
+            sheet = cell(pixels(ds.plot(columns=1, cell=CELL)), 0, 1)
+        return int((np.abs(sheet.astype(int) - 128).max(axis=2) > 40).sum())
+
+    assert drawn({"connections": [[0, 1]]}) > drawn({}) + 60

@@ -178,6 +178,8 @@ def test_small_forms_and_computed_columns(chromium, tmp_path):
             ds.append({"images": np.full((1500, 2000, 3), (RED, BLUE)[i % 2], np.uint8), "labels": i % 2})
         ds.commit("four pictures")
     export(tmp_path / "lake", "--export", tmp_path / "site", "--copy")
+    with deeplake.open(tmp_path / "site" / "data") as copied:
+        assert [commit.message for commit in copied.log()] == ["copy of lake"]  # no folder of this machine
     with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
         tab.rows("4")
         tab.shows(RED, 0.02)

@@ -245,3 +245,216 @@ def test_text_that_is_typed_early(chromium):
             assert tab.at("query").input_value() == "labels = 'green'"
             tab.page.keyboard.press("Enter")
             tab.rows("2")
+
+
+@pytest.fixture(scope="module")
+def branches():
+    """Four rows on main; on the branch fix, one score and one label differ, and a later commit has another score."""
+    with deeplake.create("mem://page-branches", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("labels", "class_label", class_names=list(COLORS))
+        ds.create_tensor("score", dtype="float64")
+        pictures = [np.full((30, 30, 3), COLORS["red"], np.uint8)] * 4
+        ds.extend({"images": pictures, "labels": [0] * 4, "score": [0.5] * 4})
+        ds.commit("four on main")
+        ds.tags.create("v1", message="a tag")
+        ds.checkout("fix", create=True)
+        ds.update(2, {"labels": 1, "score": 9.5})
+        ds.commit("a better label")
+        ds.update(1, {"score": 7.25})
+        ds.commit("a better score")
+        ds.checkout("main")
+        ds.update(3, {"score": 0.75})
+        ds.commit("main moves on")
+        yield ds
+
+
+def test_versions_of_another_branch(chromium, branches):
+    with shown(chromium, branches) as tab:
+        tab.rows("4")
+        tab.at("versions").click()
+        dialog = tab.page.get_by_role("dialog")
+        dialog.get_by_text("main moves on").wait_for()
+        browser.check_access(tab, "versions")
+        dialog.get_by_role("button", name="fix version").click()
+        tab.page.wait_for_url("**at=fix**")
+        tab.rows("4")
+        tab.at("versions").click()
+        dialog.get_by_text("a better score").wait_for()
+        assert dialog.get_by_text("main moves on").count() == 0
+        assert dialog.get_by_text("Commits of fix").count() == 1
+        dialog.get_by_role("button", name="Back to the version at the start").click()
+        tab.page.wait_for_url(lambda url: "at=" not in url)
+
+
+def test_compare_shows_values(chromium, branches):
+    with shown(chromium, branches) as tab:
+        tab.rows("4")
+        tab.at("versions").click()
+        dialog = tab.page.get_by_role("dialog")
+        dialog.get_by_label("From tag v1").check()
+        dialog.get_by_label("To branch fix").check()
+        assert tab.at("compare-chosen").inner_text() == "From v1 to fix"
+        tab.at("compare").click()
+        values = tab.at("changed-values")
+        values.get_by_role("heading", name="Row 1").wait_for()
+        values.get_by_role("row", name="score 0.5 7.25").wait_for()
+        assert values.get_by_role("row", name="labels").count() == 0
+        side = tab.at("side-after")
+        side.focus()
+        tab.page.keyboard.press("End")
+        values.get_by_role("heading", name="Row 2").wait_for()
+        values.get_by_role("row", name="score 0.5 9.5").wait_for()
+        values.get_by_role("row", name="labels red green").wait_for()
+        browser.check_access(tab, "values of a changed row")
+        tab.page.keyboard.press("Escape")
+        tab.page.evaluate("() => (location.hash = 'at=fix')")
+        tab.page.get_by_text("fix", exact=True).first.wait_for()
+        tab.at("versions").click()
+        dialog.get_by_text("a better score").wait_for()
+        dialog.get_by_role("button", name="Compare with the one before").first.click()
+        values.get_by_role("row", name="score 0.5 7.25").wait_for()
+        assert "1 changed row" in tab.at("compare-changed").inner_text()
+
+
+@pytest.mark.parametrize("wrong", ["at=nosuch", "saved=nosuch"])
+def test_an_address_of_no_version(chromium, branches, wrong):
+    with shown(chromium, branches) as tab:
+        tab.rows("4")
+        tab.page.goto(tab.page.url.split("#")[0] + "#" + wrong)
+        tab.page.reload()
+        tab.at("open-start").click()
+        tab.rows("4")
+        assert "nosuch" not in tab.page.url
+        tab.faults = [fault for fault in tab.faults if "status of 404" not in fault]
+
+
+def test_a_row_behind_the_end(chromium, branches):
+    with shown(chromium, branches) as tab:
+        tab.rows("4")
+        tab.page.goto(tab.page.url.split("#")[0] + "#row=99999")
+        tab.page.get_by_text("Rows go from 0 to 3.").wait_for()
+        tab.at("row-panel").get_by_role("heading", name="Row 3").wait_for()
+        tab.page.wait_for_url("**row=3")
+
+
+def test_sort_by_a_header(chromium, ds):
+    with shown(chromium, ds) as tab:
+        tab.rows("12")
+        tab.at("mode-table").click()
+        header = tab.page.get_by_role("columnheader", name="score")
+        for order, sort in (("ascending", '"score"'), ("descending", '"score" DESC')):
+            tab.at("sort-score").click()
+            tab.page.wait_for_function(f"() => document.querySelector('[aria-sort={order}]')")
+            assert header.get_attribute("aria-sort") == order
+            assert tab.at("query").input_value() == f"ORDER BY {sort}"
+        tab.page.get_by_role("gridcell", name="2.3").first.wait_for()
+        assert tab.page.get_by_role("row").nth(1).get_by_text("2.3").count() == 1
+        browser.check_access(tab, "a sorted table")
+        tab.at("sort-score").click()
+        tab.page.wait_for_function("() => !document.querySelector('[aria-sort=descending]')")
+        assert tab.at("query").input_value() == ""
+
+
+def test_nothing_is_found(chromium, ds):
+    with shown(chromium, ds) as tab:
+        tab.rows("12")
+        assert tab.at("query").get_attribute("placeholder") == "labels = 'red'"
+        tab.at("query").fill("score > 100")
+        tab.page.keyboard.press("Enter")
+        tab.rows("0")
+        browser.check_access(tab, "no rows")
+        tab.at("clear-query").click()
+        tab.rows("12")
+        assert tab.at("query").input_value() == ""
+
+
+def test_keys_to_the_rows_and_in_the_classes(chromium, ds):
+    with shown(chromium, ds) as tab:
+        tab.rows("12")
+        tab.page.keyboard.press("Tab")
+        assert tab.at("skip").evaluate("(e) => e === document.activeElement")
+        tab.page.keyboard.press("Enter")
+        assert tab.at("grid").evaluate("(e) => e === document.activeElement")
+        eyes = tab.page.get_by_role("button", name="Show red")
+        eyes.focus()
+        tab.page.keyboard.press("ArrowDown")
+        focused = "() => document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+        tab.page.wait_for_function(f"() => ({focused})() === 'Show green'")
+        tab.page.keyboard.press("ArrowRight")
+        tab.page.wait_for_function(f"() => ({focused})() === 'green'")
+        assert tab.page.locator("[data-line] [tabindex='0']").count() == 1
+        tab.page.keyboard.press("Home")
+        tab.page.keyboard.press("ArrowLeft")
+        tab.page.wait_for_function(f"() => ({focused})() === 'Show red'")
+        tab.page.keyboard.press("Enter")
+        tab.page.wait_for_url("**classes=labels%3A0")
+        tab.page.reload()
+        tab.rows("12")
+        assert tab.page.get_by_role("button", name="Show red").get_attribute("aria-pressed") == "false"
+
+
+def test_boxes_have_their_own_classes(chromium):
+    """A class of the picture neither colours its boxes nor hides them."""
+    with deeplake.create("mem://page-classes", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("kind", "class_label", class_names=["indoor", "outdoor"])
+        ds.create_tensor("boxes", "bbox")
+        ds.create_tensor("box_class", "class_label", class_names=["cat", "dog", "bird"])
+        ds.create_tensor("vector", "embedding")
+        boxes = np.array([[10, 30, 40, 80], [50, 30, 90, 80]], np.float32)
+        for count in (2, 1):
+            row = {"boxes": boxes[:count], "box_class": np.array([0, 2][:count]), "vector": np.zeros(4, np.float32)}
+            ds.append({"images": np.full((100, 100, 3), 128, np.uint8), "kind": 1, **row})
+        ds.commit("two")
+        with shown(chromium, ds) as tab:
+            tab.rows("2")
+            assert tab.at("eye-vector").count() == 0  # it is never drawn
+            before = tab.picture()
+            tab.page.get_by_label("Show outdoor").click()
+            assert (tab.picture() == before).all()
+            tab.page.get_by_label("Classes of", exact=True).select_option("box_class")
+            tab.page.locator("[data-line='1']").get_by_text("bird").wait_for()  # counted, so behind "cat"
+            tab.page.get_by_label("Show bird").click()
+            changed = np.argwhere((tab.picture() != before).any(axis=-1))
+            assert len(changed) > 50 and np.ptp(changed[:, 1]) < 160  # one box of the first picture
+
+
+def test_masks_without_pictures(chromium):
+    with deeplake.create("mem://page-masks", overwrite=True) as ds:
+        ds.create_tensor("mask", "binary_mask")
+        ds.create_tensor("value", dtype="float32")
+        mask = np.zeros((60, 80), bool)
+        mask[10:50, 10:70] = True
+        ds.extend({"mask": [mask] * 3, "value": np.arange(3, dtype=np.float32)})
+        ds.commit("three")
+        with shown(chromium, ds) as tab:
+            tab.rows("3")
+            ground = tab.picture()[-1, -1].astype(int)
+            assert (np.abs(tab.picture() - ground).max(axis=-1) > 40).sum() > 3000
+            tab.at("grid").focus()
+            tab.page.keyboard.press("Home")
+            tab.page.keyboard.press("Enter")
+            tab.at("single").wait_for()
+
+
+def test_the_range_of_values_stays(chromium):
+    with deeplake.create("mem://page-range", overwrite=True) as ds:
+        ds.create_tensor("images", "image.gray", dtype="uint16", compression="png")
+        ramp = np.arange(10_000, dtype=np.uint16).reshape(100, 100, 1)
+        ds.extend({"images": [ramp, ramp + 100]})
+        ds.commit("two")
+        with shown(chromium, ds) as tab:
+            tab.rows("2")
+            tab.at("grid").focus()
+            tab.page.keyboard.press("Home")
+            tab.page.keyboard.press("Enter")
+            white = tab.page.get_by_label("White")
+            white.press("PageDown")
+            chosen = white.input_value()
+            assert float(chosen) < 9999
+            tab.page.get_by_label("Next row").click()
+            tab.page.get_by_role("region", name="Row 1").wait_for()
+            assert white.input_value() == chosen
+            tab.page.get_by_role("button", name="Reset").click()
+            assert float(white.input_value()) == 10_099

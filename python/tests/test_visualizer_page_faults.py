@@ -124,7 +124,7 @@ def test_ten_thousand_tensors(chromium):
             assert share(tab.drawn(), RED) > 0.002
             assert time.perf_counter() - begin < 15
             tab.page.get_by_label("Find a tensor").fill("t9999")
-            tab.at("eye-t9999").wait_for()
+            tab.at("chip-t9999").wait_for()
             assert tab.page.locator("*").count() < 3000
             tab.at("grid").focus()
             tab.page.keyboard.press("Home")

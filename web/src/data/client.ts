@@ -148,8 +148,10 @@ export class Client {
     return checkView("select", await this.ask("select", { view, rows }, signal));
   }
 
-  async versions(signal?: AbortSignal): Promise<Versions> {
-    const answer = (await this.ask("versions", {}, signal)) as Partial<Versions>;
+  /** What can be opened, with the commits of a branch; "": of the branch of the first view. */
+  async versions(branch = "", signal?: AbortSignal): Promise<Versions> {
+    const body = branch === "" ? {} : { branch };
+    const answer = (await this.ask("versions", body, signal)) as Partial<Versions>;
     return {
       branch: String(answer.branch ?? ""),
       branches: list(answer.branches),

@@ -32,6 +32,7 @@ export interface Stats {
   kind: "classes" | "histogram" | "text" | "none";
   what: string;                       // the number that is counted: "class", "boxes", "points", "width",
                                       // "length", "items", "value"; "" for kind "none"
+  unit?: "rows" | "instances";        // what `rows` of classes and bins count; left out: rows
   sampled?: number;                   // all numbers but `rows` are estimates from so many rows
   exact?: ("missing" | "min" | "max")[]; // the numbers that are exact all the same: the chunk map has them
   classes?: { value: string | number; name: string; rows: number }[];  // most frequent first, at most 200

@@ -7,11 +7,13 @@ import type { Painter, PaintOptions } from "./painter";
 import { borderOf, captionOf, itemOf, type Plan } from "./plan";
 import { sizeOf } from "./pixels";
 import { code, type Scene } from "./scene";
+import { formatBytes } from "./sizes";
 import { plain, lineHeight, wrap } from "./texts";
 
 const textFrom = 64;
 const namesFromCell = 160;
 const namesFromBox = 28;
+const maxMessageLines = 5;
 
 interface Wrapped {
   width: number;
@@ -92,7 +94,7 @@ export class CellFiller {
       scene.addGround(rect, code(0, ui.cell));
     }
     painter.paint(scene, painter.annotations(to.store, plan, row, 0, size, pane), size, rect,
-      optionsOf(to));
+      optionsOf(to, place));
   }
 
   /** Adds the border that tells the value of the tensor that colours cells. It lies in the gap. */
@@ -120,17 +122,23 @@ export class CellFiller {
   private addMessage(to: CellContext, place: Rect, message: string, color: number): void {
     to.scene.addGround(place, code(0, ui.cell));
     if (message === "") return;
+    const { texts } = to.scene;
     const text = to.cell >= textFrom ? message : message.slice(0, 1);
-    const width = Math.min(to.cell - 4, to.scene.texts.measure(plain(text)));
-    to.scene.addText(text, place.x, place.y, Math.max(2, (to.cell - width) / 2),
-      (to.cell - lineHeight) / 2, to.cell - 4, code(0, color));
+    const room = to.cell - 4;
+    const most = Math.min(maxMessageLines, Math.max(1, Math.floor(to.cell / lineHeight)));
+    const lines = wrap(text, room, most, (part) => texts.measure(part));
+    lines.forEach((line, i) => {
+      const width = Math.min(room, texts.measure(plain(line)));
+      to.scene.addText(line, place.x, place.y, Math.max(2, (to.cell - width) / 2),
+        (to.cell - lines.length * lineHeight) / 2 + i * lineHeight, room, code(0, color));
+    });
   }
 
   private addCaptions(to: CellContext, row: number, x: number, y: number): void {
     if (to.captions === 0) return;
     to.plan.captions.forEach((tensor, line) => {
       const sample = itemOf(to.store.peek(row, tensor.name), tensor, 0);
-      const text = captionOf(tensor, sample);
+      const text = captionOf(tensor, sample, to.plan.captions.length > 1);
       if (text === "") return;
       to.scene.addText(text, x, y + to.cell, 0, line * lineHeight, to.cell * to.plan.panes.length,
         code(0, line === 0 ? ui.text : ui.dim));
@@ -148,7 +156,7 @@ export class CellFiller {
         line += this.addWrapped(to, sample, place, line);
         continue;
       }
-      const text = captionOf(tensor, sample) || messageOf(sample);
+      const text = captionOf(tensor, sample, to.plan.captions.length > 1) || messageOf(sample);
       if (text === "" || (line + 1) * lineHeight > to.cell) continue;
       to.scene.addText(text, place.x, place.y, 0, line++ * lineHeight, to.cell, code(0, ui.text));
     }
@@ -175,9 +183,9 @@ export class CellFiller {
   }
 }
 
-function optionsOf(to: CellContext): PaintOptions {
+function optionsOf(to: CellContext, place: Rect): PaintOptions {
   return {
-    maskSide: to.texels, nameWidth: Math.max(40, to.cell / 2), nameHeight: lineHeight, margin: 0,
+    maskSide: to.texels, nameWidth: Math.max(40, to.cell / 2), namesWithin: place, margin: 0,
     namesFrom: to.cell >= namesFromCell ? namesFromBox : Infinity,
   };
 }
@@ -187,20 +195,16 @@ export function messageOf(sample: Sample): string {
   switch (sample.kind) {
     case "missing": return "missing";
     case "error": return `error: ${sample.message}`;
-    case "large": return `large: ${sizeText(sample.size)}`;
+    case "large": return largeText(sample);
     case "array": return `${sample.dtype} (${sample.shape.join(", ")})`;
     case "items": return `${sample.count} items`;
     default: return "";
   }
 }
 
-export function sizeText(bytes: number): string {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+/** Why there is no picture, and the way to it: the single view shows pictures in tiles. */
+function largeText({ size, width, height }: Extract<Sample, { kind: "large" }>): string {
+  const bytes = size > 0 ? `${formatBytes(size)}, ` : "";
+  return width && height ? `${bytes}no thumbnail: open it, or store it with downsample=`
+    : `${bytes}too large to show`;
 }

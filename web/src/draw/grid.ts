@@ -222,7 +222,7 @@ class GridView implements Grid, Gestures {
     const py = (y - rect.y) / rect.height * size.height;
     const found = annotationAt(this.painter.annotations(store, plan, row, 0, size, pane), size, px, py,
       6 * size.width / rect.width, (one, place) =>
-        one.overlay.hidden.has(place));
+        one.hidden.has(place));
     return hitOf(row, px, py, found);
   }
 

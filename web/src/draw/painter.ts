@@ -9,6 +9,8 @@ import { code, type Scene } from "./scene";
 import {
   classesOf, clipSegment, codeOf, labelsFit, numbersOf, type PictureSize, type Polygon, type Shapes, shapesOf,
 } from "./shapes";
+import { tagAt } from "./tags";
+import { lineHeight } from "./texts";
 import { clipPolygon, maxFillPoints, thin, triangulate } from "./triangles";
 
 /** The sample of an overlay at one picture, with the shapes and classes of its instances. */
@@ -17,6 +19,8 @@ export interface Annotation {
   sample: Sample;
   shapes: Shapes;
   classOf(instance: number): number;
+  /** Classes that are not drawn: those of the tensor that names the instances. */
+  hidden: ReadonlySet<number>;
   nameOf(instance: number): string;
   /** The place of an instance in the palette. */
   placeOf(instance: number): number;
@@ -29,8 +33,9 @@ export interface PaintOptions {
   namesFrom: number;
   /** CSS pixels of the widest name. */
   nameWidth: number;
-  /** Height of a name in world units: names stay above the lower side. 0: they may cross it. */
-  nameHeight: number;
+  /** Names stay within it and cover no other name. The world has CSS pixels then, since the sizes
+   * of names are fixed. undefined: names stand at the corners of boxes at any zoom. */
+  namesWithin?: Rect;
   /** How far shapes may lie outside of the picture, in its sizes. */
   margin: number;
 }
@@ -41,12 +46,16 @@ interface Fill {
 }
 
 const maxNames = 2000;
+/** Names of one cell: each is compared with all others. */
+const maxTags = 100;
 
 export class Painter {
   private shapes = new WeakMap<Sample, { width: number; height: number; shapes: Shapes }>();
   private fills = new WeakMap<Polygon, Fill>();
   private readonly segment = new Float64Array(4);
   private names = 0;
+  /** Where the names of the picture stand. */
+  private tags: Rect[] = [];
 
   /** Starts a new scene. */
   begin(): void {
@@ -72,11 +81,13 @@ export class Painter {
     const instances = instancesOf(overlay.tensor, sample, shapes);
     let labels: Sample | undefined;
     let named: Tensor | undefined;
-    for (const tensor of overlay.labels) {
-      const candidate = itemOf(store.peek(row, tensor.name), tensor, item);
+    let { hidden } = overlay;
+    for (const naming of overlay.labels) {
+      const candidate = itemOf(store.peek(row, naming.tensor.name), naming.tensor, item);
       if (!labelsFit(candidate, instances)) continue;
       labels = candidate;
-      named = tensor;
+      named = naming.tensor;
+      ({ hidden } = naming);
       break;
     }
     const byLabel = classesOf(labels, instances);
@@ -87,11 +98,13 @@ export class Painter {
       return overlay.tensor.class_names.length > 0
         ? className(overlay.tensor, classOf(instance)) : "";
     };
-    const placeOf = overlay.color
-      ? placesOf(overlay, overlay.color, itemOf(store.peek(row, overlay.color.tensor.name), overlay.color.tensor, item),
-        instances, classOf)
-      : (instance: number) => codeOf(classOf(instance));
-    return { overlay, sample, shapes, classOf, nameOf, placeOf };
+    const { color } = overlay;
+    const other = color && placesOf(color, itemOf(store.peek(row, color.tensor.name), color.tensor, item), instances);
+    const placeOf = (instance: number): number => {
+      const own = codeOf(classOf(instance));
+      return hidden.has(own) ? noClass : other?.(instance) ?? own;
+    };
+    return { overlay, sample, shapes, classOf, hidden, nameOf, placeOf };
   }
 
   private shapesOf(tensor: Tensor, sample: Sample, size: PictureSize): Shapes {
@@ -105,6 +118,7 @@ export class Painter {
   /** Paints all annotations of a picture that lies at `place` in the world. */
   paint(scene: Scene, annotations: readonly Annotation[], size: PictureSize, place: Rect,
     options: PaintOptions): void {
+    this.tags = [];
     for (const one of annotations) {
       const { palette, tensor } = one.overlay;
       if (tensor.draw === "segments") {
@@ -124,7 +138,6 @@ export class Painter {
       scene, x: place.x, y: place.y, sx: place.width / size.width, sy: place.height / size.height,
       left: -options.margin * size.width, top: -options.margin * size.height,
       right: (1 + options.margin) * size.width, bottom: (1 + options.margin) * size.height,
-      floor: place.y + place.height,
     };
     this.paintBoxes(one, to, options);
     for (const polygon of one.shapes.polygons) {
@@ -154,14 +167,29 @@ export class Painter {
       const x = to.x + left * to.sx;
       const y = to.y + top * to.sy;
       const x1 = to.x + right * to.sx;
-      to.scene.addBox(x, y, x1, to.y + bottom * to.sy, codeAt(one, boxOf[i]));
+      const y1 = to.y + bottom * to.sy;
+      to.scene.addBox(x, y, x1, y1, codeAt(one, boxOf[i]));
       if (x1 - x < options.namesFrom || this.names >= maxNames) continue;
+      if (one.placeOf(boxOf[i]) === noClass) continue;
       const name = one.nameOf(boxOf[i]);
-      if (name === "") continue;
-      this.names++;
-      const nameY = options.nameHeight > 0 ? Math.min(y, to.floor - options.nameHeight) : y;
-      to.scene.addText(name, x, nameY, 0, 0, options.nameWidth, codeAt(one, boxOf[i], true));
+      if (name !== "") this.addName(name, { x, y, width: x1 - x, height: y1 - y }, to.scene, options,
+        codeAt(one, boxOf[i], true));
     }
+  }
+
+  private addName(name: string, box: Rect, scene: Scene, options: PaintOptions, color: number): void {
+    let at: Pick<Rect, "x" | "y"> | undefined = box;
+    let width = options.nameWidth;
+    if (options.namesWithin) {
+      if (this.tags.length >= maxTags) return;
+      width = Math.min(width, options.namesWithin.width);
+      const size = { width: scene.textWidth(name, width), height: lineHeight };
+      at = tagAt(box, size, options.namesWithin, this.tags);
+      if (at) this.tags.push({ ...size, x: at.x, y: at.y });
+    }
+    if (!at) return;
+    this.names++;
+    scene.addText(name, at.x, at.y, 0, 0, width, color);
   }
 
   private outline(xy: Float64Array, to: Target, color: number): void {
@@ -204,23 +232,18 @@ interface Target {
   top: number;
   right: number;
   bottom: number;
-  /** The lower side of the picture in the world. */
-  floor: number;
 }
 
 function codeAt(one: Annotation, instance: number, flag = false): number {
   return code(one.overlay.palette, one.placeOf(instance), flag);
 }
 
-/** The places of instances by the values of another tensor. Hidden classes stay hidden. */
-function placesOf({ hidden }: Overlay, color: Coloring, sample: Sample | undefined, instances: number,
-  classOf: (instance: number) => number): (instance: number) => number {
+/** The places of instances by the values of another tensor; undefined: that of its class. */
+function placesOf(color: Coloring, sample: Sample | undefined,
+  instances: number): (instance: number) => number | undefined {
   const found = sample && numbersOf(sample);
   const values = found?.length === instances ? found : undefined;
-  return (instance) => {
-    const own = codeOf(classOf(instance));
-    return hidden.has(own) ? noClass : placeOf(color, values?.[instance]) ?? own;
-  };
+  return (instance) => placeOf(color, values?.[instance]);
 }
 
 function instancesOf(tensor: Tensor, sample: Sample, shapes: Shapes): number {

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Appearance, Sample, SampleStore } from "./api";
 import { noClass, noNumber, rampPlace, rampSteps } from "./colors";
 import { Painter } from "./painter";
-import { borderOf, isColorable, planOf } from "./plan";
+import { namersOf } from "./naming";
+import { borderOf, captionOf, isColorable, planOf } from "./plan";
 import { tensorOf, viewOf } from "../data/testing";
 
 const over = { role: "overlay", over: "images" } as const;
@@ -53,7 +54,8 @@ test("values colour the overlays of their group, or of all groups", () => {
 });
 
 test("instances take the colours of their values", () => {
-  expect(places(undefined, { "pred/labels": array(4, 5, 7) })).toEqual([4, 5, 7]);
+  // Class 7 is hidden.
+  expect(places(undefined, { "pred/labels": array(4, 5, 7) })).toEqual([4, 5, noClass]);
   const scores = { "pred/scores": array(0, 10, NaN) };
   expect(places("pred/scores", scores)).toEqual([0, rampSteps - 1, noNumber]);
   expect(places("pred/scores", { ...scores, "pred/labels": array(4, 7, 5) })).toEqual([0, noClass, noNumber]);
@@ -80,4 +82,80 @@ test.each([[-1, 0], [0, 0], [5, 128], [10, 255], [99, 255], [Infinity, 255], [-I
 
 test("a ramp of one number has a colour", () => {
   expect(rampPlace(3, 3, 3)).toBe(0);
+});
+
+describe("labels, masks and texts", () => {
+  const tensors = [
+    tensorOf("images", "image", { role: "primary" }),
+    tensorOf("kind", "label", { ...over, class_names: ["indoor", "outdoor"], max_shape: [] }),
+    tensorOf("boxes", "boxes", { ...over, max_shape: [2, 4] }),
+    tensorOf("box_class", "label", { ...over, class_names: ["cat", "dog"], max_shape: [2] }),
+    tensorOf("mask", "mask", { ...over, max_shape: [9, 9] }),
+    tensorOf("note", "json"), tensorOf("m", "number"), tensorOf("n", "number"), tensorOf("k", "number"),
+    tensorOf("vector", "embedding"),
+  ];
+  const mixed = viewOf(1, tensors);
+  const hiding = (layers: Record<string, number[]>): Appearance => ({
+    primary: "images", dark: true, layers: Object.fromEntries(Object.entries(layers)
+      .map(([name, hidden]) => [name, { visible: true, opacity: 1, hidden: new Set(hidden) }])),
+  });
+  const drawn = (samples: Record<string, Sample>, layers: Record<string, number[]> = {}) => {
+    const store = { view: mixed, peek: (_: number, name: string) => samples[name] } as unknown as SampleStore;
+    const plan = planOf(mixed, hiding(layers));
+    const found = new Painter().annotations(store, plan, 0, 0, { width: 9, height: 9 });
+    return found.map((one) => Array.from({ length: Math.max(1, one.shapes.instances) }, (_, i) => [one.nameOf(i), one.placeOf(i)]));
+  };
+  const boxesOf = (count: number): Sample => ({
+    kind: "array", dtype: "float32", shape: [count, 4], data: Array.from({ length: 4 * count }, (_, i) => i),
+  });
+
+  test("shapes have their own classes, not that of the picture", () => {
+    const kind = single(1);
+    expect(drawn({ kind, boxes: boxesOf(2), box_class: array(1, 0) })).toEqual([[["dog", 1], ["cat", 0]]]);
+    expect(drawn({ kind, boxes: boxesOf(1), box_class: array(0) })).toEqual([[["cat", 0]]]);
+    expect(drawn({ kind, boxes: boxesOf(2) })).toEqual([[["", 0], ["", 1]]]);
+    // The only mask is none of the boxes, though a row has one of each.
+    const mask: Sample = { kind: "array", dtype: "bool", shape: [1, 1], data: [1] };
+    expect(drawn({ kind, mask, box_class: array(1) })).toEqual([[["", 0]]]);
+  });
+
+  test("a class that is hidden hides shapes that it names, and no others", () => {
+    const row = { kind: single(1), boxes: boxesOf(2), box_class: array(1, 0) };
+    expect(drawn(row, { kind: [0, 1] })).toEqual([[["dog", 1], ["cat", 0]]]);
+    expect(drawn(row, { box_class: [1] })).toEqual([[["dog", noClass], ["cat", 0]]]);
+    expect(planOf(mixed, hiding({ box_class: [1] })).palettes.map(({ hidden }) => hidden.size)).toEqual([0, 0]);
+  });
+
+  test("captions are labels of the picture and numbers, and switches are what they change", () => {
+    const { captions, switches } = planOf(mixed, hiding({ kind: [], note: [], box_class: [] }));
+    expect(captions.map(({ name }) => name)).toEqual(["kind", "m", "n"]);
+    expect([...switches].sort()).toEqual(["boxes", "kind", "m", "mask", "n"]);
+    const off = hiding({});
+    off.layers.m = { visible: false, opacity: 1, hidden: new Set() };
+    expect([...planOf(mixed, off).switches].sort()).toEqual(["boxes", "k", "kind", "m", "mask", "n"]);
+  });
+
+  test("numbers stand behind their names, where there is more than one line", () => {
+    const length = tensorOf("truth/length", "number");
+    expect([captionOf(length, single(12), true), captionOf(length, single(12))]).toEqual(["length 12", "12"]);
+    expect(captionOf(tensors[1], single(1), true)).toBe("outdoor");
+    expect(captionOf(length, { kind: "missing" }, true)).toBe("");
+  });
+
+  test("a mask is the picture where there is none, and shapes lie over it", () => {
+    const masks = viewOf(1, [tensorOf("y", "number"), tensorOf("mask", "mask"), tensorOf("other", "segments"), tensorOf("boxes", "boxes")]);
+    const plan = planOf(masks, { primary: "mask", dark: true, layers: {} });
+    expect(plan.primaryIsOverlay).toBe(true);
+    expect(plan.overlays.map(({ tensor }) => tensor.name)).toEqual(["mask", "boxes"]);
+    expect(plan.captions.map(({ name }) => name)).toEqual(["y"]);
+  });
+
+  test.each([
+    ["pred_boxes", ["gt_labels", "pred_labels"], ["pred_labels"]],
+    ["boxes", ["labels", "tags"], ["labels", "tags"]],
+    ["boxes", ["tags", "box_labels"], ["box_labels"]],
+  ])("labels of %s among %j are %j", (name, labels, named) => {
+    const list = labels.map((label) => tensorOf(label, "label", { max_shape: [5] }));
+    expect(namersOf(tensorOf(name, "boxes"), list).map((one) => one.name)).toEqual(named);
+  });
 });

@@ -2,20 +2,27 @@
 
 import type { Appearance, Layer, Sample, Tensor, View } from "./api";
 import { noNumber, rampPlace } from "./colors";
+import { isOfShapes, namersOf } from "./naming";
 import { maxPalettes, type PaletteState } from "./palettes";
 import { codeOf, numbersOf } from "./shapes";
 import { plain } from "./texts";
 
 export interface Overlay {
   tensor: Tensor;
-  /** Tensors whose labels may name the instances: those of the same group. */
-  labels: Tensor[];
+  /** Tensors whose labels may name the instances, the likeliest first. */
+  labels: Naming[];
   palette: number;
   visible: boolean;
-  /** Classes that are not drawn. */
+  /** Classes of its own that are not drawn. They count where no label names the instances. */
   hidden: ReadonlySet<number>;
   /** What colours the instances; undefined: their classes. */
   color: Coloring | undefined;
+}
+
+export interface Naming {
+  tensor: Tensor;
+  /** Its classes that are not drawn. */
+  hidden: ReadonlySet<number>;
 }
 
 /** Colours by the values of a tensor: one for each instance of a shape, or one for a cell. */
@@ -35,6 +42,8 @@ export interface Plan {
   primaryIsOverlay: boolean;
   overlays: Overlay[];
   captions: Tensor[];
+  /** Names of tensors that are drawn when they are visible, and not when they are not. */
+  switches: ReadonlySet<string>;
   palettes: PaletteState[];
   /** The tensor to request, and whether the server scales it. */
   columns: { name: string; sized: boolean }[];
@@ -55,40 +64,44 @@ const noClasses: ReadonlySet<number> = new Set();
 
 /** Opacity where the appearance states none: a mask lets the picture through. */
 export function defaultOpacity(tensor: Tensor): number {
-  return tensor.draw === "mask" || tensor.draw === "segments" ? 0.5 : 1;
+  return isMask(tensor) ? 0.5 : 1;
 }
 
 export function planOf(view: View, appearance: Appearance): Plan {
   const layerOf = (tensor: Tensor): Layer | undefined =>
     Object.hasOwn(appearance.layers, tensor.name) ? appearance.layers[tensor.name] : undefined;
+  const hiddenOf = (tensor: Tensor): ReadonlySet<number> => layerOf(tensor)?.hidden ?? noClasses;
   const primary = appearance.primary === "" ? undefined
     : view.tensors.find(({ name }) => name === appearance.primary);
   const primaryIsOverlay = primary !== undefined && overlayDraws.has(primary.draw);
   const drawn = view.tensors.filter((tensor) => overlayDraws.has(tensor.draw) && primary !== undefined
-    && (tensor === primary || tensor.over === primary.name)).slice(0, maxPalettes - 2);
+    && (tensor === primary || isOver(tensor, primary))).slice(0, maxPalettes - 2);
   const color = coloringOf(view, appearance, drawn.length + 1);
   const colored = color ? coloredBy(color.tensor, drawn) : [];
   const overlays = drawn.map((tensor, at): Overlay => ({
     tensor, palette: at + 1, visible: layerOf(tensor)?.visible ?? true,
-    labels: view.tensors.filter((other) => other.draw === "label" && other.group === tensor.group),
-    hidden: noClasses, color: colored.includes(tensor) ? color : undefined,
+    labels: namersOf(tensor, view.tensors).map((label): Naming => ({ tensor: label, hidden: hiddenOf(label) })),
+    hidden: hiddenOf(tensor), color: colored.includes(tensor) ? color : undefined,
   }));
-  for (const one of overlays) one.hidden = hiddenOf(one.tensor, one.labels, layerOf);
   const palettes = overlays.map((one) => paletteOf(one, layerOf));
   if (color) palettes.push({ opacity: 1, hidden: noClasses, background: false, ramp: color.numbers });
-  const captions = captionsOf(view, appearance, primary, overlays);
+  const texts = textsOf(view, primary, overlays);
+  const captions = texts.filter((tensor) => layerOf(tensor)?.visible ?? true)
+    .slice(0, primary ? maxCaptions : maxTextCaptions);
+  const switches = new Set([...overlays.map(({ tensor }) => tensor), ...captions,
+    ...texts.filter((tensor) => layerOf(tensor)?.visible === false)].map(({ name }) => name));
   const names = new Map<string, boolean>();
   if (primary) names.set(primary.name, sizedDraws.has(primary.draw));
   for (const { tensor, labels, visible } of overlays) {
     if (!visible) continue;
     names.set(tensor.name, sizedDraws.has(tensor.draw));
-    for (const label of labels) names.set(label.name, false);
+    for (const label of labels) names.set(label.tensor.name, false);
   }
   for (const tensor of captions) names.set(tensor.name, false);
   if (color) names.set(color.tensor.name, false);
   const columns = [...names].map(([name, sized]) => ({ name, sized }));
   const panes = panesOf(overlays, appearance.pair);
-  return { primary, primaryIsOverlay, overlays, captions, palettes, columns, panes, color };
+  return { primary, primaryIsOverlay, overlays, captions, switches, palettes, columns, panes, color };
 }
 
 function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Tensor>[] {
@@ -97,14 +110,16 @@ function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Ten
   return left && right && left !== right ? [new Set([right]), new Set([left])] : [new Set()];
 }
 
-function hiddenOf(tensor: Tensor, labels: Tensor[],
-  layerOf: (tensor: Tensor) => Layer | undefined): ReadonlySet<number> {
-  let hidden = layerOf(tensor)?.hidden ?? noClasses;
-  for (const label of labels) {
-    const more = layerOf(label)?.hidden;
-    if (more && more.size > 0) hidden = new Set([...hidden, ...more]);
-  }
-  return hidden;
+/** Whether an annotation belongs to a picture. Where there are only masks, one of them is the
+ * picture, and shapes lie over it; other masks would cover it. */
+function isOver(tensor: Tensor, primary: Tensor): boolean {
+  return tensor.over === primary.name
+    || overlayDraws.has(primary.draw) && tensor.over === "" && !isMask(tensor);
+}
+
+/** Whether the samples of a tensor are masks. */
+export function isMask({ draw }: Tensor): boolean {
+  return draw === "mask" || draw === "segments";
 }
 
 function paletteOf({ tensor, hidden, color }: Overlay,
@@ -114,7 +129,9 @@ function paletteOf({ tensor, hidden, color }: Overlay,
   if (color) {
     return { opacity, hidden: layerOf(color.tensor)?.hidden ?? noClasses, background: false, ramp: color.numbers };
   }
-  return { opacity, hidden, background: tensor.draw === "segments" && zeroIsBackground(tensor) };
+  if (tensor.draw === "segments") return { opacity, hidden, background: zeroIsBackground(tensor) };
+  // What the painter hides depends on the labels of each row.
+  return { opacity, hidden: noClasses, background: false };
 }
 
 /** Tensors that can colour shapes or cells: classes and numbers, one or one for each instance. */
@@ -161,22 +178,18 @@ export function zeroIsBackground(tensor: Tensor): boolean {
     || /^(back ?ground|bg|unlabell?ed|void|none|ignored?)?$/i.test(name.replace(/[\W_]+/g, ""));
 }
 
-function captionsOf(view: View, appearance: Appearance, primary: Tensor | undefined,
-  overlays: Overlay[]): Tensor[] {
-  const most = primary ? maxCaptions : maxTextCaptions;
-  const naming = new Set(overlays.flatMap(({ labels }) => labels));
+/** The tensors that may stand as text at a picture, labels first. */
+function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): Tensor[] {
+  const naming = new Set(overlays.flatMap(({ labels }) => labels.map(({ tensor }) => tensor)));
   const chosen = view.tensors.filter((tensor) => {
     if (tensor === primary || !captionDraws.has(tensor.draw)) return false;
-    if (Object.hasOwn(appearance.layers, tensor.name)) {
-      return appearance.layers[tensor.name].visible;
-    }
     if (!primary) return true;
-    // Labels that name instances stand at them; JSON is seldom worth a line.
-    return tensor.draw !== "json" && !naming.has(tensor)
+    // Classes of shapes stand at the shapes; JSON is seldom worth a line.
+    return tensor.draw !== "json" && !(naming.has(tensor) && isOfShapes(tensor))
       && (tensor.over === primary.name || tensor.role === "side");
   });
   const first = (tensor: Tensor): number => tensor.draw === "label" ? 0 : 1;
-  return chosen.sort((a, b) => first(a) - first(b)).slice(0, most);
+  return chosen.sort((a, b) => first(a) - first(b));
 }
 
 /** The item of a sequence; other tensors have one sample for all items. */
@@ -188,18 +201,27 @@ export function itemOf(sample: Sample | undefined, tensor: Tensor, item: number)
 
 const maxNames = 4;
 
-/** One line of text for a sample; "": there is nothing to say. */
-export function captionOf(tensor: Tensor, sample: Sample | undefined): string {
+/** One line of text for a sample; "": there is nothing to say. `named`: a number stands behind
+ * the name of its tensor, since several lines of numbers would not say which is which. */
+export function captionOf(tensor: Tensor, sample: Sample | undefined, named = false): string {
   if (!sample) return "";
   switch (sample.kind) {
     case "text": return plain(sample.text);
     case "json": return plain(sample.text);
-    case "array": return tensor.draw === "label" ? namesOf(tensor, sample) : valuesOf(sample);
+    case "array": {
+      const text = tensor.draw === "label" ? namesOf(tensor, sample) : valuesOf(sample);
+      return named && tensor.draw === "number" && text !== "" ? plain(`${lastName(tensor)} ${text}`) : text;
+    }
     case "items": return sample.count === 1 && sample.items[0]
-      ? captionOf(tensor, sample.items[0]) : `${sample.count} items`;
+      ? captionOf(tensor, sample.items[0], named) : `${sample.count} items`;
     case "error": return plain(sample.message);
     default: return "";
   }
+}
+
+/** The name of a tensor within its group. */
+function lastName({ name }: Tensor): string {
+  return name.slice(name.lastIndexOf("/") + 1);
 }
 
 function namesOf(tensor: Tensor, sample: Sample): string {

@@ -302,6 +302,11 @@ export class Scene {
     return place.width / ratio;
   }
 
+  /** The width of a text that is cut off at `width`, in CSS pixels. */
+  textWidth(text: string, width: number): number {
+    return (this.texts.place(text, width)?.width ?? 0) / this.texts.ratio;
+  }
+
   /** Starts the frames around cells anew. They change without the rest of the scene. */
   beginFrames(): void {
     this.frames.reset();

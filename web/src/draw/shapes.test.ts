@@ -121,10 +121,12 @@ test("classes come from labels of as many elements, else from the index", () => 
   };
   expect(classes(labels, 3)).toEqual([7, 8, 9]);
   expect(classes(labels, 2)).toEqual([0, 1]);
-  expect(classes(array([1], [5]), 3)).toEqual([5, 5, 5]);
+  expect(classes(array([1], [5]), 3)).toEqual([0, 1, 2]);
+  expect(classes(array([], [5]), 3)).toEqual([5, 5, 5]);
   expect(classes(undefined, 2)).toEqual([0, 1]);
   expect([labelsFit(labels, 3), labelsFit(labels, 2), labelsFit({ kind: "missing" }, 3)])
     .toEqual([true, false, false]);
+  expect([labelsFit(array([1], [5]), 3), labelsFit(array([], [5]), 3)]).toEqual([false, true]);
   expect([codeOf(5), codeOf(-1), codeOf(NaN), codeOf(Infinity)]).toEqual([5, noClass, noClass, noClass]);
 });
 

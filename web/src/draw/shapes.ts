@@ -243,22 +243,18 @@ function pointsOf(sample: Sample): Shapes {
   return shapes;
 }
 
-/**
- * The class of each instance: from a label sample of as many elements, else its index. One label
- * for many instances is the class of all.
- */
+/** The class of each instance: from a label sample that fits, else its index. */
 export function classesOf(labels: Sample | undefined, instances: number): (instance: number) => number {
   const numbers = labels && numbersOf(labels);
-  if (!numbers || numbers.length === 0) return (instance) => instance;
-  if (numbers.length === instances) return (instance) => numbers[instance];
-  if (numbers.length === 1) return () => numbers[0];
-  return (instance) => instance;
+  if (!numbers || !labelsFit(labels, instances)) return (instance) => instance;
+  return (instance) => numbers[numbers.length === 1 ? 0 : instance];
 }
 
-/** Whether labels state the classes of so many instances. */
+/** Whether labels state the classes of so many instances: there is one for each, or a single one
+ * for the row. A list of one class says nothing of three shapes. */
 export function labelsFit(labels: Sample | undefined, instances: number): boolean {
-  if (labels?.kind !== "array") return false;
-  return labels.data.length === instances || labels.data.length === 1;
+  if (labels?.kind !== "array" || labels.data.length === 0) return false;
+  return labels.data.length === instances || labels.shape.length === 0;
 }
 
 /** The place in the palette of a class. */

@@ -80,7 +80,6 @@ class SingleView implements Single, Gestures {
     if (row !== this.row) {
       this.fitting = true;
       this.size = undefined;
-      this.window = null;
     }
     this.row = row;
     this.item = Math.max(0, item);
@@ -191,7 +190,7 @@ class SingleView implements Single, Gestures {
     if (!inside({ x: 0, y: 0, ...size }, at.x, at.y)) return { row };
     const found = annotationAt(this.painter.annotations(store, plan, row, this.item, size, pane), size,
       at.x, at.y, 8 / this.zoomed.scale, (one, place) =>
-        one.overlay.hidden.has(place));
+        one.hidden.has(place));
     return hitOf(row, at.x, at.y, found);
   }
 
@@ -377,7 +376,7 @@ class SingleView implements Single, Gestures {
       }
       if (this.tiles) this.addTiles(this.tiles, place.x);
       const options: PaintOptions = {
-        maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240, nameHeight: 0,
+        maskSide: 0, namesFrom: namesFrom / scale, nameWidth: 240,
         // Shapes outside of the picture would lie on its neighbour.
         margin: plan.panes.length > 1 ? 0 : 2,
       };

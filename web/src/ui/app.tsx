@@ -14,6 +14,7 @@ import { SidePanel } from "./panels";
 import { SaveView } from "./save";
 import { Sidebar } from "./sidebar";
 import { SingleView } from "./single";
+import type { State } from "./state";
 import { Table } from "./table";
 import { useTheme } from "./theme";
 import { TopBar } from "./topbar";
@@ -33,7 +34,12 @@ function Stopped() {
   return (
     <main class="stopped">
       <div role="alert"><h1>{stop.title}</h1><p>{stop.message}</p></div>
-      {stop.retry && <button type="button" class="primary" onClick={() => void model.start()}>Try again</button>}
+      <div class="tools">
+        {stop.named && <button type="button" class="primary" data-testid="open-start"
+          onClick={() => void model.openStart()}>Open the version at the start</button>}
+        {stop.retry && <button type="button" class={stop.named ? "plain" : "primary"}
+          onClick={() => void model.start()}>Try again</button>}
+      </div>
     </main>
   );
 }
@@ -45,21 +51,42 @@ function Shown() {
   const mode = useApp((s) => modeOf(s.place.mode, s.primary));
   return (
     <div class="app">
+      <a class="skip" href="#rows" data-testid="skip" onClick={toRows}>To the rows</a>
       <TopBar />
       <Offline />
       <div class="body">
         {left && <SidePanel side="left"><Sidebar /></SidePanel>}
-        <main class="middle">
+        <main id="rows" class="middle" tabIndex={-1}>
           {!store && <p class="empty">Opening…</p>}
           {store && mode === "table" && <Table store={store} />}
           {store && mode === "map" && <EmbeddingMap store={store} />}
           {store && mode === "grid" && <MainGrid store={store} />}
           {store && mode === "single" && <SingleView store={store} />}
+          {store?.view.rows === 0 && <NoRows />}
         </main>
         {right && <SidePanel side="right"><RowPanel /></SidePanel>}
       </div>
       <StatusLine />
       <Dialogs />
+    </div>
+  );
+}
+
+/** The address holds the place in the dataset, so the link must not change it. */
+function toRows(e: Event): void {
+  e.preventDefault();
+  const rows = document.getElementById("rows");
+  (rows?.querySelector<HTMLElement>("canvas[tabindex], [role=grid]") ?? rows)?.focus();
+}
+
+function NoRows() {
+  const model = useModel();
+  const query = useApp((s) => s.place.query);
+  return (
+    <div class="no-rows">
+      <p class="quiet">{query === "" ? "There are no rows" : "No row is found"}</p>
+      {query !== "" && <button type="button" class="plain" data-testid="clear-query"
+        onClick={() => void model.run("")}>Clear the query</button>}
     </div>
   );
 }
@@ -82,7 +109,7 @@ function Offline() {
 
 /** Rows in sight, and what lies under the pointer. */
 function StatusLine() {
-  const sight = useApp((s) => s.sight);
+  const shown = useApp(inSight);
   const hover = useApp((s) => s.hover);
   const notice = useApp((s) => s.notice);
   const parts = hover ? [`row ${hover.row.toLocaleString("en")}`] : [];
@@ -92,11 +119,22 @@ function StatusLine() {
   if (hover?.tensor) parts.push(`${hover.tensor}${hover.text ? `: ${hover.text}` : ""}`);
   return (
     <footer class="status">
-      <span>{sight.count > 0 && `rows ${sight.first.toLocaleString("en")} to ${(sight.first + sight.count - 1).toLocaleString("en")}`}</span>
+      <span data-testid="in-sight">{shown}</span>
       <span class="space">{parts.join(" · ")}</span>
       <span role="status" aria-live="polite">{notice}</span>
     </footer>
   );
+}
+
+/** Which rows are in sight. The map shows all of them. */
+export function inSight({ place, primary, view, sight }: Pick<State, "place" | "primary" | "view" | "sight">): string {
+  const mode = modeOf(place.mode, primary);
+  const rows = view?.rows ?? 0;
+  if (mode === "map" || rows === 0) return "";
+  const whole = (row: number): string => row.toLocaleString("en");
+  if (mode === "single") return place.row < 0 ? "" : `row ${whole(place.row)} of ${whole(rows)}`;
+  if (sight.count === 0) return "";
+  return `rows ${whole(sight.first)} to ${whole(Math.min(rows, sight.first + sight.count) - 1)}`;
 }
 
 function Dialogs() {

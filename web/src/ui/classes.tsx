@@ -1,12 +1,13 @@
 // The list of classes: hides classes in the drawing, and filters rows by them.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { colorOf } from "../draw/colors";
 import type { Stats, Tensor } from "../data/protocol";
 import { useApp, useModel, useStats } from "./hooks";
-import { IconButton } from "./icons";
+import { Icon } from "./icons";
 import { hasClasses, layerOf } from "./layers";
 import { Section } from "./sidebar";
+import { formatRows } from "./stats";
 import { hasCondition } from "./tql";
 import { VirtualList } from "./virtual";
 
@@ -42,13 +43,15 @@ export interface ClassLine {
 /** All classes: those that statistics have counted first, most frequent first. */
 export function classLines(names: readonly string[], stats: Stats | undefined): ClassLine[] {
   const counted = new Map<number, ClassLine>();
-  stats?.classes?.forEach((c, i) => {
+  // Of a sequence the server counts the lengths, which are no classes.
+  const counts = stats?.what === "class" ? stats : undefined;
+  counts?.classes?.forEach((c, i) => {
     const value = typeof c.value === "number" ? c.value : names.indexOf(c.value);
     if (!Number.isInteger(value) || value < 0) return;
     const name = value < names.length ? names[value] : String(c.name);
-    counted.set(value, { value, name, rows: c.rows, condition: stats.filters?.[i] ?? "" });
+    counted.set(value, { value, name, rows: c.rows, condition: counts.filters?.[i] ?? "" });
   });
-  const none = stats?.kind === "classes" && !stats.more && !stats.sampled ? 0 : undefined;
+  const none = counts?.kind === "classes" && !counts.more && !counts.sampled ? 0 : undefined;
   const lines = [...counted.values()];
   names.forEach((name, value) => {
     if (!counted.has(value)) lines.push({ value, name, rows: none, condition: "" });
@@ -67,6 +70,7 @@ function ClassList({ tensor }: { tensor: Tensor }) {
     const wanted = search.trim().toLowerCase();
     return wanted ? all.filter((line) => line.name.toLowerCase().includes(wanted)) : all;
   }, [all, search]);
+  const { stop, wrapper, onKeyDown, onScroll } = useOneStop(lines.length);
   const hide = (values: Iterable<number>): void =>
     model.setLayer(tensor.name, { hidden: new Set(values) });
   return (
@@ -80,32 +84,70 @@ function ClassList({ tensor }: { tensor: Tensor }) {
         <button type="button" class="plain" onClick={() => hide(all.map((line) => line.value))}>
           Hide all</button>
       </div>
-      <VirtualList class="classes" label={`Classes of ${tensor.name}`} count={lines.length}
-        rowHeight={rowHeight} render={(i) => <ClassRow line={lines[i]}
-          hidden={hidden.has(lines[i].value)} toggle={() => {
-            const next = new Set(hidden);
-            if (!next.delete(lines[i].value)) next.add(lines[i].value);
-            hide(next);
-          }} />} />
+      <div ref={wrapper} onKeyDown={onKeyDown} onScrollCapture={onScroll}>
+        <VirtualList class="classes" label={`Classes of ${tensor.name}`} count={lines.length}
+          rowHeight={rowHeight} render={(i) => <ClassRow line={lines[i]} stats={stats.value} index={i}
+            stop={stop.row === i ? stop.part : -1} hidden={hidden.has(lines[i].value)} toggle={() => {
+              const next = new Set(hidden);
+              if (!next.delete(lines[i].value)) next.add(lines[i].value);
+              hide(next);
+            }} />} />
+      </div>
       {stats.error && <p class="fault">{stats.error}</p>}
     </>
   );
 }
 
-function ClassRow({ line, hidden, toggle }: {
-  line: ClassLine; hidden: boolean; toggle: () => void;
+/** One stop for the Tab key: arrows go along the list, and between the two buttons of a line. */
+function useOneStop(count: number) {
+  const [chosen, setStop] = useState({ row: 0, part: 0 });
+  const wrapper = useRef<HTMLDivElement>(null);
+  const stop = { ...chosen, row: Math.min(chosen.row, Math.max(0, count - 1)) };
+  const button = (row: number, part: number): HTMLElement | null | undefined =>
+    wrapper.current?.querySelector<HTMLElement>(`[data-line="${row}"] [data-part="${part}"]`);
+  const onKeyDown = (e: KeyboardEvent): void => {
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
+    const steps: Record<string, [row: number, part: number]> = {
+      ArrowDown: [stop.row + 1, stop.part], ArrowUp: [stop.row - 1, stop.part],
+      ArrowLeft: [stop.row, 0], ArrowRight: [stop.row, 1], Home: [0, stop.part], End: [count - 1, stop.part],
+    };
+    if (!Object.hasOwn(steps, e.key)) return;
+    e.preventDefault();
+    const [to, part] = steps[e.key];
+    const row = Math.min(count - 1, Math.max(0, to));
+    setStop({ row, part });
+    const list = wrapper.current?.querySelector(".virtual");
+    // Lines far away are no elements before the list is scrolled there.
+    if (list && !button(row, part)) list.scrollTop = row === 0 ? 0 : list.scrollHeight;
+    requestAnimationFrame(() => requestAnimationFrame(() => button(row, part)?.focus()));
+  };
+  /** The stop may have been scrolled away, and with it the only way in. */
+  const onScroll = (): void => void requestAnimationFrame(() => {
+    if (button(stop.row, 0) || document.activeElement?.closest("[data-line]")) return;
+    const first = wrapper.current?.querySelector<HTMLElement>("[data-line]");
+    if (first) setStop({ row: Number(first.dataset.line), part: 0 });
+  });
+  return { stop, wrapper, onKeyDown, onScroll };
+}
+
+/** `stop`: the button of the line that the Tab key reaches; -1: none. */
+function ClassRow({ line, stats, index, stop, hidden, toggle }: {
+  line: ClassLine; stats: Stats | undefined; index: number; stop: number; hidden: boolean; toggle: () => void;
 }) {
   const model = useModel();
   const dark = useApp((s) => s.dark);
   const on = useApp((s) => line.condition !== "" && hasCondition(s.place.query, line.condition));
+  const useful = line.condition !== "" && (line.rows !== 0 || on);
+  const counted = line.rows === undefined ? line.name : `${line.name}: ${formatRows(line.rows, stats)}`;
   return (
-    <div class={`class-row ${hidden ? "off" : ""}`}>
-      <IconButton icon={hidden ? "eyeOff" : "eye"} label={`Show ${line.name}`} pressed={!hidden}
-        onClick={toggle} />
+    <div class={`class-row ${hidden ? "off" : ""}`} data-line={index}>
+      <button type="button" class="icon-button" aria-label={`Show ${line.name}`} title={`Show ${line.name}`}
+        aria-pressed={!hidden} data-part={0} tabIndex={stop === 0 ? 0 : -1} onClick={toggle}>
+        <Icon name={hidden ? "eyeOff" : "eye"} /></button>
       <span class="swatch" style={{ backgroundColor: colorOf(line.value, dark) }} aria-hidden="true" />
-      <button type="button" class="class-name" disabled={line.condition === ""} aria-pressed={on}
-        title={line.condition ? `${line.name}\nFilter: ${line.condition}` : line.name}
-        onClick={() => void model.filter(line.condition)}>{line.name || "(no name)"}</button>
+      <button type="button" class="class-name" aria-disabled={!useful} aria-pressed={on} data-part={1}
+        tabIndex={stop === 1 ? 0 : -1} title={useful ? `${counted}\nFilter: ${line.condition}` : counted}
+        onClick={() => useful && void model.filter(line.condition)}>{line.name || "(no name)"}</button>
       <span class="quiet count">{line.rows?.toLocaleString("en") ?? ""}</span>
     </div>
   );

@@ -1,4 +1,4 @@
-// Two commits side by side: the rows that were changed, added or removed.
+// Two versions side by side: the rows that were changed, added or removed.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Diff, View } from "../data/protocol";
@@ -9,9 +9,10 @@ import { GridPane, useAppearance } from "./grid";
 import { useApp, useModel, useTask } from "./hooks";
 import { SliderView } from "./slider";
 import { RowMap, subset } from "./subset";
+import { Values } from "./values";
 
 type Kind = "changed" | "added" | "removed";
-interface Pair { diff: Diff; from: View; to: View }
+export interface Pair { diff: Diff; from: View; to: View }
 
 export function Compare() {
   const model = useModel();
@@ -30,7 +31,7 @@ export function Compare() {
     }
   }, [opened]);
   return (
-    <Dialog title="Compare commits" wide>
+    <Dialog title="Compare versions" wide>
       {task.busy && <p class="quiet" role="status">Comparing…</p>}
       {task.error && <p class="fault" role="alert">{task.error}</p>}
       {opened && <Changes key={`${opened.diff.from} ${opened.diff.to}`} {...opened} />}
@@ -52,7 +53,7 @@ function Changes({ diff, from, to }: Pair) {
           onClick={() => setKind(name)}>{formatCount(count, `${name} row`)}</button>)}
         <span class="quiet">{changes.join(", ")}</span>
       </div>
-      {kinds.every(([, count]) => count === 0) ? <p class="quiet">Both commits have the same rows.</p>
+      {kinds.every(([, count]) => count === 0) ? <p class="quiet">Both versions have the same rows.</p>
         : <Sides key={kind} kind={kind} diff={diff} from={from} to={to} />}
     </>
   );
@@ -79,13 +80,14 @@ function useSubset(view: View, rows: number[], owner: string): SampleStore | nul
 }
 
 function Sides({ kind, diff, from, to }: Pair & { kind: Kind }) {
+  const names = useApp((s) => s.compare) ?? { from: "", to: "" };
   const primary = useApp((s) => s.primary);
   const rows = useMemo(() => rowsOf(diff, kind), [diff, kind]);
   const before = useSubset(from, rows.from, "before");
   const after = useSubset(to, rows.to, "after");
   const [slider, setSlider] = useState(false);
   const [row, setRow] = useState(0);
-  const [selected, setSelected] = useState(-1);
+  const [selected, setSelected] = useState(kind === "changed" ? 0 : -1);
   const select = (row: number): void => {
     setSelected(row);
     setRow(row);
@@ -115,13 +117,21 @@ function Sides({ kind, diff, from, to }: Pair & { kind: Kind }) {
       </div>}
       {slider ? <SliderView before={before} after={after} row={row} rows={rows.to.length} show={select} />
         : <div class="sides">
-          <Side title={`before: version ${from.version}`} store={before} selected={selected} events={events(0)}
+          <Side title={`before: ${versionTitle(from, names.from)}`} store={before} selected={selected} events={events(0)}
             opened={(grid) => grids.set(0, grid)} testid="side-before" />
-          <Side title={`after: version ${to.version}`} store={after} selected={selected} events={events(1)}
+          <Side title={`after: ${versionTitle(to, names.to)}`} store={after} selected={selected} events={events(1)}
             opened={(grid) => grids.set(1, grid)} testid="side-after" />
         </div>}
+      {kind === "changed" && <Values diff={diff} from={from} to={to} before={before} after={after} row={row}
+        rowBefore={rows.from[row] ?? -1} rowAfter={rows.to[row] ?? -1} />}
     </>
   );
+}
+
+/** A version by the name that it was chosen by. Versions are numbered within a branch. */
+export function versionTitle(view: View, name: string): string {
+  const number = `version ${view.version}`;
+  return name === "" || name === view.commit ? number : `${name}, ${number}`;
 }
 
 interface Together {

@@ -31,6 +31,10 @@ export function complete(text: string, caret: number, tensors: readonly Tensor[]
   const before = tokens(text.slice(0, caret));
   const last = before[before.length - 1];
   if (last?.kind === "string" && !last.closed) return classes(text, caret, before, tensors);
+  if (asked && last?.end !== caret) {
+    const found = valuesOf(text, caret, caret, before, "", tensors);
+    if (found) return found;
+  }
   const atWord = last !== undefined && last.end === caret &&
     (last.kind === "word" || (last.kind === "name" && !last.closed));
   if (!atWord && (!asked || last?.end === caret && last.kind === "number")) return null;
@@ -64,16 +68,21 @@ function wordOptions(typed: string, quoted: boolean, tensors: readonly Tensor[],
 function classes(text: string, caret: number, before: Token[],
   tensors: readonly Tensor[]): Completion | null {
   const open = before[before.length - 1];
-  const name = comparedName(before.slice(0, -1));
+  return valuesOf(text, open.begin, caret, before.slice(0, -1), open.text.slice(1).replaceAll("''", "'"), tensors);
+}
+
+/** Class names in the place of the text from `from` to the caret, which follows `before`. */
+function valuesOf(text: string, from: number, caret: number, before: readonly Token[], typed: string,
+  tensors: readonly Tensor[]): Completion | null {
+  const name = comparedName(before);
   const tensor = name === undefined ? undefined : tensors.find((t) => t.name === name);
   if (!tensor || tensor.class_names.length === 0) return null;
-  const typed = open.text.slice(1).replaceAll("''", "'");
   const found = ranked(tensor.class_names, (label) => label, typed);
   const after = text.slice(caret);
-  const to = caret + (after.startsWith("'") && !after.startsWith("''") ? 1 : 0);
+  const to = caret + (from < caret && after.startsWith("'") && !after.startsWith("''") ? 1 : 0);
   const options = found.map((label): Option =>
     ({ label, insert: quoteString(label), kind: "class", detail: tensor.name }));
-  return options.length === 0 ? null : { from: open.begin, to, options };
+  return options.length === 0 ? null : { from, to, options };
 }
 
 /** The name that the next value is compared with, by an operator or as a member of IN (...). */
@@ -99,4 +108,20 @@ function ranked<T>(list: readonly T[], nameOfItem: (item: T) => string, typed: s
     if (begins.length >= maxOptions) break;
   }
   return [...begins, ...inside].slice(0, maxOptions);
+}
+
+const longestExample = 40;
+
+/** An example of a condition on the tensors of the dataset, for the empty query box. */
+export function exampleOf(tensors: readonly Tensor[], keywords: readonly string[]): string {
+  const reserved = new Set(keywords.map((word) => word.toUpperCase()));
+  const plain = tensors.filter((tensor) => !tensor.sequence);
+  const label = plain.find((tensor) => tensor.draw === "label" && tensor.class_names.length > 0);
+  const number = plain.find((tensor) => tensor.draw === "number" && tensor.dtype !== "bool");
+  const examples = [
+    label && `${quoteName(label.name, reserved)} = ${quoteString(label.class_names[0])}`,
+    number && `${quoteName(number.name, reserved)} > 0`,
+  ];
+  return examples.find((example) => example !== undefined && example.length <= longestExample)
+    ?? "A condition, or SELECT …";
 }

@@ -2,6 +2,7 @@
 
 import type { Tensor } from "../data/protocol";
 import type { Sample } from "../draw/api";
+import { formatBytes } from "../draw/sizes";
 
 type ArraySample = Extract<Sample, { kind: "array" }>;
 
@@ -12,17 +13,6 @@ export function formatNumber(value: number | bigint): string {
   if (typeof value === "bigint") return value.toString();
   if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
   return String(Number(value.toPrecision(6)));
-}
-
-export function formatBytes(bytes: number): string {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  let unit = 0;
-  let value = bytes;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
 }
 
 export function formatCount(count: number, one: string, many = `${one}s`): string {
@@ -84,12 +74,19 @@ export function describe(sample: Sample | undefined, tensor: Tensor, most = show
     case "missing":
       return "missing";
     case "large":
-      return `too large to show${sample.size > 0 ? `: ${formatBytes(sample.size)}` : ""}`;
+      return describeLarge(sample);
     case "error":
       return `error: ${clip(sample.message, false)}`;
     case "items":
       return describeItems(sample, tensor, most);
   }
+}
+
+/** A picture of a known size is shown in tiles, so it is not too large to show. */
+function describeLarge({ size, width, height }: Extract<Sample, { kind: "large" }>): string {
+  const bytes = size > 0 ? formatBytes(size) : "";
+  if (width && height) return [`${width} × ${height}`, bytes].filter(Boolean).join(", ");
+  return `too large to show${bytes && `: ${bytes}`}`;
 }
 
 function describeArray(sample: ArraySample, tensor: Tensor, most: number): string {

@@ -17,6 +17,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["t", "Table or grid"],
   ["v", "Versions"],
   ["[ and ]", "Show or hide the panels"],
+  ["Arrows, Home, End in the classes or a histogram", "From one to the next"],
   ["Arrows, Home, End on a divider", "Width of a panel; before and after of a picture"],
   ["?", "This sheet"],
 ];

@@ -2,6 +2,7 @@
 
 import type { Tensor, View } from "../data/protocol";
 import type { Layer } from "../draw/api";
+import { isMask } from "../draw/plan";
 import type { Mode } from "./place";
 
 const none: ReadonlySet<number> = new Set();
@@ -11,9 +12,15 @@ export function isPicture(tensor: Tensor): boolean {
   return tensor.draw === "image";
 }
 
-/** The picture tensor of a cell: `wanted` if it exists, else the first primary one. */
-export function choosePrimary(view: View, wanted = ""): string {
+/** The tensors that cells can show: pictures, and where there are none, masks. */
+export function picturesOf(view: View): Tensor[] {
   const pictures = view.tensors.filter((tensor) => tensor.role === "primary" && isPicture(tensor));
+  return pictures.length > 0 ? pictures : view.tensors.filter(isMask);
+}
+
+/** The picture tensor of a cell: `wanted` if it exists, else the first one. */
+export function choosePrimary(view: View, wanted = ""): string {
+  const pictures = picturesOf(view);
   return (pictures.find((tensor) => tensor.name === wanted) ?? pictures[0])?.name ?? "";
 }
 
@@ -81,7 +88,7 @@ const smallElements = 4096;
 
 /** Reports whether values are small enough to be requested for each selected row. */
 export function isSmall(tensor: Tensor): boolean {
-  if (isPicture(tensor) || tensor.draw === "mask" || tensor.draw === "segments") return false;
+  if (isPicture(tensor) || isMask(tensor)) return false;
   if (tensor.sequence) return false;
   if (["label", "text", "json", "number", "boxes", "keypoints", "points", "polygons"]
     .includes(tensor.draw)) return true;

@@ -9,8 +9,9 @@ import { Address, type Browser } from "./address";
 import { Counts } from "./counts";
 import { Connection } from "./connection";
 import { choosePrimary, hiddenNames, hideOnly, layerOf, modeOf, withDefaults, withLayer } from "./layers";
-import { clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, takeKey,
+import { clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, rowsGo, takeKey, within,
   type Mode, type Place } from "./place";
+import { hiddenClasses, hideClasses } from "./hiding";
 import { initialState, Store, type Dialog, type QueryFault, type State } from "./state";
 import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
@@ -58,6 +59,8 @@ export class Model {
 
   set(patch: Partial<State>): void {
     this.state.set(patch);
+    // The side panel chooses pictures by the state alone; the address follows.
+    if (patch.primary !== undefined && !patch.place) this.move({ picture: patch.primary });
   }
 
   say(notice: string): void {
@@ -160,6 +163,7 @@ export class Model {
       this.write(place.query, draft);
       if (address === "push") this.address.push(place);
       this.say(`${view.rows.toLocaleString("en")} ${view.rows === 1 ? "row" : "rows"}`);
+      this.stayWithin(view);
       return true;
     } catch (error) {
       if (work.signal.aborted) return false;
@@ -167,6 +171,22 @@ export class Model {
       this.failed(error, place, draft);
       return false;
     }
+  }
+
+  /** An address may name a row that the view does not have. */
+  private stayWithin(view: View): void {
+    const { place } = this.get();
+    const inside = within(place, view.rows);
+    if (inside === place) return;
+    this.move(inside);
+    this.grid?.select(inside.row);
+    this.say(rowsGo(view.rows));
+  }
+
+  /** Leaves an address that names what cannot be opened. */
+  async openStart(): Promise<void> {
+    this.set({ stop: null });
+    if (await this.visit({ ...home }, "keep")) this.address.replace("");
   }
 
   /** Writes the text of the query box, unless the user has changed `before` meanwhile. */
@@ -240,8 +260,8 @@ export class Model {
       this.set({ place });
       return;
     }
-    const primary = choosePrimary(view, before.primary);
-    const layers = hideOnly(withDefaults(view, before.layers, defaultOpacity), place.hidden);
+    const primary = choosePrimary(view, place.picture);
+    const layers = layersAt(withDefaults(view, before.layers, defaultOpacity), place);
     this.set({
       picked: false, root, view, store: this.storeOf(view), place, primary, layers, hover: null,
     });
@@ -291,26 +311,28 @@ export class Model {
   }
 
   private show(place: Place, address: "push" | "keep"): void {
-    const before = this.get().place;
-    const layers = hideOnly(this.get().layers, place.hidden);
-    this.set({ place, layers, draft: place.query });
+    const { place: before, view } = this.get();
+    const layers = layersAt(this.get().layers, place);
+    const primary = view ? choosePrimary(view, place.picture) : "";
+    this.set({ place, layers, primary, draft: place.query });
     if (place.cell !== before.cell) this.grid?.setCell(place.cell);
     if (place.first !== before.first) this.grid?.scrollTo(place.first);
     if (place.row >= 0 && place.row !== before.row) this.grid?.select(place.row);
     if (address === "push") this.address.push(place);
+    if (view) this.stayWithin(view);
   }
 
   private failed(error: unknown, place: Place, draft = this.get().draft): void {
     if (this.get().stop) return;
     const { root } = this.get();
     if (!root) {
-      this.set({ stop: failed(error) });
+      this.set({ stop: failed(error, place.at !== "" || place.saved !== "") });
       return;
     }
-    const fault = faultOf(error, place.query);
-    this.set({ fault });
+    this.set({ fault: faultOf(error, place.query) });
     this.write(place.query, draft);
-    this.say(fault.message);
+    // The message stands below the query, and is read out from there.
+    this.say("");
   }
 
   /** Runs the text of the query box. */
@@ -356,7 +378,8 @@ export class Model {
   openVersion(version: { at?: string; saved?: string }): Promise<boolean> {
     const { place } = this.get();
     this.set({ dialog: "" });
-    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, pair: place.pair, color: place.color,
+    return this.visit({ ...home, cell: place.cell, hidden: place.hidden, classes: place.classes,
+      picture: place.picture, pair: place.pair, color: place.color,
       mode: place.mode === "single" ? "" : place.mode,
       at: version.at ?? "", saved: version.saved ?? "" }, "push");
   }
@@ -410,6 +433,7 @@ export class Model {
     const layers = withLayer(this.get().layers, name, change);
     this.set({ layers });
     if (change.visible !== undefined) this.move({ hidden: hiddenNames(layers) });
+    if (change.hidden !== undefined) this.move({ classes: hiddenClasses(layers) });
   }
 
   toggleLayer(name: string): void {
@@ -430,8 +454,14 @@ export class Model {
   }
 }
 
-function failed(error: unknown): State["stop"] {
-  return { title: "The dataset cannot be opened", message: messageOf(error), retry: true };
+function failed(error: unknown, named = false): State["stop"] {
+  const title = named ? "This version cannot be opened" : "The dataset cannot be opened";
+  return { title, message: messageOf(error), retry: true, named };
+}
+
+/** The layers with what a place hides. */
+function layersAt(layers: State["layers"], { hidden, classes }: Place): State["layers"] {
+  return hideClasses(hideOnly(layers, hidden), classes);
 }
 
 export function messageOf(error: unknown): string {

@@ -128,6 +128,14 @@ export function SampleValue({ sample, tensor, whole }: {
       );
     case "error":
       return <p class="fault">{sample.message}</p>;
+    case "large":
+      return (
+        <>
+          <div class="number-value">{describe(sample, tensor)}</div>
+          {sample.width && sample.height &&
+            <div class="quiet">The grid has no thumbnail of it: open it, or store it with downsample=</div>}
+        </>
+      );
     default:
       return <div class={sample.kind === "missing" ? "quiet" : "number-value"}>{describe(sample, tensor)}</div>;
   }

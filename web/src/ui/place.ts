@@ -1,5 +1,7 @@
 // The place in a dataset that the page shows, and its text in the fragment of the address.
 
+import { formatHidden, parseHidden, type HiddenClasses } from "./hiding";
+
 export type Mode = "" | "grid" | "single" | "table" | "map";
 
 export interface Place {
@@ -20,6 +22,10 @@ export interface Place {
   cell: number;
   /** Names of the tensors that are not drawn. */
   hidden: string[];
+  /** Classes that are not drawn, by the tensor that has them. */
+  classes: HiddenClasses[];
+  /** The tensor whose pictures cells show; "": the first one. */
+  picture: string;
   /** The two overlays that are drawn side by side; none: all lie on one picture. */
   pair: string[];
   /** The tensor that colours shapes and cells; "": shapes have the colours of their classes. */
@@ -32,7 +38,7 @@ const maxHidden = 1000;
 
 export const home: Readonly<Place> = Object.freeze({
   at: "", saved: "", query: "", first: 0, row: -1, item: 0, mode: "", cell: 160, hidden: [],
-  pair: [], color: "",
+  classes: [], picture: "", pair: [], color: "",
 });
 
 /** Formats the text after "#", without the parts that have their defaults. */
@@ -47,6 +53,8 @@ export function formatPlace(place: Place): string {
   if (place.mode) out.set("mode", place.mode);
   if (place.cell !== home.cell) out.set("cell", String(place.cell));
   for (const name of place.hidden.slice(0, maxHidden)) out.append("hide", name);
+  for (const classes of place.classes) out.append("classes", formatHidden(classes));
+  if (place.picture) out.set("picture", place.picture);
   for (const name of place.pair) out.append("pair", name);
   if (place.color) out.set("color", place.color);
   return out.toString();
@@ -65,6 +73,8 @@ export function parsePlace(fragment: string): Place {
     mode: mode(from.get("mode")),
     cell: clampCell(count(from.get("cell"), home.cell)),
     hidden: [...new Set(from.getAll("hide"))].slice(0, maxHidden),
+    classes: parseHidden(from.getAll("classes")),
+    picture: from.get("picture") ?? "",
     pair: from.getAll("pair").length === 2 ? from.getAll("pair") : [],
     color: from.get("color") ?? "",
   };
@@ -92,6 +102,13 @@ export function takeKey(fragment: string): { key: string | null; rest: string } 
   return { key, rest: params.toString() };
 }
 
+/** The place in a view of so many rows: a row behind the end becomes the last one. */
+export function within(place: Place, rows: number): Place {
+  const last = rows - 1;
+  if (place.row <= last && place.first <= Math.max(0, last)) return place;
+  return { ...place, row: Math.min(place.row, last), first: Math.max(0, Math.min(place.first, last)) };
+}
+
 /** A step back must undo it: other rows or another way to look at them. */
 export function isStep(from: Place, to: Place): boolean {
   return from.at !== to.at || from.saved !== to.saved || from.query !== to.query ||
@@ -101,6 +118,11 @@ export function isStep(from: Place, to: Place): boolean {
 /** Another view of the server is needed. */
 export function isElsewhere(from: Place, to: Place): boolean {
   return from.at !== to.at || from.saved !== to.saved || from.query !== to.query;
+}
+
+/** What a view says to a row that it does not have. */
+export function rowsGo(rows: number): string {
+  return rows === 0 ? "There are no rows." : `Rows go from 0 to ${(rows - 1).toLocaleString("en")}.`;
 }
 
 export type Target =
@@ -117,7 +139,7 @@ export function parseTarget(text: string, rows: number): Target {
   if (/^-?\d{1,15}$/.test(input)) {
     const row = Number(input) < 0 ? Number(input) + rows : Number(input);
     if (row >= 0 && row < rows) return { kind: "row", row };
-    return { kind: "fault", message: `Rows go from 0 to ${rows - 1}.` };
+    return { kind: "fault", message: rowsGo(rows) };
   }
   const match = slice.exec(input);
   if (!match) return { kind: "fault", message: "Write a row, 123, or a slice, 100:200 or 100:200:5." };

@@ -1,7 +1,7 @@
 // The query box: text that grows, completion, history, and errors at their place.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { complete, type Completion } from "./complete";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { complete, exampleOf, type Completion } from "./complete";
 import { copyText, useApp, useModel } from "./hooks";
 import { IconButton } from "./icons";
 import { asQuery, pythonString } from "./tql";
@@ -15,20 +15,34 @@ export function QueryBox() {
   const fault = useApp((s) => s.fault);
   const query = useApp((s) => s.place.query);
   const saves = useApp((s) => s.view?.saves === true);
+  const root = useApp((s) => s.root);
+  const words = useApp((s) => s.words);
+  const example = useMemo(() => exampleOf(root?.tensors ?? [], words.keywords), [root, words]);
   const box = useRef<HTMLTextAreaElement>(null);
   const [found, setFound] = useState<Completion | null>(null);
   const [active, setActive] = useState(-1);
   const caret = useRef(-1);
 
-  // Height is that of the text; the element must shrink first to measure it.
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
     if (caret.current >= 0) element.setSelectionRange(caret.current, caret.current);
     caret.current = -1;
-    element.style.setProperty("height", "auto");
-    element.style.setProperty("height", `${Math.min(tallest, element.scrollHeight)}px`);
+    fitHeight(element);
   }, [draft]);
+  // Another width breaks the text into other lines.
+  useEffect(() => {
+    const element = box.current;
+    if (!element || typeof ResizeObserver === "undefined") return;
+    let width = -1;
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth === width) return;
+      width = element.clientWidth;
+      fitHeight(element);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
 
   const close = (): void => {
     setFound(null);
@@ -113,11 +127,11 @@ export function QueryBox() {
       <div class="query-line">
         <textarea ref={box} class="query-text" rows={1} spellcheck={false} autocomplete="off"
           autocapitalize="off" value={draft} data-testid="query" aria-label="Query in TQL"
-          placeholder="label = 'cat'" title="TQL: a condition, or SELECT …"
+          placeholder={example} title="TQL: a condition, or SELECT …"
           aria-autocomplete="list" aria-haspopup="listbox" aria-controls="query-options"
           aria-activedescendant={found && active >= 0 ? `query-option-${active}` : undefined}
           aria-invalid={fault !== null} aria-describedby={fault ? "query-fault" : undefined}
-          onInput={(e) => { model.set({ draft: e.currentTarget.value }); suggest(); }}
+          onInput={(e) => { model.set({ draft: e.currentTarget.value, fault: null }); suggest(); }}
           onKeyDown={onKeyDown} onClick={close} onBlur={close} />
         {(draft !== "" || query !== "") &&
           <IconButton icon="close" label="Clear the query and show all rows" class="clear"
@@ -135,6 +149,13 @@ export function QueryBox() {
       </div>}
     </form>
   );
+}
+
+/** Makes the box as high as its text; it must shrink first to measure that. */
+function fitHeight(element: HTMLTextAreaElement): void {
+  element.style.setProperty("height", "auto");
+  const border = element.offsetHeight - element.clientHeight;
+  element.style.setProperty("height", `${Math.min(tallest, element.scrollHeight + border)}px`);
 }
 
 function Options({ found, active, accept }: {

@@ -2,11 +2,21 @@
 
 import { useState } from "preact/hooks";
 import { Dialog } from "./dialog";
+import type { View } from "../data/protocol";
+import { formatCount } from "./describe";
 import { useApp, useModel } from "./hooks";
+
+/** `picked`: rows that were chosen one by one, so that no query finds them. */
+export function savedRows(view: Pick<View, "rows" | "query"> | null, picked: boolean): string {
+  const rows = view?.rows ?? 0;
+  if (picked) return formatCount(rows, "selected row");
+  return `${view?.query ?? "All rows"}: ${formatCount(rows, "row")}`;
+}
 
 export function SaveView() {
   const model = useModel();
   const view = useApp((s) => s.view);
+  const picked = useApp((s) => s.picked);
   const [name, setName] = useState("");
   const [replace, setReplace] = useState(false);
   const [busy, setBusy] = useState(false);
@@ -21,7 +31,7 @@ export function SaveView() {
   return (
     <Dialog title="Save as a view">
       <form class="save" onSubmit={(e) => void save(e)}>
-        <p class="quiet">{view?.query ?? "All rows"}: {(view?.rows ?? 0).toLocaleString("en")} rows</p>
+        <p class="quiet">{savedRows(view, picked)}</p>
         <label>Name <input type="text" data-testid="save-name" value={name} required
           onInput={(e) => setName(e.currentTarget.value)} /></label>
         <label><input type="checkbox" checked={replace} onChange={(e) => setReplace(e.currentTarget.checked)} />

@@ -1,13 +1,15 @@
 // The left panel: tensors, classes, statistics.
 
 import { useMemo, useState } from "preact/hooks";
-import type { Tensor } from "../data/protocol";
+import type { Tensor, View } from "../data/protocol";
+import { planOf } from "../draw/plan";
 import { Classes } from "./classes";
 import { Coloring } from "./coloring";
 import { formatForm } from "./describe";
+import { useAppearance } from "./grid";
 import { useApp, useModel } from "./hooks";
 import { IconButton } from "./icons";
-import { isPicture, layerOf } from "./layers";
+import { layerOf, picturesOf } from "./layers";
 import { TruthAndPredictions } from "./pair";
 import { Statistics } from "./stats";
 import { VirtualList } from "./virtual";
@@ -21,7 +23,7 @@ export function Sidebar() {
   return (
     <div class="sidebar" data-testid="sidebar">
       <Section title={`Tensors (${view.tensors.length.toLocaleString("en")})`} open>
-        <Tensors tensors={view.tensors} />
+        <Tensors view={view} />
       </Section>
       <Classes />
       <Coloring />
@@ -64,9 +66,14 @@ export function linesOf(tensors: readonly Tensor[], search: string): Line[] {
   return lines;
 }
 
-function Tensors({ tensors }: { tensors: readonly Tensor[] }) {
+function Tensors({ view }: { view: View }) {
+  const { tensors } = view;
   const [search, setSearch] = useState("");
+  const appearance = useAppearance();
   const lines = useMemo(() => linesOf(tensors, search), [tensors, search]);
+  const plan = useMemo(() => planOf(view, appearance), [view, appearance]);
+  const pictures = useMemo(() => new Set(picturesOf(view)), [view]);
+  const overlays = useMemo(() => new Set(plan.overlays.map(({ tensor }) => tensor)), [plan]);
   return (
     <>
       {tensors.length > searchFrom && <input type="search" class="search" value={search}
@@ -75,20 +82,24 @@ function Tensors({ tensors }: { tensors: readonly Tensor[] }) {
       <VirtualList class="chips" label="Tensors" count={lines.length} rowHeight={chipHeight}
         render={(i) => {
           const line = lines[i];
-          return "group" in line ? <h3 class="group">{line.group}</h3> : <Chip tensor={line.tensor} />;
+          if ("group" in line) return <h3 class="group">{line.group}</h3>;
+          const { tensor } = line;
+          return <Chip tensor={tensor} choosable={pictures.has(tensor)}
+            switchable={plan.switches.has(tensor.name)} fades={overlays.has(tensor)} />;
         }} />
     </>
   );
 }
 
-function Chip({ tensor }: { tensor: Tensor }) {
+/** A tensor of the view. It has only the controls that change something in the pictures. */
+function Chip({ tensor, choosable, switchable, fades }: {
+  tensor: Tensor; choosable: boolean; switchable: boolean; fades: boolean;
+}) {
   const model = useModel();
   const layer = useApp((s) => layerOf(s.layers, tensor.name));
   const primary = useApp((s) => s.primary === tensor.name);
   const { name } = tensor;
   const shown = name.slice(tensor.group ? tensor.group.length + 1 : 0) || name;
-  const choosable = isPicture(tensor) && tensor.role === "primary";
-  const fades = tensor.role === "overlay" && tensor.draw !== "label";
   return (
     <div class={`chip ${primary ? "chip-primary" : ""}`} data-testid={`chip-${name}`}
       title={`${name}\n${tensor.htype} ${formatForm(tensor)}`}>
@@ -96,8 +107,9 @@ function Chip({ tensor }: { tensor: Tensor }) {
         ? <button type="button" class="icon-button" aria-pressed={primary} data-testid={`eye-${name}`}
           aria-label={`Show the pictures of ${name}`} onClick={() => model.set({ primary: name })}>
           <span class={`radio ${primary ? "on" : ""}`} aria-hidden="true" /></button>
-        : <IconButton icon={layer.visible ? "eye" : "eyeOff"} pressed={layer.visible}
-          label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.toggleLayer(name)} />}
+        : switchable ? <IconButton icon={layer.visible ? "eye" : "eyeOff"} pressed={layer.visible}
+          label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.toggleLayer(name)} />
+          : <span class="chip-space" />}
       <span class="chip-name">{shown}</span>
       <span class="quiet chip-kind">{tensor.htype}</span>
       {fades && <input type="range" class="opacity" min={0} max={100} step={5}

@@ -6,7 +6,8 @@ import { formatNumber } from "./describe";
 import { useAppearance } from "./grid";
 import { useApp, useModel, useSamples } from "./hooks";
 import { IconButton } from "./icons";
-import { itemOf, nextItem, rangeOf, type Range } from "./window";
+import { isPicture } from "./layers";
+import { endsOf, itemOf, nextItem, rangeOf, type Range } from "./window";
 
 const rates = [1, 2, 5, 10, 15, 24, 25, 30, 60];
 const ahead = 8;
@@ -45,6 +46,10 @@ export function SingleView({ store }: { store: SampleStore }) {
 
   const sample = store.peek(row, appearance.primary);
   const count = sample?.kind === "items" ? sample.count : 1;
+  // Values of masks are classes, which have no black and white.
+  const picture = store.view.tensors.some((t) => t.name === appearance.primary && isPicture(t));
+  const chosen = useApp((s) => s.windows.get(appearance.primary));
+  useLayoutEffect(() => single.current?.setWindow(chosen ?? null), [chosen]);
   const player = usePlayer(store, row, appearance.primary, count);
   const go = (by: number): void => {
     const next = row + by;
@@ -81,8 +86,8 @@ export function SingleView({ store }: { store: SampleStore }) {
         aria-label={`Row ${row}${count > 1 ? `, item ${item + 1} of ${count}` : ""}`} />
       {fault && <p class="fault" role="alert">The picture cannot be drawn here: {fault}</p>}
       {count > 1 && <Player count={count} item={item} player={player} />}
-      <WindowSliders key={`${row} ${appearance.primary}`} range={useRange(sample, item)}
-        set={(range) => single.current?.setWindow(range)} />
+      <WindowSliders key={`${row} ${appearance.primary}`} name={appearance.primary}
+        range={useRange(picture ? sample : undefined, item)} />
     </div>
   );
 }
@@ -141,18 +146,25 @@ function Player({ count, item, player }: { count: number; item: number; player: 
   );
 }
 
-function WindowSliders({ range, set }: {
-  range: Range | null; set: (range: Range | null) => void;
-}) {
-  const [chosen, choose] = useState<Range | null>(null);
+/** Chooses the values that are black and white, for all rows of a tensor of pictures. */
+function WindowSliders({ range, name }: { range: Range | null; name: string }) {
+  const model = useModel();
+  const chosen = useApp((s) => s.windows.get(name));
   const first = useRef<Range | null>(null);
   // The ends stay while a sequence plays, so that the sliders do not move by themselves.
   first.current ??= range;
-  const ends = first.current;
-  useEffect(() => set(chosen), [chosen]);
-  if (!ends) return null;
-  const { low, high } = chosen ?? ends;
-  const change = (next: Range): void => choose(next.low < next.high ? next : chosen);
+  if (!first.current) return null;
+  const ends = endsOf(first.current, chosen);
+  const choose = (next: Range | null): void => {
+    const windows = new Map(model.get().windows);
+    if (next) windows.set(name, next);
+    else windows.delete(name);
+    model.set({ windows });
+  };
+  const { low, high } = chosen ?? first.current;
+  const change = (next: Range): void => {
+    if (next.low < next.high) choose(next);
+  };
   const slider = { type: "range", min: ends.low, max: ends.high, step: "any" } as const;
   return (
     <div class="tools window" role="group" aria-label="Range of values">
@@ -162,7 +174,7 @@ function WindowSliders({ range, set }: {
       <label>White <input {...slider} value={high} aria-valuetext={formatNumber(high)}
         onInput={(e) => change({ low, high: Number(e.currentTarget.value) })} /></label>
       <span class="count">{formatNumber(high)}</span>
-      <button type="button" class="plain" disabled={chosen === null} onClick={() => choose(null)}>Reset</button>
+      <button type="button" class="plain" disabled={!chosen} onClick={() => choose(null)}>Reset</button>
     </div>
   );
 }

@@ -4,12 +4,15 @@ import type { View } from "../data/protocol";
 import type { Hit, Layer, SampleStore } from "../draw/api";
 import type { Words } from "./complete";
 import { home, type Place } from "./place";
+import type { Range } from "./window";
 
 export interface Stop {
   title: string;
   message: string;
   /** A new attempt may succeed. */
   retry: boolean;
+  /** The address named a version or view that cannot be opened; that of the start may open. */
+  named?: boolean;
 }
 
 export interface QueryFault {
@@ -42,6 +45,8 @@ export interface State {
   /** The pictures that cells show; "": cells of text. */
   primary: string;
   layers: Record<string, Layer>;
+  /** By name of tensor: the values that are black and white, once someone has chosen them. */
+  windows: ReadonlyMap<string, Range>;
   theme: Theme;
   /** The theme in effect. */
   dark: boolean;
@@ -49,6 +54,8 @@ export interface State {
   sight: { first: number; count: number };
   dialog: Dialog;
   compare: { from: string; to: string } | null;
+  /** The branch whose commits the versions dialog lists; "": that of the view. */
+  branch: string;
   /** The server does not answer; the time of the next attempt, Infinity: there is none. */
   offline: { retryAt: number } | null;
   /** Read out by screen readers, and shown in the status line. */
@@ -67,9 +74,9 @@ export interface Panel {
 export function initialState(): State {
   return {
     stop: null, root: null, view: null, store: null, picked: false, place: { ...home }, draft: "", fault: null,
-    running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {},
+    running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {}, windows: new Map(),
     theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "",
-    compare: null, offline: null, notice: "", pair: [], left: { open: true, width: 260 },
+    compare: null, branch: "", offline: null, notice: "", pair: [], left: { open: true, width: 260 },
     right: { open: true, width: 320 },
   };
 }

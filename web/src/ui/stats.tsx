@@ -75,6 +75,11 @@ export interface Bar {
   condition: string;
 }
 
+/** What the numbers of classes and bins count. */
+export function formatRows(rows: number, stats: Pick<Stats, "unit"> | undefined): string {
+  return formatCount(rows, stats?.unit === "instances" ? "instance" : "row");
+}
+
 export function barsOf(stats: Stats): Bar[] {
   const filter = (i: number): string => stats.filters?.[i] ?? "";
   if (stats.kind === "classes") {
@@ -115,16 +120,17 @@ function Figures({ stats }: { stats: Stats }) {
   const bars = useMemo(() => barsOf(stats), [stats]);
   const [all, setAll] = useState(false);
   const most = bars.reduce((top, bar) => Math.max(top, bar.rows), 1);
+  const textOf = (bar: Bar): string => `${bar.label}: ${formatRows(bar.rows, stats)}`;
   return (
     <>
       <p class="quiet">
         {summaryOf(stats)}
       </p>
       {stats.kind === "histogram"
-        ? <Histogram bars={bars} most={most} />
+        ? <Histogram bars={bars} most={most} textOf={textOf} />
         : <div class="bars" role="list">
           {(all ? bars : bars.slice(0, barsAtFirst)).map((bar, i) =>
-            <BarButton key={i} bar={bar} most={most} />)}
+            <BarButton key={i} bar={bar} text={textOf(bar)} most={most} />)}
         </div>}
       {stats.kind === "histogram" && bars.length > 0 && <div class="axis quiet">
         <span>{formatNumber(stats.bins?.[0]?.from ?? 0)}</span>
@@ -139,7 +145,7 @@ function Figures({ stats }: { stats: Stats }) {
 }
 
 /** One stop for the Tab key; arrows go from bin to bin. */
-function Histogram({ bars, most }: { bars: Bar[]; most: number }) {
+function Histogram({ bars, most, textOf }: { bars: Bar[]; most: number; textOf: (bar: Bar) => string }) {
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (e: KeyboardEvent): void => {
@@ -153,24 +159,26 @@ function Histogram({ bars, most }: { bars: Bar[]; most: number }) {
   };
   return (
     <div ref={list} class="histogram" role="list" onKeyDown={onKeyDown}>
-      {bars.map((bar, i) => <BarButton key={i} bar={bar} most={most} upright stop={i === at} />)}
+      {bars.map((bar, i) => <BarButton key={i} bar={bar} text={textOf(bar)} most={most} upright stop={i === at} />)}
     </div>
   );
 }
 
-function BarButton({ bar, most, upright = false, stop = true }: {
-  bar: Bar; most: number; upright?: boolean; stop?: boolean;
+function BarButton({ bar, text, most, upright = false, stop = true }: {
+  bar: Bar; text: string; most: number; upright?: boolean; stop?: boolean;
 }) {
   const model = useModel();
   const on = useApp((s) => bar.condition !== "" && hasCondition(s.place.query, bar.condition));
   const part = `${100 * bar.rows / most}%`;
-  const text = `${bar.label}: ${formatCount(bar.rows, "row")}`;
+  // A filter that is on can be taken away even if nothing is left.
+  const useful = bar.condition !== "" && (bar.rows > 0 || on);
   return (
     <div role="listitem" class="bar-item">
       <button type="button" class={upright ? "column" : "bar"} aria-pressed={on} aria-label={upright ? text : undefined}
         tabIndex={stop ? 0 : -1}
-        title={bar.condition ? `${text}\nFilter: ${bar.condition}` : text}
-        disabled={bar.condition === ""} onClick={() => void model.filter(bar.condition)}>
+        title={useful ? `${text}\nFilter: ${bar.condition}` : text}
+        // Arrow keys go through bins that are empty, so these take the focus.
+        aria-disabled={!useful} onClick={() => useful && void model.filter(bar.condition)}>
         <span class="fill" style={upright ? { height: part } : { width: part }} />
         {!upright && <span class="bar-label">{bar.label}</span>}
         {!upright && <span class="count">{bar.rows.toLocaleString("en")}</span>}

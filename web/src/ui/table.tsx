@@ -2,9 +2,11 @@
 
 import { useEffect, useId } from "preact/hooks";
 import type { SampleStore } from "../draw/api";
+import type { Tensor } from "../data/protocol";
 import { describe } from "./describe";
 import { useApp, useModel, useSamples } from "./hooks";
 import { isPicture, isSmall } from "./layers";
+import { nextOrder, orderOf } from "./sort";
 import { useVirtual } from "./virtual";
 
 const rowHeight = 28;
@@ -36,6 +38,8 @@ export function Table({ store }: { store: SampleStore }) {
     model.setMode("single");
   };
   const onKeyDown = (e: KeyboardEvent): void => {
+    // The buttons of the headers have keys of their own.
+    if (e.target !== e.currentTarget) return;
     const page = Math.max(1, v.inSight - 2);
     const step: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     let row = selected + (step[e.key] ?? 0);
@@ -57,7 +61,8 @@ export function Table({ store }: { store: SampleStore }) {
       data-testid="table" aria-activedescendant={rows.includes(selected) ? id : undefined} onScroll={v.onScroll} onKeyDown={onKeyDown}>
       <div class="table-row table-head" role="row">
         <span role="columnheader">row</span>
-        {columns.map((t) => <span key={t.name} role="columnheader" title={t.htype}>{t.name}</span>)}
+        {columns.map((t) => (isSortable(t) ? <SortHead key={t.name} tensor={t} />
+          : <span key={t.name} role="columnheader" title={t.htype}>{t.name}</span>))}
       </div>
       <div class="virtual-content" style={{ height: `${v.content}px` }}>
         <div class="virtual-rows" style={{ transform: `translateY(${v.span.offset}px)` }}>
@@ -69,7 +74,27 @@ export function Table({ store }: { store: SampleStore }) {
             </div>))}
         </div>
       </div>
-      {view.rows === 0 && <p class="empty">No rows</p>}
     </div>
+  );
+}
+
+/** Columns with one value for a row, which has a place in an order. */
+export function isSortable(tensor: Tensor): boolean {
+  if (tensor.sequence || tensor.list) return false;
+  if (tensor.draw === "number" || tensor.draw === "text") return true;
+  return tensor.draw === "label" && (tensor.max_shape ?? []).every((side) => side <= 1);
+}
+
+const marks = { ascending: " ▲", descending: " ▼", none: "" } as const;
+
+function SortHead({ tensor }: { tensor: Tensor }) {
+  const model = useModel();
+  const order = useApp((s) => orderOf(s.place.query, tensor.name));
+  return (
+    <span role="columnheader" aria-sort={order}>
+      <button type="button" class="sort" title={`${tensor.htype}: sort by ${tensor.name}`} data-testid={`sort-${tensor.name}`}
+        onClick={() => void model.run(nextOrder(model.get().draft, tensor.name))}>
+        {tensor.name}<span aria-hidden="true">{marks[order]}</span></button>
+    </span>
   );
 }

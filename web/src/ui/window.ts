@@ -26,6 +26,12 @@ export function rangeOf(sample: Sample | undefined): Range | null {
   return low < high ? { low, high } : null;
 }
 
+/** The ends of the sliders: the range of a row, and what was chosen at another one. */
+export function endsOf(range: Range, chosen: Range | undefined): Range {
+  if (!chosen) return range;
+  return { low: Math.min(range.low, chosen.low), high: Math.max(range.high, chosen.high) };
+}
+
 /** The item of a sequence, or the sample itself. */
 export function itemOf(sample: Sample | undefined, item: number): Sample | undefined {
   return sample?.kind === "items" ? sample.items[item] : sample;
