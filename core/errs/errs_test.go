@@ -37,10 +37,10 @@ func TestWrapKeepsTheKind(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	t.Parallel()
-	names := []string{"images", "emb", "labels", "lab2_scores", "boxes"}
+	names := []string{"images", "emb", "labels", "lab2_scores", "boxes", "drop"}
 	for name, want := range map[string]string{
 		"imges": `; did you mean "images"?`, "Labels": `; did you mean "labels"?`, "bxes": `; did you mean "boxes"?`,
-		"lab": `; did you mean "labels"?`, "LA": `; did you mean "labels"?`, "embedding": "", "embs": `; did you mean "emb"?`, "lables": `; did you mean "labels"?`, "boss": "", "loads": "", "": "",
+		"lab": `; did you mean "labels"?`, "LA": `; did you mean "labels"?`, "embedding": "", "embs": `; did you mean "emb"?`, "lables": `; did you mean "labels"?`, "lbales": `; did you mean "labels"?`, "boss": "", "drpo": `; did you mean "drop"?`, "loads": "", "": "",
 	} {
 		if got := Suggest(name, names); got != want {
 			t.Errorf("Suggest(%q) = %q, want %q", name, got, want)

@@ -7,8 +7,7 @@ import (
 
 // Nearest returns the candidate that a misspelt name most likely meant, or "" when none is close.
 // That is the shortest one that begins with the name, or else the one with the fewest wrong
-// letters (Levenshtein distance): one of a short name, a third and one of a longer one. Case is
-// ignored.
+// letters: at most a third of them, or one. Case is ignored.
 func Nearest(name string, candidates []string) string {
 	begun := ""
 	for _, c := range candidates {
@@ -19,10 +18,7 @@ func Nearest(name string, candidates []string) string {
 	if begun != "" && !slices.ContainsFunc(candidates, func(c string) bool { return strings.EqualFold(c, name) }) {
 		return begun
 	}
-	best, bestDist := "", 1
-	if len(name) > 4 { // two letters that changed places count as two
-		bestDist = len(name)/3 + 1
-	}
+	best, bestDist := "", max(1, len(name)/3)
 	for _, c := range candidates {
 		if d := distance(strings.ToLower(name), strings.ToLower(c), bestDist); d < bestDist || (d == bestDist && best == "") {
 			best, bestDist = c, d
@@ -47,28 +43,34 @@ func OneOf(name, got string, want ...string) error {
 	return New(Invalid, "%s is %q (want one of %q)%s", name, got, want, Suggest(got, want))
 }
 
-// distance is the Levenshtein distance of a and b, cut off at limit+1.
+// distance is the number of letters to insert, delete or replace to get from a to b, cut off at
+// limit+1. Two neighbours that changed places count as one (optimal string alignment).
 func distance(a, b string, limit int) int {
 	if abs(len(a)-len(b)) > limit {
 		return limit + 1
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	rows := [3][]int{} // of a's letters: two before, one before, and the present one
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+	}
+	for j := range rows[2] {
+		rows[2][j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diag := row[0]
-		row[0] = i
+		rows[0], rows[1], rows[2] = rows[1], rows[2], rows[0]
+		rows[2][0] = i
 		for j := 1; j <= len(b); j++ {
-			cost := diag
-			if a[i-1] != b[j-1] {
-				cost++
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
 			}
-			diag = row[j]
-			row[j] = min(cost, row[j]+1, row[j-1]+1)
+			rows[2][j] = min(rows[1][j]+1, rows[2][j-1]+1, rows[1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[2][j] = min(rows[2][j], rows[0][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[2][len(b)]
 }
 
 func abs(x int) int {
