@@ -11,8 +11,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// pageCacheBytes bounds the decoded map pages that stay in memory.
-const pageCacheBytes = 32 << 20
+// pageCacheBytes bounds the decoded map pages that stay in memory: about a million entries. If the
+// map of an epoch does not fit, almost every row of a shuffled one reads a page (0.1 ms). Most maps
+// are far smaller; updates of scattered rows make large ones.
+const pageCacheBytes = 256 << 20
 
 // Page is a decoded leaf or inner page.
 type Page struct {

@@ -378,3 +378,41 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+// TestRandomFinds: rows of a large map, as scattered updates leave it, are found in any order
+// without reading a page twice.
+func TestRandomFinds(t *testing.T) {
+	t.Parallel()
+	const rows = 600_000
+	m := newTreeModel(t, 1, format.MaxPageEntries)
+	entries := make([]format.Entry, rows)
+	for i := range entries {
+		row := int64(i)
+		entries[i] = format.Entry{Row: row, Rows: 1, First: row % 3 * row, Session: uuid(1), Ordinal: row, Bytes: 4096 + m.rng.Int64N(1<<20)}
+	}
+	m.store(m.apply([]Edit{{To: rows, Entries: entries}}))
+	reads := &countingStore{Provider: m.pages.store}
+	root := m.tree.Root()
+	found := NewTree(NewStore(reads, m.pages.version), nil, &root, uuid(2))
+	_, pages, _, _ := checkPages(t, m.tree, root)
+	for range 20_000 {
+		row := m.rng.Int64N(rows)
+		if e, ok, err := found.Find(t.Context(), row); err != nil || !ok || e.Ordinal != row {
+			t.Fatalf("row %d is at %+v, %v, %v", row, e, ok, err)
+		}
+	}
+	if reads.gets > pages {
+		t.Errorf("%d reads of %d pages", reads.gets, pages)
+	}
+}
+
+// countingStore counts the objects that are read.
+type countingStore struct {
+	storage.Provider
+	gets int64
+}
+
+func (s *countingStore) Get(ctx context.Context, key string) ([]byte, error) {
+	s.gets++
+	return s.Provider.Get(ctx, key)
+}
