@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
 
 from deeplake import _native, _storage, _uri
 from deeplake._names import checks_keywords
@@ -52,13 +53,33 @@ def create(
     """
     stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
+    if schema:
+        _check_schema(schema)
     handle = _native.create(place, overwrite=overwrite, store=_storage.reach(stores))
     dataset = Dataset(Live(place, handle, storage=stores))
-    for name, spec in (schema or {}).items():
-        dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
     if schema:
+        _create_tensors(dataset, schema)
         dataset.commit("create tensors")
     return dataset
+
+
+def _create_tensors(dataset: Dataset, schema: Mapping[str, str | Mapping[str, Any]]) -> None:
+    for name, spec in schema.items():
+        dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
+
+
+def _check_schema(schema: Mapping[str, str | Mapping[str, Any]]) -> None:
+    """Creates the tensors in memory: a wrong schema must not cost the dataset that it would
+    replace.
+    """
+    place = f"mem://schema-{uuid4()}"
+    trial = Dataset(Live(place, _native.create(place)))
+    try:
+        _create_tensors(trial, schema)
+    finally:
+        trial.discard()
+        trial.close()
+        _native.delete(place)
 
 
 @checks_keywords

@@ -157,6 +157,13 @@ class Plan:
                 if name not in names:
                     source.require(name)
                     raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
+        for name in names:
+            about = source.require(name)
+            if self.decode(name) == "pil" and about["compression"] in ("none", "lz4", "zstd"):
+                raise InvalidArgumentError(
+                    f'load tensor "{name}": decode="pil" needs image files, and the tensor has the htype '
+                    f'{about["htype"]} and the compression "{about["compression"]}"; leave it out of decode'
+                )
         self._row_weights = self._weights()
         self._loader: _native.Loader | None = None
         self.native()

@@ -60,6 +60,11 @@ class Reading(Loadable):
     def __len__(self) -> int:
         return self._source.length()
 
+    def __contains__(self, name: object) -> bool:
+        """Returns whether a tensor or a group of tensors has that name."""
+        names = self._source.names()
+        return isinstance(name, str) and (name in names or any(one.startswith(f"{name}/") for one in names))
+
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows as they are at the start of the iteration."""
         return _row.rows(self._source)

@@ -6,10 +6,14 @@ opens its native handles again.
 
 from __future__ import annotations
 
+import atexit
 import threading
+import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from deeplake import _index, _native, _storage
 from deeplake._errors import ClosedError, ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
@@ -244,6 +248,24 @@ class Pinned(Source):
         return (view if weights is None else view.weigh(weights)).loader(options)
 
 
+def dropped(operation: str, uri: str) -> str:
+    """Returns the text of the warning about changes that are lost."""
+    return (
+        f'{operation} dataset "{uri}": uncommitted changes were dropped; call commit() to keep them, or '
+        "discard() to drop them without this warning"
+    )
+
+
+_open: WeakSet[Live] = WeakSet()
+
+
+@atexit.register
+def _warn_at_exit() -> None:
+    for live in list(_open):
+        live.warn("exit with")
+        live.uncommitted = False  # one warning
+
+
 class Live(Source):
     """The head of a dataset in one handle: the committed rows and the handle's own changes."""
 
@@ -271,6 +293,19 @@ class Live(Source):
         self._dtypes: dict[str, str] | None = None
         self._lock = threading.Lock()
         self._writes = 0
+        _open.add(self)
+
+    def __del__(self) -> None:
+        self.warn("drop")
+
+    def warn(self, operation: str) -> None:
+        """Warns if uncommitted changes are about to be lost."""
+        with suppress(Exception):  # the interpreter may be ending
+            handle = self._handle
+            if not self.uncommitted or handle is None or handle.generation != _native.generation():
+                return
+            if handle.alive and handle.describe()["dirty"]:
+                warnings.warn(dropped(operation, self.uri), UserWarning, stacklevel=3)
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed

@@ -23,7 +23,7 @@ from deeplake._query import Answer, Explanation, Question, answer
 from deeplake._reading import Reading
 from deeplake._row import Row
 from deeplake._saved import SavedView
-from deeplake._source import Live, Pinned, Source, open_native
+from deeplake._source import Live, Pinned, Source, dropped, open_native
 from deeplake._storage import Storage, Stores
 from deeplake._tensor import Group, Tensor
 from deeplake._versions import Ref, ref_of
@@ -352,8 +352,7 @@ class Dataset(View, Writing, History):
         """
         if self._source.close():
             warnings.warn(
-                f'close dataset "{self.uri}": uncommitted changes were dropped; call commit() to keep them, or '
-                "discard() to drop them without this warning",
+                dropped("close", self.uri),
                 UserWarning,
                 stacklevel=3 if sys._getframe(1).f_code is Dataset.__exit__.__code__ else 2,
             )

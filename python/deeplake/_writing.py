@@ -98,6 +98,10 @@ class Writing:
         Example:
             ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
         """
+        if isinstance(class_names, str):
+            raise InvalidArgumentError(
+                f'create tensor "{name}": class_names is the str {class_names!r}, want a list of names'
+            )
         spec = {
             "name": name,
             "htype": htype,

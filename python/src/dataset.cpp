@@ -185,12 +185,13 @@ void set_info(const Dataset& self, const py::object& info) {
     });
 }
 
-py::object commit(const Dataset& self, const std::string& message) {
+py::object commit(const Dataset& self, const py::object& message) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
+    const std::string text = to_text("commit", "message", message);
     Buffer json;
     call_long(c, [&](dl_context ctx, dl_error* err) {
-        return c.dataset_commit(ctx, h, message.c_str(), json.out(), err);
+        return c.dataset_commit(ctx, h, text.c_str(), json.out(), err);
     });
     return json.json();
 }

@@ -418,7 +418,31 @@ class Column {
         // the core reports the expected type
         if (i == std::string::npos || k == std::string::npos || i > k) return got;
         if ((to == "i" || to == "u") && from != "b") check_bounds(got, want);
+        if ((to == "f" || to == "V") && want.itemsize() < 8) return narrowed(got, want);
         return py::array(array.attr("astype")(want));
+    }
+
+    // Numbers as floats of few bytes. A finite number must not become infinite.
+    py::array narrowed(const py::array& got, const py::dtype& want) {
+        py::module_ numpy = py::module_::import("numpy");
+        const py::object state = numpy.attr("seterr")(py::arg("over") = "ignore");
+        py::object out;
+        try {
+            out = got.attr("astype")(want);
+        } catch (py::error_already_set&) {
+            numpy.attr("seterr")(**state);
+            throw;
+        }
+        numpy.attr("seterr")(**state);
+        const py::object lost =
+            numpy.attr("logical_and")(numpy.attr("isinf")(out), numpy.attr("isfinite")(got));
+        if (!py::cast<bool>(lost.attr("any")())) return py::array(out);
+        const py::object at = lost.attr("argmax")();
+        // For the numbers of a whole column: the index of the first one is its row.
+        if (row_ < 0) row_ = py::cast<Py_ssize_t>(at);
+        const py::object value = got.attr("flat").attr("__getitem__")(at);
+        fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(value)) +
+                             ", which does not fit " + type_);
     }
 
     void check_bounds(const py::array& got, const py::dtype& want) {

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import gc
+import subprocess
+import sys
 import warnings
 
 import deeplake
@@ -287,3 +290,66 @@ def test_several_handles_in_threads(numbered):
         assert all(got == [0, 5] for got in pool.map(work, range(30)))
     assert len(numbered) == 60
     numbered.discard()
+
+
+@pytest.mark.parametrize("wrong", [{"htype": "imge"}, {"dtyp": "int64"}, {"htype": "image", "compression": "lzma"}])
+def test_a_wrong_schema_costs_nothing(tmp_path, wrong):
+    place = tmp_path / "lake"
+    with pytest.raises(deeplake.Error):
+        deeplake.create(place, schema={"labels": "class_label", "x": wrong})
+    assert not deeplake.exists(place)
+    with deeplake.create(place, schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": [1, 2, 3]})
+        ds.commit("three")
+    with pytest.raises(deeplake.Error):
+        deeplake.create(place, overwrite=True, schema={"labels": "class_label", "x": wrong})
+    with deeplake.open(place) as ds:
+        assert ds["x"].numpy().tolist() == [1, 2, 3] and ds.log()[0].message == "three"
+
+
+def test_lost_changes_are_said(tmp_path):
+    ds = deeplake.create("mem://collected", overwrite=True)
+    ds.create_tensor("x", dtype="int64")
+    with pytest.warns(UserWarning, match=r"drop dataset .*collected.*commit\(\)"):
+        del ds
+        gc.collect()
+    for end, warned in (("", True), ("ds.commit()", False), ("ds.discard()", False), ("ds.close()", True)):
+        code = (
+            "import deeplake\n"
+            f"ds = deeplake.create({str(tmp_path / 'lake')!r}, overwrite=True)\n"
+            f"ds.create_tensor('x', dtype='int64')\nds.append({{'x': 1}})\n{end}\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stderr.count("uncommitted changes were dropped") == warned, (end, done.stderr)
+
+
+def test_numbers_that_floats_cannot_hold():
+    with deeplake.create("mem://narrow", overwrite=True) as ds:
+        for dtype in ("float16", "bfloat16", "float32"):
+            ds.create_tensor(dtype, dtype=dtype)
+        held = {"float16": 65504.0, "bfloat16": 3.0, "float32": 3.0e38}
+        ds.append(held)
+        ds.append(dict.fromkeys(held, float("-inf")))
+        for dtype, wrong in (("float16", 70000), ("bfloat16", 1e39), ("float32", 1e300)):
+            with pytest.raises(deeplake.InvalidArgumentError, match=f"{dtype}.*row 0.*does not fit {dtype}"):
+                ds.append(held | {dtype: wrong})
+            with pytest.raises(deeplake.InvalidArgumentError, match="row 2 has the value"):
+                ds.extend({name: [1, 2, wrong if name == dtype else 3] for name in held})
+        assert len(ds) == 2 and np.isneginf(ds["float16"].numpy()[1])
+        ds.discard()
+
+
+def test_names_of_tensors_are_in_a_dataset():
+    with deeplake.create("mem://contains", schema={"truth/labels": "class_label"}, overwrite=True) as ds:
+        assert "truth/labels" in ds and "truth" in ds and "truth/labels" in ds[:0]
+        assert "labels" not in ds and "tru" not in ds and 0 not in ds
+
+
+def test_texts_in_the_place_of_lists_and_texts_that_end_early():
+    with deeplake.create("mem://texts", overwrite=True) as ds:
+        with pytest.raises(deeplake.InvalidArgumentError, match=r"class_names is the str 'cat', want a list"):
+            ds.create_tensor("labels", "class_label", class_names="cat")
+        for message in ("m\0sg", "\ud800", 5):
+            with pytest.raises(deeplake.InvalidArgumentError, match='commit: option "message"'):
+                ds.commit(message)
+        assert [commit.message for commit in ds.log()] == ["create dataset"]

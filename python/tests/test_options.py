@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import deeplake
+import numpy as np
 import pytest
 from deeplake._options import DeviceOptions
 from deeplake._plan import Options
@@ -74,3 +75,16 @@ def test_type_checkers_report_wrong_options(tmp_path: Path) -> None:
     for number, (line, (_, wanted)) in enumerate(zip(reported, WRONG, strict=True), first):
         assert f":{number}: error:" in line
         assert wanted in line
+
+
+def test_pil_needs_image_files():
+    with deeplake.create("mem://no-files", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("labels", "class_label")
+        ds.append({"images": np.zeros((4, 4, 3), np.uint8), "labels": 0})
+        ds.commit()
+        assert next(iter(ds.pytorch(decode={"images": "pil"})))["images"][0].size == (4, 4)
+        with pytest.raises(
+            deeplake.InvalidArgumentError, match=r'"labels": decode="pil" needs image files.*class_label'
+        ):
+            ds.pytorch(decode={"labels": "pil"})

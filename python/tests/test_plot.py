@@ -282,7 +282,7 @@ def test_pipes_get_no_pictures(place, tmp_path):
 
 
 def classes_of_boxes(**labels):
-    """Returns the colors that two boxes on a gray picture have, of a dataset with these labels for them."""
+    """Returns the colors of two boxes on a gray picture, in a dataset with these labels."""
     with deeplake.create("mem://plot-classes", overwrite=True) as ds:
         ds.create_tensor("g/images", "image.rgb", compression="png")
         ds.create_tensor("g/boxes", "bbox", info={"coords": {"mode": "LTRB", "type": "pixel"}})
