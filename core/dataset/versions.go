@@ -96,6 +96,29 @@ func (v Versions) Branches(ctx context.Context) ([]BranchInfo, error) {
 	return out, g.Wait()
 }
 
+// BranchOfCommit returns the name of the branch that has the commit which the dataset is at. It is
+// that of Branch if no branch with a name has it, or if the store lists nothing.
+func (v Versions) BranchOfCommit(ctx context.Context) (string, error) {
+	repo, head, err := v.d.repository()
+	if err != nil {
+		return "", err
+	}
+	id := head.Record.Branch
+	if id == repo.TSF.Main {
+		return format.Main, nil
+	}
+	all, err := repo.Branches(ctx)
+	if err != nil && !errs.Is(err, errs.Unsupported) {
+		return "", err
+	}
+	for _, b := range all {
+		if b.ID == id {
+			return b.Name, nil
+		}
+	}
+	return repo.Branch(), nil
+}
+
 // snapshot returns the commit that ref names; "" is the newest one that this dataset has seen.
 func snapshot(ctx context.Context, repo *version.Repo, head *version.Snapshot, ref string) (*version.Snapshot, error) {
 	if ref == "" {

@@ -27,12 +27,12 @@ type viewInfo struct {
 	Saves   bool         `json:"saves,omitempty"` // the call save is allowed
 }
 
-// admit names a view and describes it. It takes over the view, and end, which closes what was
-// opened for it.
-func (s *Service) admit(v *session.View, info session.Info, end func()) (any, error) {
+// admit names a view and describes it. branch is that of its commit. It takes over the view and
+// end, which closes everything that was opened for the view.
+func (s *Service) admit(v *session.View, info session.Info, branch string, end func()) (any, error) {
 	d := v.Describe()
 	out := viewInfo{
-		URI: d.URI, Rows: v.Len(), Branch: d.Branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
+		URI: d.URI, Rows: v.Len(), Branch: branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
 		Query: info.Query, Tensors: layout(d.Tensors), Saves: s.o.SaveViews,
 	}
 	if !d.Head.Time.IsZero() {
@@ -46,7 +46,7 @@ func (s *Service) admit(v *session.View, info session.Info, end func()) (any, er
 		}
 	}
 	var err error
-	out.View, err = s.views.put(newOpenView(v, end))
+	out.View, err = s.views.put(newOpenView(v, branch, end))
 	return out, err
 }
 
@@ -59,7 +59,7 @@ func (s *Service) open(ctx context.Context, body []byte) (any, error) {
 		return nil, err
 	}
 	if in.At == "" && in.Saved == "" {
-		return s.admit(s.o.View, session.Info{}, nil)
+		return s.admit(s.o.View, session.Info{}, s.o.View.Describe().Branch, nil)
 	}
 	ds, err := s.dataset()
 	if err != nil {
@@ -71,16 +71,22 @@ func (s *Service) open(ctx context.Context, body []byte) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.admit(v, info, v.Close)
+		return s.admit(v, info, v.Describe().Branch, v.Close)
 	}
 	at, v, err := openAt(ctx, ds, in.At)
 	if err != nil {
 		return nil, err
 	}
-	return s.admit(v, session.Info{}, func() {
+	end := func() {
 		v.Close()
 		_ = at.Close() // opened for reading: nothing to lose
-	})
+	}
+	branch, err := at.Versions().BranchOfCommit(ctx)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return s.admit(v, session.Info{}, branch, end)
 }
 
 // openAt opens a commit of a dataset.
@@ -112,14 +118,14 @@ type question struct {
 }
 
 // ask calls body with the view and the query of a request.
-func (s *Service) ask(body []byte, do func(v *session.View, q *session.Query) (any, error)) (any, error) {
+func (s *Service) ask(body []byte, do func(v *openView, q *session.Query) (any, error)) (any, error) {
 	var in question
 	v, done, err := s.views.use(body, &in)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	out, err := do(v.View, &session.Query{Text: in.Text, Storage: s.o.Storage})
+	out, err := do(v, &session.Query{Text: in.Text, Storage: s.o.Storage})
 	if err != nil {
 		return nil, &queryError{err, in.Text}
 	}
@@ -127,18 +133,18 @@ func (s *Service) ask(body []byte, do func(v *session.View, q *session.Query) (a
 }
 
 func (s *Service) query(ctx context.Context, body []byte) (any, error) {
-	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
-		result, info, err := s.o.Session.Query(ctx, v, q)
+	return s.ask(body, func(v *openView, q *session.Query) (any, error) {
+		result, info, err := s.o.Session.Query(ctx, v.View, q)
 		if err != nil {
 			return nil, err
 		}
-		return s.admit(result, info, result.Close)
+		return s.admit(result, info, v.branch, result.Close)
 	})
 }
 
 func (s *Service) explain(ctx context.Context, body []byte) (any, error) {
-	return s.ask(body, func(v *session.View, q *session.Query) (any, error) {
-		info, err := s.o.Session.Explain(ctx, v, q, false)
+	return s.ask(body, func(v *openView, q *session.Query) (any, error) {
+		info, err := s.o.Session.Explain(ctx, v.View, q, false)
 		return map[string]string{"text": info.Text}, err
 	})
 }

@@ -152,6 +152,23 @@ func TestVersionsAndDiff(t *testing.T) {
 			t.Errorf("the versions of %q are %+v", branch, v)
 		}
 	}
+	fixed, err := f.ds.At(t.Context(), "fix")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = fixed.Close() }()
+	about, err := fixed.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{"fix": "fix", "fix@1": "fix", about.Head.Commit: "fix", "fix@0": "fix", "v1": "main", "1": "main"} {
+		v := f.open(map[string]string{"at": at})
+		var q viewInfo
+		f.call("query", map[string]string{"view": v.View, "text": "SELECT * LIMIT 1"}, &q)
+		if v.Branch != want || q.Branch != want {
+			t.Errorf("%q is of branch %q, a query of it of %q, want %q", at, v.Branch, q.Branch, want)
+		}
+	}
 	var d diffInfo
 	f.call("diff", map[string]string{"from": v.Commits[1].Commit, "to": "main"}, &d)
 	if d.Rows != (diffRows{Removed: 1, Updated: 2}) || !slices.Equal(d.Changed, []int64{3, 7}) || !slices.Equal(d.Removed, []int64{0}) || len(d.Added) != 0 {
@@ -209,7 +226,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestStatsOfSequences: what is counted of a sequence are its items, also if they are labels.
+// TestStatsOfSequences counts the items of a sequence, also if they are labels.
 func TestStatsOfSequences(t *testing.T) {
 	t.Parallel()
 	env, ds := newZoo(t)

@@ -31,6 +31,7 @@ type tensorInfo struct {
 	Role       string         `json:"role"`
 	Over       string         `json:"over"`
 	Draw       string         `json:"draw"`
+	Labels     []string       `json:"labels,omitempty"` // tensors that may name the instances
 	Boxes      string         `json:"boxes,omitempty"`
 	Fractional bool           `json:"fractional,omitempty"`
 }
@@ -63,6 +64,14 @@ func layout(all []dataset.TensorDescription) []tensorInfo {
 		}
 		if t.Over == "" {
 			t.Role = side
+		}
+	}
+	for i := range out {
+		switch t := &out[i]; t.Draw {
+		case "boxes", "mask", "polygons", "keypoints", "points":
+			for _, l := range labelsOf(out, t) {
+				t.Labels = append(t.Labels, l.Name)
+			}
 		}
 	}
 	return out

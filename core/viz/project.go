@@ -272,7 +272,7 @@ func (s *Service) pick(_ context.Context, body []byte) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.admit(part, session.Info{}, part.Close)
+	return s.admit(part, session.Info{}, v.branch, part.Close)
 }
 
 // values answers with a number for every step-th row of a column, NaN where it has none: what a map

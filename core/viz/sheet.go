@@ -58,7 +58,7 @@ type sheet struct {
 // Sheet draws the pictures of rows side by side, with their annotations, as a PNG file. A sample
 // that cannot be read is a cell with the error.
 func Sheet(ctx context.Context, v *session.View, codecs *codec.Registry, rows []int64, o SheetOptions) ([]byte, error) {
-	s := &sheet{SheetOptions: o, view: newOpenView(v, nil), all: layout(v.Describe().Tensors), large: make(chan struct{}, 1)}
+	s := &sheet{SheetOptions: o, view: newOpenView(v, "", nil), all: layout(v.Describe().Tensors), large: make(chan struct{}, 1)}
 	s.spaces.New = func() *transform.Workspace { return &transform.Workspace{} }
 	defer s.view.workers.Close()
 	defer s.spaces.Close()
@@ -230,7 +230,7 @@ func (s *sheet) columns() []string {
 		}
 	}
 	for _, t := range s.overlays {
-		for _, l := range s.labels(t) {
+		for _, l := range labelsOf(s.all, t) {
 			names = append(names, l.Name)
 		}
 	}
@@ -245,15 +245,4 @@ func (s *sheet) items(name string) *[2]int64 {
 		return &[2]int64{0, 1}
 	}
 	return nil
-}
-
-// labels returns the tensors that may name the instances of an overlay: those of its group.
-func (s *sheet) labels(of *tensorInfo) []*tensorInfo {
-	var found []*tensorInfo
-	for i := range s.all {
-		if t := &s.all[i]; t.Draw == "label" && t.Group == of.Group {
-			found = append(found, t)
-		}
-	}
-	return found
 }

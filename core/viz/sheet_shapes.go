@@ -109,32 +109,18 @@ type naming struct {
 	label *values
 }
 
-// classes finds the labels of instances: a list with one for each. A label of the whole row names
-// them where no list of labels belongs to the tensor.
+// classes finds the labels of instances: one for each, or one for the row.
 func (c *cell) classes(ctx context.Context, t *tensorInfo, instances int) (naming, error) {
-	var row naming
-	lists := false
-	for _, l := range c.labels(t) {
+	for _, l := range labelsOf(c.all, t) {
 		all, err := c.read(ctx, l)
 		if err != nil {
 			return naming{}, err
 		}
-		if len(all) == 0 {
-			continue
-		}
-		switch list := len(all[0].shape) > 0; {
-		case list && all[0].len() == instances:
+		if len(all) > 0 && (all[0].len() == instances || len(all[0].shape) == 0) {
 			return naming{l, &all[0]}, nil
-		case list:
-			lists = true
-		case row.of == nil:
-			row = naming{l, &all[0]}
 		}
 	}
-	if lists {
-		return naming{}, nil
-	}
-	return row, nil
+	return naming{}, nil
 }
 
 func (n naming) class(instance int) float64 {

@@ -17,6 +17,7 @@ const mostViews = 32
 // openView is a view of a page, with the decoders of its readers.
 type openView struct {
 	*session.View
+	branch  string // of its commit
 	workers read.Pool[*chunk.Worker]
 	close   func() // closes what the view needs; nil: nothing
 	readers int    // and the table, as long as the view is in it
@@ -26,8 +27,8 @@ type openView struct {
 // readerBlocks bounds the memory in which each thread keeps blocks of small samples.
 const readerBlocks = 4 << 20
 
-func newOpenView(v *session.View, end func()) *openView {
-	o := &openView{View: v, close: end}
+func newOpenView(v *session.View, branch string, end func()) *openView {
+	o := &openView{View: v, branch: branch, close: end}
 	o.workers.New = func() *chunk.Worker {
 		w := v.NewWorker()
 		w.CacheBlocks(readerBlocks)

@@ -249,7 +249,7 @@ def test_text_that_is_typed_early(chromium):
 
 @pytest.fixture(scope="module")
 def branches():
-    """Four rows on main; on the branch fix, one score and one label differ, and a later commit has another score."""
+    """Four rows on main. On the branch fix one score and one label differ; then another score."""
     with deeplake.create("mem://page-branches", overwrite=True) as ds:
         ds.create_tensor("images", "image.rgb", compression="png")
         ds.create_tensor("labels", "class_label", class_names=list(COLORS))
@@ -269,11 +269,16 @@ def branches():
         yield ds
 
 
+def versions_of(tab):
+    """Opens the dialog of versions."""
+    tab.rows("4")
+    tab.at("versions").click()
+    return tab.page.get_by_role("dialog")
+
+
 def test_versions_of_another_branch(chromium, branches):
     with shown(chromium, branches) as tab:
-        tab.rows("4")
-        tab.at("versions").click()
-        dialog = tab.page.get_by_role("dialog")
+        dialog = versions_of(tab)
         dialog.get_by_text("main moves on").wait_for()
         browser.check_access(tab, "versions")
         dialog.get_by_role("button", name="fix version").click()
@@ -289,9 +294,7 @@ def test_versions_of_another_branch(chromium, branches):
 
 def test_compare_shows_values(chromium, branches):
     with shown(chromium, branches) as tab:
-        tab.rows("4")
-        tab.at("versions").click()
-        dialog = tab.page.get_by_role("dialog")
+        dialog = versions_of(tab)
         dialog.get_by_label("From tag v1").check()
         dialog.get_by_label("To branch fix").check()
         assert tab.at("compare-chosen").inner_text() == "From v1 to fix"

@@ -26,6 +26,7 @@ export interface Tensor {
         "label" | "text" | "json" | "number" | "embedding" | "array";
   boxes?: "LTRB" | "LTWH" | "CCWH";   // draw "boxes": what the four numbers are; C: the centre
   fractional?: boolean;               // draw "boxes": in parts of the picture, not pixels
+  labels?: string[];                  // label tensors that may name the instances, likeliest first
 }
 export interface Stats {
   rows: number; missing: number;      // rows without a sample

@@ -2,14 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Appearance, Sample, SampleStore } from "./api";
 import { noClass, noNumber, rampPlace, rampSteps } from "./colors";
 import { Painter } from "./painter";
-import { namersOf } from "./naming";
 import { borderOf, captionOf, isColorable, planOf } from "./plan";
 import { tensorOf, viewOf } from "../data/testing";
 
 const over = { role: "overlay", over: "images" } as const;
-const boxes = (name: string) => tensorOf(name, "boxes", over);
 const view = viewOf(3, [
-  tensorOf("images", "image", { role: "primary" }), boxes("gt/boxes"), boxes("pred/boxes"),
+  tensorOf("images", "image", { role: "primary" }), tensorOf("gt/boxes", "boxes", over),
+  tensorOf("pred/boxes", "boxes", { ...over, labels: ["pred/labels"] }),
   tensorOf("pred/labels", "label", { max_shape: [9] }), tensorOf("pred/scores", "array", { dtype: "float32", max_shape: [9] }),
   tensorOf("weather", "label", { max_shape: [] }), tensorOf("speed", "number", { dtype: "float32", max_shape: [] }),
   tensorOf("ids", "array", { dtype: "int64", max_shape: [9] }), tensorOf("grid", "array", { dtype: "int64", max_shape: [9, 9] }),
@@ -88,7 +87,7 @@ describe("labels, masks and texts", () => {
   const tensors = [
     tensorOf("images", "image", { role: "primary" }),
     tensorOf("kind", "label", { ...over, class_names: ["indoor", "outdoor"], max_shape: [] }),
-    tensorOf("boxes", "boxes", { ...over, max_shape: [2, 4] }),
+    tensorOf("boxes", "boxes", { ...over, labels: ["box_class"] }),
     tensorOf("box_class", "label", { ...over, class_names: ["cat", "dog"], max_shape: [2] }),
     tensorOf("mask", "mask", { ...over, max_shape: [9, 9] }),
     tensorOf("note", "json"), tensorOf("m", "number"), tensorOf("n", "number"), tensorOf("k", "number"),
@@ -148,14 +147,5 @@ describe("labels, masks and texts", () => {
     expect(plan.primaryIsOverlay).toBe(true);
     expect(plan.overlays.map(({ tensor }) => tensor.name)).toEqual(["mask", "boxes"]);
     expect(plan.captions.map(({ name }) => name)).toEqual(["y"]);
-  });
-
-  test.each([
-    ["pred_boxes", ["gt_labels", "pred_labels"], ["pred_labels"]],
-    ["boxes", ["labels", "tags"], ["labels", "tags"]],
-    ["boxes", ["tags", "box_labels"], ["box_labels"]],
-  ])("labels of %s among %j are %j", (name, labels, named) => {
-    const list = labels.map((label) => tensorOf(label, "label", { max_shape: [5] }));
-    expect(namersOf(tensorOf(name, "boxes"), list).map((one) => one.name)).toEqual(named);
   });
 });

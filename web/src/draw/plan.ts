@@ -2,7 +2,6 @@
 
 import type { Appearance, Layer, Sample, Tensor, View } from "./api";
 import { noNumber, rampPlace } from "./colors";
-import { isOfShapes, namersOf } from "./naming";
 import { maxPalettes, type PaletteState } from "./palettes";
 import { codeOf, numbersOf } from "./shapes";
 import { plain } from "./texts";
@@ -80,7 +79,7 @@ export function planOf(view: View, appearance: Appearance): Plan {
   const colored = color ? coloredBy(color.tensor, drawn) : [];
   const overlays = drawn.map((tensor, at): Overlay => ({
     tensor, palette: at + 1, visible: layerOf(tensor)?.visible ?? true,
-    labels: namersOf(tensor, view.tensors).map((label): Naming => ({ tensor: label, hidden: hiddenOf(label) })),
+    labels: labelsOf(tensor, view).map((label): Naming => ({ tensor: label, hidden: hiddenOf(label) })),
     hidden: hiddenOf(tensor), color: colored.includes(tensor) ? color : undefined,
   }));
   const palettes = overlays.map((one) => paletteOf(one, layerOf));
@@ -115,6 +114,16 @@ function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Ten
 function isOver(tensor: Tensor, primary: Tensor): boolean {
   return tensor.over === primary.name
     || overlayDraws.has(primary.draw) && tensor.over === "" && !isMask(tensor);
+}
+
+function labelsOf({ labels = [] }: Tensor, view: View): Tensor[] {
+  return labels.flatMap((name) => view.tensors.filter((tensor) => tensor.name === name));
+}
+
+/** Labels of several values for a row are the classes of shapes, not of a picture. */
+function isOfShapes(label: Tensor): boolean {
+  const shape = label.max_shape ?? label.shape;
+  return shape === null || shape.some((side) => side < 0 || side > 1);
 }
 
 /** Whether the samples of a tensor are masks. */

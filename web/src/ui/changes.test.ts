@@ -4,8 +4,7 @@ import { tensorOf, viewOf } from "../data/testing";
 import type { Sample } from "../draw/api";
 import { changedTensors, isWhole, valueText } from "./changes";
 import { versionTitle } from "./compare";
-import { home } from "./place";
-import { chosenText, listOf } from "./versions";
+import { chosenText } from "./versions";
 
 const number = (value: number): Sample => ({ kind: "array", dtype: "float64", shape: [], data: [value] });
 
@@ -49,17 +48,4 @@ test("what a comparison would compare", () => {
   expect(chosenText(list, { from: "", to: "" })).toContain("choose From and To");
   expect(chosenText(list, { from: "c5", to: "" })).toBe("From version 5: choose To");
   expect(chosenText(list, { from: "c5", to: "fix" })).toBe("From version 5 to fix");
-});
-
-test.each([
-  ["", "", "main", ["main"]], ["fix", "", "main", ["main", "fix"]], ["c5", "fix", "main", ["fix"]], ["", "fix", "main", ["main"]], ["v1", "", "main", ["main"]],
-])("the commits that are listed at %j, with %j chosen", async (at, branch, of, asked) => {
-  const calls: string[] = [];
-  const versions = async (name = ""): Promise<object> => {
-    calls.push(name);
-    return { branch: name, branches: [{ name: "main" }, { name: "fix" }], tags: [{ name: "v1" }], commits: [] };
-  };
-  const get = () => ({ branch, root: { ...viewOf(1, []), branch: of }, place: { ...home, at } });
-  const list = await listOf({ get, client: { versions } } as never, new AbortController().signal);
-  expect([list.branch, calls]).toEqual([asked[asked.length - 1], asked]);
 });

@@ -59,8 +59,6 @@ export class Model {
 
   set(patch: Partial<State>): void {
     this.state.set(patch);
-    // The side panel chooses pictures by the state alone; the address follows.
-    if (patch.primary !== undefined && !patch.place) this.move({ picture: patch.primary });
   }
 
   say(notice: string): void {
@@ -434,6 +432,12 @@ export class Model {
     this.set({ layers });
     if (change.visible !== undefined) this.move({ hidden: hiddenNames(layers) });
     if (change.hidden !== undefined) this.move({ classes: hiddenClasses(layers) });
+  }
+
+  /** Chooses the tensor whose pictures cells show. */
+  showPictures(name: string): void {
+    this.set({ primary: name });
+    this.move({ picture: name });
   }
 
   toggleLayer(name: string): void {

@@ -105,7 +105,7 @@ function Chip({ tensor, choosable, switchable, fades }: {
       title={`${name}\n${tensor.htype} ${formatForm(tensor)}`}>
       {choosable
         ? <button type="button" class="icon-button" aria-pressed={primary} data-testid={`eye-${name}`}
-          aria-label={`Show the pictures of ${name}`} onClick={() => model.set({ primary: name })}>
+          aria-label={`Show the pictures of ${name}`} onClick={() => model.showPictures(name)}>
           <span class={`radio ${primary ? "on" : ""}`} aria-hidden="true" /></button>
         : switchable ? <IconButton icon={layer.visible ? "eye" : "eyeOff"} pressed={layer.visible}
           label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.toggleLayer(name)} />

@@ -54,8 +54,6 @@ export interface State {
   sight: { first: number; count: number };
   dialog: Dialog;
   compare: { from: string; to: string } | null;
-  /** The branch whose commits the versions dialog lists; "": that of the view. */
-  branch: string;
   /** The server does not answer; the time of the next attempt, Infinity: there is none. */
   offline: { retryAt: number } | null;
   /** Read out by screen readers, and shown in the status line. */
@@ -76,7 +74,7 @@ export function initialState(): State {
     stop: null, root: null, view: null, store: null, picked: false, place: { ...home }, draft: "", fault: null,
     running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {}, windows: new Map(),
     theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "",
-    compare: null, branch: "", offline: null, notice: "", pair: [], left: { open: true, width: 260 },
+    compare: null, offline: null, notice: "", pair: [], left: { open: true, width: 260 },
     right: { open: true, width: 320 },
   };
 }

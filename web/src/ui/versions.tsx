@@ -14,9 +14,8 @@ const lineHeight = 44;
 export function Versions() {
   const model = useModel();
   // A version that opens meanwhile may be of another branch.
-  const root = useApp((s) => s.root);
-  const at = useApp((s) => s.place.at);
-  const list = useTask((signal) => model.connection.call(() => listOf(model, signal), signal), [root, at]);
+  const branch = useApp((s) => s.root?.branch);
+  const list = useTask((signal) => model.connection.call(() => model.client.versions(branch, signal), signal), [branch]);
   return (
     <Dialog title="Versions">
       {list.busy && <p class="quiet">Reading…</p>}
@@ -24,16 +23,6 @@ export function Versions() {
       {list.value && <Lists list={list.value} />}
     </Dialog>
   );
-}
-
-/** The list, with the commits of the branch that is open. */
-export async function listOf(model: Pick<Model, "get" | "client">, signal: AbortSignal): Promise<VersionList> {
-  const { branch, root, place } = model.get();
-  // The branch that was chosen here holds for its commits; the start has its own.
-  const list = await model.client.versions(place.at && branch || root?.branch, signal);
-  // The branch that the address names counts, even if the view says another one.
-  const named = list.branches.some((b) => b.name === place.at) ? place.at : list.branch;
-  return named === list.branch ? list : model.client.versions(named, signal);
 }
 
 /** The two versions to compare, by branch, tag or commit; "": not chosen yet. */
@@ -56,7 +45,7 @@ function Lists({ list }: { list: VersionList }) {
   return (
     <>
       <div class="tools">
-        <button type="button" class="plain" onClick={() => open(model, {}, "")}>
+        <button type="button" class="plain" onClick={() => void model.openVersion({})}>
           Back to the version at the start</button>
         <span class="space" />
         <span class="quiet" data-testid="compare-chosen">{chosenText(list, chosen)}</span>
@@ -71,7 +60,7 @@ function Lists({ list }: { list: VersionList }) {
             return entry && <div class="commit">
               <Sides name={entry.name} chosen={chosen} choose={choose}
                 labels={[`From ${kind} ${entry.name}`, `To ${kind} ${entry.name}`]} />
-              <Line open={{ at: entry.name }} branch={kind === "branch" ? entry.name : ""}><b>{entry.name}</b> <span class="quiet">{entry.detail}</span></Line>
+              <Line open={{ at: entry.name }}><b>{entry.name}</b> <span class="quiet">{entry.detail}</span></Line>
             </div>;
           }} />
         </section>))}
@@ -120,19 +109,13 @@ function Sides({ name, chosen, choose, labels }: {
   );
 }
 
-function open(model: Model, version: { at?: string; saved?: string }, branch: string): void {
-  model.set({ branch });
-  void model.openVersion(version);
-}
-
-/** `branch`: whose commits are listed from then on; "": that of the view. */
-function Line({ open: version, branch, current = false, children }: {
-  open: { at?: string; saved?: string }; branch: string; current?: boolean; children: ComponentChildren;
+function Line({ open, current = false, children }: {
+  open: { at?: string; saved?: string }; current?: boolean; children: ComponentChildren;
 }) {
   const model = useModel();
   return (
     <button type="button" class="version-line" aria-current={current}
-      onClick={() => open(model, version, branch)}>{children}</button>
+      onClick={() => void model.openVersion(open)}>{children}</button>
   );
 }
 
@@ -143,7 +126,7 @@ function Saved({ saved }: { saved: VersionList["saved"] }) {
       <h3>Saved views</h3>
       <VirtualList label="Saved views" class="short" count={saved.length} rowHeight={lineHeight} render={(i) => {
         const view = saved[i];
-        return view && <Line open={{ saved: view.name }} branch="">
+        return view && <Line open={{ saved: view.name }}>
           <b>{view.name}</b> {formatCount(view.rows, "row")} <span class="quiet">{view.query}</span></Line>;
       }} />
     </section>
@@ -163,7 +146,7 @@ function Commits({ list, chosen, choose }: { list: VersionList; chosen: Chosen; 
         return c && <div class="commit">
           <Sides name={c.commit} chosen={chosen} choose={choose}
             labels={[`Compare from version ${c.version}`, `Compare to version ${c.version}`]} />
-          <Line open={{ at: c.commit }} branch={branch} current={c.commit === current}>
+          <Line open={{ at: c.commit }} current={c.commit === current}>
             <b>{c.version}</b> {c.message || <span class="quiet">no message</span>}{" "}
             <span class="quiet" title={formatTime(c.time)}>{c.author} {formatAgo(c.time)}</span>
           </Line>

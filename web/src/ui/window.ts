@@ -26,7 +26,7 @@ export function rangeOf(sample: Sample | undefined): Range | null {
   return low < high ? { low, high } : null;
 }
 
-/** The ends of the sliders: the range of a row, and what was chosen at another one. */
+/** The ends of the sliders: the range of a row, widened by a choice at another row. */
 export function endsOf(range: Range, chosen: Range | undefined): Range {
   if (!chosen) return range;
   return { low: Math.min(range.low, chosen.low), high: Math.max(range.high, chosen.high) };
