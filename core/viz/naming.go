@@ -19,8 +19,8 @@ const (
 const alikeFrom = 3
 
 // labelsOf returns the label tensors that may name the instances of an overlay, the likeliest
-// first. A picture with a class and two boxes must not give the boxes its class. So a label of one value
-// for a row counts only if the group has no lists of labels.
+// first. A picture with a class and two boxes must not give the boxes its class. So a label of one
+// value for a row counts only if the group has no lists of labels.
 func labelsOf(all []tensorInfo, of *tensorInfo) []*tensorInfo {
 	if of.Draw == "segments" { // its values are classes already
 		return nil

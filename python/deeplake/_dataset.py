@@ -8,8 +8,8 @@ from typing import Any
 from uuid import uuid4
 
 from deeplake import _native, _storage, _uri
+from deeplake._live import Live
 from deeplake._names import checks_keywords
-from deeplake._source import Live
 from deeplake._storage import Storage
 from deeplake._versions import Ref, ref_of
 from deeplake._view import Dataset, QueryView, ask

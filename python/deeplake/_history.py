@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
+from deeplake._live import Live
 from deeplake._names import checks_keywords
 from deeplake._reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
-from deeplake._source import Live
 from deeplake._versions import (
     Branches,
     Diff,

@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from deeplake._commit import Commit, commit_of, time_of
 from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._live import Live
 from deeplake._names import quoted, suggest
-from deeplake._source import Live
 from deeplake._text import printable
 
 _T = TypeVar("_T")

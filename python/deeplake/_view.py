@@ -18,12 +18,13 @@ from deeplake import _index, _native, _row, _saved, _storage, _tensor
 from deeplake._errors import InvalidArgumentError
 from deeplake._history import History
 from deeplake._index import Rows
+from deeplake._live import Live, dropped
 from deeplake._names import checks_keywords
 from deeplake._query import Answer, Explanation, Question, answer
 from deeplake._reading import Reading
 from deeplake._row import Row
 from deeplake._saved import SavedView
-from deeplake._source import Live, Pinned, Source, dropped, open_native
+from deeplake._source import Pinned, Source, open_native
 from deeplake._storage import Storage, Stores
 from deeplake._tensor import Group, Tensor
 from deeplake._versions import Ref, ref_of

@@ -9,8 +9,8 @@ from typing import Any
 from deeplake import _index
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
+from deeplake._live import Live
 from deeplake._names import checks_keywords
-from deeplake._source import Live
 from deeplake._tensor import Tensor
 
 

@@ -1,0 +1,191 @@
+"""The head of a dataset, which a `Dataset` writes to, and the warning about changes that are lost."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from deeplake import _index, _native, _storage
+from deeplake._errors import ClosedError, ForkedError
+from deeplake._index import Rows
+from deeplake._source import COMMIT_FIRST, Pinned, Source, Version, open_native
+from deeplake._storage import Stores
+
+_R = TypeVar("_R")
+
+
+def dropped(operation: str, uri: str) -> str:
+    """Returns the text of the warning about changes that are lost."""
+    return (
+        f'{operation} dataset "{uri}": uncommitted changes were dropped; call commit() to keep them, or '
+        "discard() to drop them without this warning"
+    )
+
+
+_open: WeakSet[Live] = WeakSet()
+
+
+@atexit.register
+def _warn_at_exit() -> None:
+    for live in list(_open):
+        live.warn("exit with")
+        live.uncommitted = False  # one warning
+
+
+class Live(Source):
+    """The head of a dataset in one handle: the committed rows and the handle's own changes."""
+
+    def __init__(
+        self,
+        uri: str,
+        handle: _native.Dataset | None,
+        *,
+        branch: str = "main",
+        at: str = "",
+        read_only: bool = False,
+        now: Pinned | None = None,
+        storage: Stores = None,
+    ) -> None:
+        self.uri = uri
+        self.storage = storage
+        self.branch = branch
+        self.read_only = read_only
+        self.uncommitted = False
+        self.columns = {}
+        self._at = at
+        self._handle = handle
+        self._now = now
+        self._closed = False
+        self._dtypes: dict[str, str] | None = None
+        self._lock = threading.Lock()
+        self._writes = 0
+        _open.add(self)
+
+    def __del__(self) -> None:
+        self.warn("drop")
+
+    def warn(self, operation: str) -> None:
+        """Warns if uncommitted changes are about to be lost."""
+        with suppress(Exception):  # the interpreter may be ending
+            handle = self._handle
+            if not self.uncommitted or handle is None or handle.generation != _native.generation():
+                return
+            if handle.alive and handle.describe()["dirty"]:
+                warnings.warn(dropped(operation, self.uri), UserWarning, stacklevel=3)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        now = self.pinned()  # refused below when rows are not committed
+        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
+
+    def handle(self) -> _native.Dataset:
+        """Returns the native handle. A forked or unpickled process opens one of its own, at the
+        newest version.
+        """
+        if self._closed:
+            raise ClosedError(f'use dataset "{self.uri}": it is closed; open it again')
+        handle = self._handle
+        if handle is None or handle.generation != _native.generation():
+            if self.uncommitted:
+                raise ForkedError(
+                    f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '
+                    f"process has them; {COMMIT_FIRST}"
+                )
+            handle = self._handle = open_native(
+                self.uri, self.storage, branch=self.branch, at=self._at, read_only=self.read_only
+            )
+        return handle
+
+    def pinned(self) -> Pinned:
+        now = self._now
+        if now is None or self._closed:
+            handle = self.handle()
+            writes = self._writes
+            about = handle.describe()
+            # Other processes follow the links that this one has added.
+            self.storage = stores = _storage.naming(self.storage, about.get("named", []))
+            commit = about["head"]["commit"]
+            now = Pinned(
+                Version(self.uri, commit, handle, stores, branch=self.branch, uncommitted=self.uncommitted), None
+            )
+            with self._lock:
+                if writes == self._writes:  # no other thread has written meanwhile
+                    self._now = now
+        return now
+
+    def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
+        with self._lock:
+            if of is self._now:
+                self.columns[name] = column
+
+    def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
+        """Calls `call`, and forgets rows that were read before; with `types` the tensors too."""
+        handle = self.handle()
+        was, self.uncommitted = self.uncommitted, True
+        try:
+            return call(handle)
+        except BaseException:
+            self.uncommitted = was or bool(handle.describe()["dirty"])
+            raise
+        finally:
+            self.changed(types=types)
+
+    def changed(self, *, types: bool = False) -> None:
+        """Forgets the rows of the old state, and with `types` the tensors."""
+        with self._lock:
+            self._writes += 1
+            self._now = None
+            self.columns.clear()
+        if types:
+            self._dtypes = None
+
+    def settled(self) -> None:
+        """Notes that nothing is uncommitted."""
+        self.uncommitted = False
+        self.changed(types=True)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def append(self, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.append(columns, types))
+
+    def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types))
+
+    def close(self) -> bool:
+        """Closes the handle. Returns whether uncommitted rows were dropped."""
+        if self._closed:
+            return False
+        handle, self._handle = self._handle, None
+        self._closed = True
+        self.changed()
+        if handle is None or not handle.alive:
+            return False
+        dropped = self.uncommitted and bool(handle.describe()["dirty"])
+        handle.close()
+        return dropped
+
+    def _types(self) -> dict[str, str]:
+        """Returns the type of every tensor, as the native `append` wants it."""
+        types = self._dtypes
+        if types is None:
+            types, is_final = {}, True
+            for tensor in self.handle().describe()["tensors"]:
+                # A tensor without a dtype takes that of its first sample.
+                is_final = is_final and bool(tensor["dtype"])
+                if tensor["dtype"]:
+                    types[tensor["name"]] = f"sequence[{tensor['dtype']}]" if tensor["sequence"] else tensor["dtype"]
+            self._dtypes = types if is_final else None
+        return types
+
+
+def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Stores) -> Live:
+    return Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage)
