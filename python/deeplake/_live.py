@@ -1,4 +1,4 @@
-"""The head of a dataset, which a `Dataset` writes to, and the warning about changes that are lost."""
+"""The head of a dataset, which a `Dataset` writes to, and the warning about lost changes."""
 
 from __future__ import annotations
 

@@ -198,12 +198,22 @@ def test_memory_is_not_shared_and_says_so(run_python):
         "it = iter(loader); batch = next(it); del loader, ds",
         "it = iter(loader); next(it); sys.exit(0)",
         "import threading; threading.Thread(target=lambda: [list(loader) for _ in range(50)], daemon=True).start()",
-        "ds.append({'x': 1, 'word': ''})",
+        "ds.append({'x': 1, 'word': ''}); ds.discard()",
     ],
 )
 def test_the_interpreter_ends_quietly(run_python, tmp_path, end):
     done = run_python(SETUP + f"loader = ds.batches(2, shuffle=True)\n{end}\n", str(tmp_path / "set"))
     assert done.stderr == ""
+
+
+def test_the_interpreter_says_what_is_lost_and_nothing_else(run_python, tmp_path):
+    end = "loader = ds.batches(2, shuffle=True)\nds.append({'x': 1, 'word': ''})\n"
+    done = run_python(SETUP + end, str(tmp_path / "set"))
+    said = (
+        f'sys:1: UserWarning: exit with dataset "{tmp_path / "set"}": uncommitted changes were dropped; '
+        "call commit() to keep them, or discard() to drop them without this warning\n"
+    )
+    assert done.stderr == said
 
 
 def test_ctrl_c_in_a_loop(run_python, tmp_path):
