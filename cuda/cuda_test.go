@@ -171,18 +171,18 @@ func (r *rig) result(memory *slab.Slab, p part) []byte {
 	return got
 }
 
-// awaitWork returns once the device is past waiting for the oldest of the copies in flight. On a
-// busy machine the thread of the fake's stream may start late.
-func (r *rig) awaitWork() {
+// awaitPast returns once the oldest copy in flight is in another state than p. On a busy machine the
+// thread of the fake's stream may start late, also between two copies.
+func (r *rig) awaitPast(p progress) {
 	r.tb.Helper()
 	for {
 		r.mu.Lock()
-		p, err := r.releaseCopied()
+		now, err := r.releaseCopied()
 		r.mu.Unlock()
 		if err != nil {
 			r.tb.Fatal(err)
 		}
-		if p != waiting {
+		if now != p {
 			return
 		}
 		runtime.Gosched()

@@ -254,8 +254,10 @@ func TestSplit(t *testing.T) {
 					t.Fatal(err)
 				}
 				all = append(all, memory)
-				if !c.training {
-					r.awaitWork()
+				if c.training {
+					r.awaitPast(working) // on the tables, which wait for nothing
+				} else {
+					r.awaitPast(waiting)
 				}
 			}
 			if all[0].Address() != address {
