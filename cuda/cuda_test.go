@@ -171,8 +171,8 @@ func (r *rig) result(memory *slab.Slab, p part) []byte {
 	return got
 }
 
-// awaitPast returns once the oldest copy in flight is in another state than p. On a busy machine the
-// thread of the fake's stream may start late, also between two copies.
+// awaitPast returns once the oldest copy in flight is in another state than p. On a busy machine
+// the thread of the fake's stream may start late, also between two copies.
 func (r *rig) awaitPast(p progress) {
 	r.tb.Helper()
 	for {
