@@ -41,7 +41,8 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 	return call(e, func() error {
 		var o struct {
 			reaching
-			Overwrite bool `json:"overwrite"`
+			Overwrite bool                 `json:"overwrite"`
+			Tensors   []dataset.TensorSpec `json:"tensors"`
 		}
 		if err := parse("create dataset", text(options), &o); err != nil {
 			return err
@@ -57,7 +58,7 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 		if err != nil {
 			return err
 		}
-		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite, Storage: place})
+		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite, Tensors: o.Tensors, Storage: place})
 		if err != nil {
 			return err
 		}

@@ -345,8 +345,10 @@ DL_API dl_status dl_uri_orgs(dl_text* options, dl_buffer* json, dl_error* err);
  * to through another handle (the "named" of its state). Secrets of "storage" go only to the server
  * of their dataset. */
 
-/* Makes an empty dataset with JSON options {"overwrite", "storage", "environ"} ("" for none). The
- * caller closes *out. After a failure the place is empty, or has the dataset it had. */
+/* Makes a dataset without rows, with JSON options {"overwrite", "tensors", "storage", "environ"}
+ * ("" for none). "tensors" lists specs as for dl_dataset_create_tensor: the first version has these
+ * tensors. The caller closes *out. After a failure the place is empty, or has the dataset it had.
+ */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
                                    dl_error* err);
 

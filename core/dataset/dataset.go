@@ -10,6 +10,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 )
@@ -38,8 +39,13 @@ type Dataset struct {
 	seen   *version.Snapshot // the snapshot of View while w != nil; nil: not made yet
 }
 
-// Create makes an empty dataset and opens it.
+// Create makes a dataset without rows and opens it. A wrong tensor fails before anything is stored
+// or replaced.
 func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Dataset, error) {
+	schema, err := firstSchema(ctx, env, o.Tensors)
+	if err != nil {
+		return nil, err
+	}
 	store, err := env.Stores.Open(ctx, uri, creating(o.Storage))
 	if err != nil {
 		return nil, err
@@ -48,12 +54,32 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 	if o.Overwrite {
 		begin = version.Overwrite
 	}
-	repo, head, err := begin(ctx, store, env.Writer)
+	repo, head, err := begin(ctx, store, env.Writer, schema)
 	if err != nil {
 		_ = store.Close()
 		return nil, err
 	}
 	return newDataset(env, store, repo, head, o.Storage), nil
+}
+
+// firstSchema makes the schema of a new dataset with these tensors, in a dataset in memory.
+func firstSchema(ctx context.Context, env *Env, tensors []TensorSpec) (*format.Schema, error) {
+	if len(tensors) == 0 {
+		return &format.Schema{}, nil
+	}
+	memory := *env
+	memory.Stores = storage.Registry{"mem": (&mem.Space{}).Open}
+	trial, err := Create(ctx, &memory, "mem://schema", CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = trial.Close() }()
+	for _, spec := range tensors {
+		if err := trial.CreateTensor(ctx, spec); err != nil {
+			return nil, err
+		}
+	}
+	return trial.schema(), nil
 }
 
 // creating is o for a place that may be made.

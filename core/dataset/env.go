@@ -26,7 +26,8 @@ func (e *Env) For(s storage.Settings) *Env {
 
 // CreateOptions are the options of Create.
 type CreateOptions struct {
-	Overwrite bool // delete an existing dataset
+	Overwrite bool         // replace an existing dataset
+	Tensors   []TensorSpec // which its first commit has
 	Storage   storage.Options
 }
 

@@ -34,7 +34,7 @@ const baseRows = 10
 
 func newFixture(t testing.TB, store storage.Provider) *fixture {
 	t.Helper()
-	repo, head, err := Create(context.Background(), store, "test")
+	repo, head, err := Create(context.Background(), store, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,13 +528,13 @@ func TestCreateFaults(t *testing.T) {
 		for n := range 11 {
 			inner := memStore(t)
 			store := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do}})
-			_, _, failed := Create(ctx, store, "test")
+			_, _, failed := Create(ctx, store, "test", nil)
 			found, err := Exists(ctx, inner)
 			if err != nil || failed == nil && !found {
 				t.Fatal(failed, found, err)
 			}
 			if !found {
-				if _, _, err := Create(ctx, inner, "test"); err != nil {
+				if _, _, err := Create(ctx, inner, "test", nil); err != nil {
 					t.Fatalf("call %d: create again, after %v: %v", n, failed, err)
 				}
 			}
@@ -548,10 +548,10 @@ func TestCreateFaults(t *testing.T) {
 		}
 	}
 	store := faultstore.New(memStore(t), faultstore.Plan{{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Times: 2, Do: faultstore.LostAnswer()}})
-	if _, _, err := Create(ctx, store, "test"); err != nil {
+	if _, _, err := Create(ctx, store, "test", nil); err != nil {
 		t.Fatalf("answers were lost, the writes done: %v", err)
 	}
-	if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) {
+	if _, _, err := Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) {
 		t.Fatalf("create again = %v", err)
 	}
 }

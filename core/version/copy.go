@@ -403,16 +403,6 @@ func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
 	if rec.Message = c.o.Message; rec.Message == "" {
 		rec.Message = "copy of " + c.repo.Store.URI()
 	}
-	rec.Txn, rec.Ops = nil, make([]format.Op, len(s.Schema.Tensors))
-	for i := range s.Schema.Tensors {
-		rec.Ops[i] = format.Op{Op: format.OpAddTensor, Tensor: s.Schema.Tensors[i].ID}
-	}
-	data, pages, blobs, err := to.encode(ctx, s)
-	if err != nil {
-		return err
-	}
-	if err := to.Pages.Upload(ctx, pages, blobs); err != nil {
-		return err
-	}
-	return putOurs(ctx, c.dst, format.RecordKey(to.TSF.Main, 0), data)
+	rec.Txn, rec.Ops = nil, additions(s.Schema)
+	return to.start(ctx, s)
 }

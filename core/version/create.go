@@ -9,6 +9,8 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
 // Exists reports whether p holds a dataset, readable or not. One whose deletion was broken off
@@ -21,14 +23,15 @@ func Exists(ctx context.Context, p storage.Provider) (bool, error) {
 	return err == nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
 }
 
-// Create makes an empty dataset in p; errs.Exists if there is one, or if its folders hold files of
-// another owner or names that another dataset left. A creation that is cut short leaves no dataset.
-func Create(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
-	return create(ctx, p, writer, format.Version)
+// Create makes a dataset in p, without rows; nil is the schema without tensors. It returns
+// errs.Exists if p has a dataset, files of another owner in the folders of one, or names that
+// another dataset left. A creation that is cut short leaves no dataset.
+func Create(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
+	return create(ctx, p, writer, schema, format.Version)
 }
 
 // create is Create for a format version.
-func create(ctx context.Context, p storage.Provider, writer string, version int) (*Repo, *Snapshot, error) {
+func create(ctx context.Context, p storage.Provider, writer string, schema *format.Schema, version int) (*Repo, *Snapshot, error) {
 	data, err := p.Get(ctx, format.TSFKey())
 	if err == nil {
 		return nil, nil, existsError(p, data)
@@ -39,7 +42,7 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 		return nil, nil, err
 	}
 	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
-	rec, err := r.begin(ctx)
+	rec, err := r.begin(ctx, schema)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,16 +62,39 @@ func create(ctx context.Context, p storage.Provider, writer string, version int)
 
 // begin stores the first record of the branch main. Nobody sees it before tsf.json names the
 // branch.
-func (r *Repo) begin(ctx context.Context) (*format.Record, error) {
+func (r *Repo) begin(ctx context.Context, schema *format.Schema) (*format.Record, error) {
+	if schema == nil {
+		schema = &format.Schema{}
+	}
 	rec := &format.Record{
 		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
-		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{}, Ops: []format.Op{},
+		Schema: schema, Features: schema.Features(), Columns: map[format.UUID]format.Column{}, Ops: additions(schema),
 	}
-	data, err := format.EncodeRecord(rec)
+	for i := range schema.Tensors {
+		rec.Columns[schema.Tensors[i].ID] = format.Column{}
+	}
+	return rec, r.start(ctx, &Snapshot{Record: rec, Schema: schema, Deleted: roaring64.New()})
+}
+
+// start stores a snapshot as the first record of the branch main.
+func (r *Repo) start(ctx context.Context, s *Snapshot) error {
+	data, pages, blobs, err := r.encode(ctx, s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return rec, putOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data)
+	if err := r.Pages.Upload(ctx, pages, blobs); err != nil {
+		return err
+	}
+	return putOurs(ctx, r.Store, format.RecordKey(r.TSF.Main, 0), data)
+}
+
+// additions are the operations that make the tensors of a schema.
+func additions(schema *format.Schema) []format.Op {
+	ops := make([]format.Op, len(schema.Tensors))
+	for i := range schema.Tensors {
+		ops[i] = format.Op{Op: format.OpAddTensor, Tensor: schema.Tensors[i].ID}
+	}
+	return ops
 }
 
 // existsError refuses a place that has a dataset; data is its tsf.json, where that was read.

@@ -43,7 +43,7 @@ func TestForeignFilesStay(t *testing.T) {
 		if err := store.Put(ctx, key, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) || !contains(err, key) || !contains(err, "another place") {
+		if _, _, err := Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !contains(err, key) || !contains(err, "another place") {
 			t.Errorf("%s: create = %v", key, err)
 		}
 		if err := Delete(ctx, store); !errs.Is(err, errs.NotFound) {
@@ -101,7 +101,7 @@ func TestDeleteKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _, opened := OpenHead(ctx, inner, "test")
-			_, _, created := Create(ctx, inner, "test")
+			_, _, created := Create(ctx, inner, "test", nil)
 			switch {
 			case opened == nil:
 				if !found || !slices.Equal(left, before) || !errs.Is(created, errs.Exists) {
@@ -123,7 +123,7 @@ func TestDeleteKilled(t *testing.T) {
 			if left := keysOf(t, inner); len(left) > 0 {
 				t.Fatalf("call %d, %v: after another delete there is %q", n, failed, left)
 			}
-			fresh, _, err := Create(ctx, inner, "test")
+			fresh, _, err := Create(ctx, inner, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,13 +153,13 @@ func TestLeftNames(t *testing.T) {
 		// as deletions did before there was a mark
 		t.Fatal(err)
 	}
-	if _, _, err := Create(ctx, store, "test"); !errs.Is(err, errs.Exists) || !contains(err, "refs/") && !contains(err, "views/") || !contains(err, "delete()") {
+	if _, _, err := Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !contains(err, "refs/") && !contains(err, "views/") || !contains(err, "delete()") {
 		t.Fatalf("create = %v", err)
 	}
 	if err := Delete(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Create(ctx, store, "test"); err != nil {
+	if _, _, err := Create(ctx, store, "test", nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // createFirst is newFixture in format version 1.
 func createFirst(t *testing.T, store storage.Provider) *fixture {
 	t.Helper()
-	repo, head, err := create(context.Background(), store, "test", format.FirstVersion)
+	repo, head, err := create(context.Background(), store, "test", nil, format.FirstVersion)
 	if err != nil {
 		t.Fatal(err)
 	}

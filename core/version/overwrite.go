@@ -17,21 +17,21 @@ import (
 // beside it.
 const overwriteTries = 3
 
-// Overwrite makes an empty dataset in p, in the place of one that may be there. The new one has an
-// identity of its own: writers of the old one get errs.Conflict at their next commit. One write of
-// tsf.json changes the old dataset into the new one; the objects of the old one are removed after
-// it. An overwrite that is broken off leaves the old dataset or the new one, and gc, another
-// overwrite or a deletion removes the rest.
-func Overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+// Overwrite makes a dataset in p as Create does, in the place of one that may be there. The new one
+// has an identity of its own: writers of the old one get errs.Conflict at their next commit. One
+// write of tsf.json changes the old dataset into the new one; the objects of the old one are
+// removed after it. An overwrite that is broken off leaves the old dataset or the new one, and gc,
+// another overwrite or a deletion removes the rest.
+func Overwrite(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
 	for try := 1; ; try++ {
-		r, s, err := overwrite(ctx, p, writer)
+		r, s, err := overwrite(ctx, p, writer, schema)
 		if !errs.Is(err, errs.Conflict) && !errs.Is(err, errs.Exists) || try == overwriteTries {
 			return r, s, err
 		}
 	}
 }
 
-func overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *Snapshot, error) {
+func overwrite(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
 	data, err := p.Get(ctx, format.TSFKey())
 	if err != nil && !errs.Is(err, errs.NotFound) {
 		return nil, nil, errs.Wrap(errs.Storage, "overwrite dataset", p.URI(), err)
@@ -43,24 +43,24 @@ func overwrite(ctx context.Context, p storage.Provider, writer string) (*Repo, *
 				return nil, nil, errs.Wrap(errs.Storage, "overwrite dataset", p.URI(), err)
 			}
 		}
-		return Create(ctx, p, writer)
+		return Create(ctx, p, writer, schema)
 	}
 	old, err := format.DecodeTSF(data)
 	if err != nil || old.Deleting {
 		if err := Delete(ctx, p); err != nil {
 			return nil, nil, err
 		}
-		return Create(ctx, p, writer)
+		return Create(ctx, p, writer, schema)
 	}
 	replaces := append(slices.Clone(old.Replaces), old.UUID)
 	r := newRepo(p, format.TSF{
 		Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID(), Replaces: replaces[max(0, len(replaces)-format.MaxReplaced):],
 	}, writer)
-	return r.replace(ctx, data)
+	return r.replace(ctx, schema, data)
 }
 
 // replace puts a new dataset in the place of the one whose tsf.json is old.
-func (r *Repo) replace(ctx context.Context, old []byte) (*Repo, *Snapshot, error) {
+func (r *Repo) replace(ctx context.Context, schema *format.Schema, old []byte) (*Repo, *Snapshot, error) {
 	const op = "overwrite dataset"
 	p := r.Store
 	// What is there before the new dataset is, belongs to it or to none that counts.
@@ -75,7 +75,7 @@ func (r *Repo) replace(ctx context.Context, old []byte) (*Repo, *Snapshot, error
 			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
 		}
 	}
-	rec, err := r.begin(ctx)
+	rec, err := r.begin(ctx, schema)
 	if err != nil {
 		return nil, nil, err
 	}

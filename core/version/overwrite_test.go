@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ func TestOverwriteUnderWriter(t *testing.T) {
 		do   func(p storage.Provider) error
 		says string
 	}{
-		{"overwritten", func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test"); return err }, "was overwritten"},
+		{"overwritten", func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test", nil); return err }, "was overwritten"},
 		{"deleted", func(p storage.Provider) error { return Delete(ctx, p) }, "was deleted"},
 		{"deleted in part", func(p storage.Provider) error {
 			return mark(ctx, p, mustGet(t, p, format.TSFKey()))
@@ -63,7 +64,7 @@ func TestOverwriteUnderWriter(t *testing.T) {
 		for _, when := range []string{"before the commit", "before the record", "after the record"} {
 			for _, version := range []int{format.FirstVersion, format.Version} {
 				inner := memStore(t)
-				repo, head, err := create(ctx, inner, "test", version)
+				repo, head, err := create(ctx, inner, "test", nil, version)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,7 +120,7 @@ func TestNamesUnderOverwrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	changes := map[string]func(p storage.Provider) error{
-		"was overwritten": func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test"); return err },
+		"was overwritten": func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test", nil); return err },
 		"was deleted":     func(p storage.Provider) error { return Delete(ctx, p) },
 	}
 	names := map[string]func(r *Repo, head *Snapshot) error{
@@ -133,7 +134,7 @@ func TestNamesUnderOverwrite(t *testing.T) {
 	for says, change := range changes {
 		for name, do := range names {
 			p := memStore(t)
-			repo, head, err := create(ctx, p, "test", format.Version)
+			repo, head, err := create(ctx, p, "test", nil, format.Version)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,15 +182,24 @@ func (s *afterStore) PutIfAbsent(ctx context.Context, key string, data []byte) e
 }
 
 // TestOverwriteKilled: an overwrite that is killed at any request leaves the old dataset or the new
-// one, whole; another overwrite, a gc or a deletion leaves no object of the old one.
+// one, whole and with all its tensors. Another overwrite, a gc or a deletion leaves no object of the
+// old one.
 func TestOverwriteKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
+	// A schema too large for the record: it and its operations have objects of their own.
+	wide := &format.Schema{}
+	for i := range 3000 {
+		name := fmt.Sprint("column ", i)
+		wide.Tensors = append(wide.Tensors, format.TensorSchema{
+			ID: format.NewUUID(), Name: name, HType: "generic", Compression: "none", ChunkBytes: format.DefaultChunk, Info: map[string]any{},
+		})
+	}
 	for _, version := range []int{format.FirstVersion, format.Version} {
 		for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
 			for n := 0; ; n++ {
 				inner := memStore(t)
-				repo, head, err := create(ctx, inner, "test", version)
+				repo, head, err := create(ctx, inner, "test", nil, version)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -201,7 +211,7 @@ func TestOverwriteKilled(t *testing.T) {
 				}
 				before, named := keysOf(t, inner), names(t, repo)
 				faulty := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}})
-				_, _, failed := Overwrite(ctx, faulty, "test")
+				_, _, failed := Overwrite(ctx, faulty, "test", wide)
 				now, s, err := OpenHead(ctx, inner, "test")
 				if err != nil {
 					t.Fatalf("call %d, %v: open = %v", n, failed, err)
@@ -211,6 +221,9 @@ func TestOverwriteKilled(t *testing.T) {
 				if replaced {
 					if got := names(t, now); s.Rows() != 0 || !slices.Equal(got, []string{"branch main"}) {
 						t.Fatalf("call %d, %v: the new dataset has %d rows and %q", n, failed, s.Rows(), got)
+					}
+					if got := len(s.Schema.Tensors); got != len(wide.Tensors) || s.Record.Version != 0 {
+						t.Fatalf("call %d, %v: the new dataset has %d tensors at version %d", n, failed, got, s.Record.Version)
 					}
 				} else {
 					if got := names(t, now); s.Record.UUID != old.Record.UUID || !slices.Equal(got, named) {
@@ -241,7 +254,7 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 	ctx := context.Background()
 	switch n % 3 {
 	case 0:
-		if _, _, err := Overwrite(ctx, store, "test"); err != nil {
+		if _, _, err := Overwrite(ctx, store, "test", nil); err != nil {
 			t.Fatalf("call %d: overwrite again = %v", n, err)
 		}
 	case 1:
@@ -261,14 +274,23 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 			t.Fatalf("call %d: gc = %v", n, err)
 		}
 	}
-	repo, err := Open(ctx, store, "test")
+	repo, s, err := OpenHead(ctx, store, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole(t, repo)
+	mine := []string{format.TSFKey(), format.RecordKey(repo.TSF.Main, 0)}
+	for _, page := range []*format.UUID{s.Record.SchemaPage, s.Record.ColumnsPage} {
+		if page != nil {
+			mine = append(mine, format.MapKey(*page))
+		}
+	}
+	if s.Record.Txn != nil {
+		mine = append(mine, format.TxnKey(*s.Record.Txn))
+	}
 	for _, key := range keysOf(t, store) {
 		hint := strings.HasPrefix(key, "hint/")
-		if key != format.TSFKey() && key != format.RecordKey(repo.TSF.Main, 0) && !hint && !orphan(t, repo, key) {
+		if !slices.Contains(mine, key) && !hint && !orphan(t, repo, key) {
 			t.Fatalf("call %d: %q is left", n, key)
 		}
 	}
@@ -293,7 +315,7 @@ func TestNamesOfReplaced(t *testing.T) {
 	store := memStore(t)
 	everything(t, newFixture(t, store))
 	plan := faultstore.Plan{{Ops: []faultstore.Op{faultstore.Delete}, Do: faultstore.Crash()}}
-	if _, _, err := Overwrite(ctx, faultstore.New(store, plan), "test"); err == nil {
+	if _, _, err := Overwrite(ctx, faultstore.New(store, plan), "test", nil); err == nil {
 		t.Fatal("no delete was made")
 	}
 	repo, head, err := OpenHead(ctx, store, "test")

@@ -146,8 +146,8 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
-		project: with(ofValues, area, lru, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/read", "core/version",
-			"core/version/chunkmap"),
+		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
+			"core/version", "core/version/chunkmap"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,

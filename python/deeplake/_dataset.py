@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any
-from uuid import uuid4
 
 from deeplake import _native, _storage, _uri
 from deeplake._live import Live
 from deeplake._names import checks_keywords
+from deeplake._spec import schema_specs
 from deeplake._storage import Storage
 from deeplake._versions import Ref, ref_of
 from deeplake._view import Dataset, QueryView, ask
@@ -29,7 +29,7 @@ def create(
     Args:
         uri: a path, `file://...`, `s3://bucket/path`, `gs://bucket/path`, `mem://name` (in this
             process only) or `deeplake://org/name`.
-        schema: the tensors to create and commit, by name. A value is an htype, or a dict with
+        schema: the tensors of the first version, by name. A value is an htype, or a dict with
             arguments of `Dataset.create_tensor`.
         overwrite: replace an existing dataset with all its versions. A program that has it open
             gets a ConflictError at its next commit.
@@ -41,11 +41,12 @@ def create(
             dataset may reach" in docs/storage.md.
 
     Returns:
-        The dataset, on branch "main". With a `schema` its tensors are committed.
+        The dataset, on branch "main".
 
     Raises:
         AlreadyExistsError: the dataset exists and `overwrite` is False, or foreign files lie in the
             folders that it would use.
+        InvalidArgumentError: the schema is wrong. The place is as it was.
 
     Example:
         schema = {"images": {"htype": "image", "compression": "jpeg"}, "labels": "class_label"}
@@ -53,33 +54,9 @@ def create(
     """
     stores = _storage.access(storage, link_storage)
     place = _uri.resolve(uri)
-    if schema:
-        _check_schema(schema)
-    handle = _native.create(place, overwrite=overwrite, store=_storage.reach(stores))
-    dataset = Dataset(Live(place, handle, storage=stores))
-    if schema:
-        _create_tensors(dataset, schema)
-        dataset.commit("create tensors")
-    return dataset
-
-
-def _create_tensors(dataset: Dataset, schema: Mapping[str, str | Mapping[str, Any]]) -> None:
-    for name, spec in schema.items():
-        dataset.create_tensor(name, **({"htype": spec} if isinstance(spec, str) else dict(spec)))
-
-
-def _check_schema(schema: Mapping[str, str | Mapping[str, Any]]) -> None:
-    """Creates the tensors in memory: a wrong schema must not cost the dataset that it would
-    replace.
-    """
-    place = f"mem://schema-{uuid4()}"
-    trial = Dataset(Live(place, _native.create(place)))
-    try:
-        _create_tensors(trial, schema)
-    finally:
-        trial.discard()
-        trial.close()
-        _native.delete(place)
+    tensors = [] if schema is None else schema_specs(schema)
+    handle = _native.create(place, overwrite=overwrite, tensors=tensors, store=_storage.reach(stores))
+    return Dataset(Live(place, handle, storage=stores))
 
 
 @checks_keywords

@@ -33,12 +33,17 @@ def checks_keywords(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @functools.wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name in kwargs:
-            if name not in known:
-                raise InvalidArgumentError(f'{called}: unknown argument "{name}"{suggest(name, known)}')
+        check_keywords(called, kwargs, known)
         return function(*args, **kwargs)
 
     return checked
+
+
+def check_keywords(called: str, given: Iterable[Any], known: Collection[str]) -> None:
+    """Refuses an unknown name of an argument."""
+    for name in given:
+        if name not in known:
+            raise InvalidArgumentError(f'{called}: unknown argument "{name}"{suggest(name, known)}')
 
 
 def check_text(called: str, what: str, text: Any) -> None:

@@ -45,8 +45,15 @@ def configure(options: Mapping[str, Any]) -> None:
             to strings, or None to unset): the core does not see later changes of `os.environ` by itself.
     """
 
-def create(uri: str, *, overwrite: bool = False, store: Mapping[str, Any] | None = None) -> Dataset:
-    """Makes an empty dataset. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`."""
+def create(
+    uri: str,
+    *,
+    overwrite: bool = False,
+    tensors: list[dict[str, Any]] = ...,
+    store: Mapping[str, Any] | None = None,
+) -> Dataset:
+    """Makes a dataset without rows, whose first version has `tensors`: specs as for
+    `Dataset.create_tensor`. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`."""
 
 def open(
     uri: str, *, branch: str = "", at: str = "", read_only: bool = False, store: Mapping[str, Any] | None = None

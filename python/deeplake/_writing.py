@@ -9,8 +9,10 @@ from typing import Any
 from deeplake import _index
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
+from deeplake._frames import columns_of_frame, is_column, is_frame, samples_of
 from deeplake._live import Live
 from deeplake._names import checks_keywords
+from deeplake._spec import tensor_spec
 from deeplake._tensor import Tensor
 
 
@@ -98,24 +100,20 @@ class Writing:
         Example:
             ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
         """
-        if isinstance(class_names, str):
-            raise InvalidArgumentError(
-                f'create tensor "{name}": class_names is the str {class_names!r}, want a list of names'
-            )
-        spec = {
-            "name": name,
-            "htype": htype,
-            "dtype": _dtype(dtype),
-            "shape": None if shape is None else [-1 if axis is None else int(axis) for axis in shape],
-            "compression": compression,
-            "quality": quality,
-            "subsampling": subsampling,
-            "class_names": None if class_names is None else list(class_names),
-            "chunk_bytes": chunk_bytes,
-            "downsample": None if downsample is None else list(downsample),
-            "exist_ok": exist_ok,
-            "info": None if info is None else dict(info),
-        }
+        spec = tensor_spec(
+            name,
+            htype,
+            dtype=dtype,
+            shape=shape,
+            compression=compression,
+            quality=quality,
+            subsampling=subsampling,
+            class_names=class_names,
+            chunk_bytes=chunk_bytes,
+            downsample=downsample,
+            exist_ok=exist_ok,
+            info=info,
+        )
         self._source.write(lambda handle: handle.create_tensor(spec), types=True)
         return Tensor(self._source, name)
 
@@ -155,16 +153,16 @@ class Writing:
         Example:
             ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
         """
-        if not isinstance(row, Mapping):
-            raise InvalidArgumentError(f"append: got {type(row).__name__}, want a dict from tensor names to samples")
+        _check_row("append", row)
         self._source.append({name: [sample] for name, sample in row.items()})
 
-    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> None:
+    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any) -> None:
         """Adds rows, all or none of them.
 
         Args:
-            rows: a dict from each tensor name to its samples, or a sequence of rows as dicts.
-                Samples are a sequence, or an array of shape (rows, ...). The dict is the fast form.
+            rows: a dict from each tensor name to its samples, a sequence of rows as dicts, or a
+                table of pandas, Arrow or polars. Samples are a sequence, an array of shape
+                (rows, ...) or a column of a table. The dict is the fast form.
 
         Raises:
             TensorTypeError: a sample does not suit its tensor. The message names tensor and row.
@@ -173,7 +171,13 @@ class Writing:
         Example:
             ds.extend({"x": np.zeros((100, 3), np.float32), "labels": [0] * 100})
         """
-        self._source.append(rows if isinstance(rows, Mapping) else _columns(rows))
+        if isinstance(rows, Mapping):
+            columns: Mapping[str, Any] = rows
+        elif is_frame(rows):
+            columns = columns_of_frame(rows)
+        else:
+            columns = _columns(rows)
+        self._source.append(self._samples("extend", columns))
 
     def update(self, index: Any, row: Mapping[str, Any]) -> None:
         """Replaces samples, all or none of them.
@@ -187,11 +191,12 @@ class Writing:
             OutOfRangeError: a row does not exist.
             TensorTypeError: a sample does not suit its tensor.
         """
+        _check_row("update", row)
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             self._source.update(range(picked, picked + 1), {name: [sample] for name, sample in row.items()})
         else:
-            self._source.update(picked, row)
+            self._source.update(picked, self._samples("update", row))
 
     def delete(self, rows: Any) -> None:
         """Deletes rows. Later rows move up.
@@ -229,13 +234,32 @@ class Writing:
         self._source.handle().discard()
         self._source.settled()
 
+    def _samples(self, called: str, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns columns with samples in the place of columns of pandas, Arrow and polars."""
+        if not any(map(is_column, columns.values())):
+            return columns
+        described = {about["name"]: about for about in self._source.handle().describe()["tensors"]}
+        return {
+            name: samples_of(called, name, values, described.get(name)) if is_column(values) else values
+            for name, values in columns.items()
+        }
+
     def refresh(self) -> None:
         """Moves to the newest version of the branch."""
         self._source.handle().refresh()
         self._source.settled()
 
 
-def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _check_row(called: str, row: Any) -> None:
+    if not isinstance(row, Mapping):
+        raise InvalidArgumentError(f"{called}: got {type(row).__name__}, want a dict from tensor names to samples")
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise InvalidArgumentError(
+            f"extend: got {type(rows).__name__}, want a dict of columns, a sequence of rows as dicts, or a table"
+        )
     listed = list(rows)
     for number, row in enumerate(listed):
         if not isinstance(row, Mapping):
@@ -244,23 +268,3 @@ def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
             )
     names = dict.fromkeys(name for row in listed for name in row)
     return {name: [row.get(name) for row in listed] for name in names}
-
-
-def _dtype(dtype: Any) -> str | None:
-    """Returns the name of a dtype given as a name, a Python type, or one of NumPy or torch."""
-    if dtype is None:
-        return None
-    if isinstance(dtype, str):
-        return str(dtype)
-    names = {str: "string", bytes: "bytes", bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-    if isinstance(dtype, type) and dtype in names:
-        return names[dtype]
-    text = str(dtype)
-    if text.startswith("torch."):
-        return text[len("torch.") :]
-    import numpy as np
-
-    try:
-        return str(np.dtype(dtype).name)
-    except TypeError:
-        raise InvalidArgumentError(f"create tensor: dtype is {dtype!r}, want a name or a dtype of NumPy") from None

@@ -30,9 +30,11 @@ std::string with_store(py::dict options, const py::object& store) {
     return to_json(options);
 }
 
-Dataset create(const std::string& uri, bool overwrite, const py::object& store) {
+Dataset create(const std::string& uri, bool overwrite, const py::list& tensors,
+               const py::object& store) {
     const Core& c = core();
-    const std::string options = with_store(py::dict(py::arg("overwrite") = overwrite), store);
+    const std::string options =
+        with_store(py::dict(py::arg("overwrite") = overwrite, py::arg("tensors") = tensors), store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_create(ctx, uri.c_str(), options.c_str(), out, err);
     });
@@ -113,15 +115,7 @@ py::object describe(const Dataset& self) {
 
 void create_tensor(const Dataset& self, const py::object& spec) {
     const Core& c = self.handle->core();
-    py::dict given(spec);
-    if (given.contains("shape") && !given["shape"].is_none()) {
-        py::list shape;
-        for (py::handle axis : py::object(given["shape"])) {
-            shape.append(axis.is_none() ? py::int_(-1) : py::reinterpret_borrow<py::object>(axis));
-        }
-        given["shape"] = shape;
-    }
-    const std::string json = options_json(given);
+    const std::string json = options_json(spec);
     const dl_dataset h = self.handle->get();
     call_long(c, [&](dl_context ctx, dl_error* err) {
         return c.dataset_create_tensor(ctx, h, json.c_str(), err);
@@ -241,7 +235,7 @@ View view(const Dataset& self) {
 void register_dataset(py::module_& m) {
     using py::arg;
     m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false,
-          arg("store") = py::none());
+          arg("tensors") = py::list(), arg("store") = py::none());
     m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "",
           arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());

@@ -347,7 +347,7 @@ def test_names_of_tensors_are_in_a_dataset():
 
 def test_texts_in_the_place_of_lists_and_texts_that_end_early():
     with deeplake.create("mem://texts", overwrite=True) as ds:
-        with pytest.raises(deeplake.InvalidArgumentError, match=r"class_names is the str 'cat', want a list"):
+        with pytest.raises(deeplake.InvalidArgumentError, match=r"class_names is 'cat', want a list"):
             ds.create_tensor("labels", "class_label", class_names="cat")
         for message in ("m\0sg", "\ud800", 5):
             with pytest.raises(deeplake.InvalidArgumentError, match='commit: option "message"'):
