@@ -226,6 +226,60 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// TestStatsOfWholeFloats counts floats that are whole numbers: no bin lies between two of them.
+func TestStatsOfWholeFloats(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		value func(row int) float64
+		bins  int
+		width float64
+	}{
+		"small":        {func(row int) float64 { return float64(row) - 3 }, 12, 1},
+		"one value":    {func(int) float64 { return 7 }, 1, 0},
+		"wider":        {func(row int) float64 { return float64(row) * 5 }, 28, 2},
+		"not whole":    {func(row int) float64 { return float64(row) + 0.5 }, 40, 11. / 40},
+		"some whole":   {func(row int) float64 { return float64(row) / 2 }, 40, 5.5 / 40},
+		"beyond 2**53": {func(row int) float64 { return float64(row) * 1e300 }, 40, 0},
+	} {
+		env, ds := newZoo(t)
+		if err := ds.CreateTensor(t.Context(), dataset.TensorSpec{Name: "x", DType: "float64"}); err != nil {
+			t.Fatal(err)
+		}
+		column := tensor.Rows{Tensor: "x"}
+		rows := make([]int64, zooRows)
+		for i := range rows {
+			rows[i] = int64(i)
+			column.Samples = append(column.Samples, array(tensor.Float64, little(c.value(i))))
+		}
+		if err := ds.Update(t.Context(), rows, []tensor.Rows{column}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ds.Commit(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		f := serve(t, env, ds)
+		var s statsInfo
+		f.call("stats", map[string]any{"view": f.view, "column": "x"}, &s)
+		if s.Kind != "histogram" || len(s.Bins) != c.bins || c.width > 0 && !near(s.Bins[0].To-s.Bins[0].From, c.width) {
+			t.Errorf("%s: %s of %d bins: %+v", name, s.Kind, len(s.Bins), s.Bins)
+			continue
+		}
+		counted := int64(0)
+		for i, b := range s.Bins {
+			counted += b.Rows
+			if name == "small" && b.Rows != 1 {
+				t.Errorf("%s: bin %d has %d rows", name, i, b.Rows)
+			}
+			if v := f.query("SELECT * WHERE " + s.Filters[i]); v.Rows != b.Rows {
+				t.Errorf("%s: %q finds %d rows, counted were %d", name, s.Filters[i], v.Rows, b.Rows)
+			}
+		}
+		if counted != zooRows {
+			t.Errorf("%s: %d rows are counted", name, counted)
+		}
+	}
+}
+
 // TestStatsOfSequences counts the items of a sequence, also if they are labels.
 func TestStatsOfSequences(t *testing.T) {
 	t.Parallel()

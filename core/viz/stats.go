@@ -159,7 +159,11 @@ func (c *counter) values(ctx context.Context, known *facts) error {
 	if c.what == "class" || c.truth {
 		return c.classes(ctx, x, from, finite)
 	}
-	bounds, err := c.ask(ctx, "SELECT COUNT(*) AS n, MIN("+x+") AS a, MAX("+x+") AS b, AVG("+x+") AS m"+from+finite)
+	aggregates := "COUNT(*) AS n, MIN(" + x + ") AS a, MAX(" + x + ") AS b, AVG(" + x + ") AS m"
+	if !c.whole {
+		aggregates += ", MAX(" + x + " - FLOOR(" + x + ")) AS f"
+	}
+	bounds, err := c.ask(ctx, "SELECT "+aggregates+from+finite)
 	if err != nil {
 		return err
 	}
@@ -176,7 +180,9 @@ func (c *counter) values(ctx context.Context, known *facts) error {
 	if c.whole && high-low < binCount {
 		return c.classes(ctx, x, from, finite)
 	}
-	return c.bins(ctx, x, from, finite, low, high)
+	// Floats may be whole numbers too. Edges between whole numbers leave no bin empty by itself.
+	whole := c.whole || bounds[0][4] == 0 && low == math.Floor(low) && high == math.Floor(high)
+	return c.bins(ctx, x, from, finite, low, high, whole)
 }
 
 func (c *counter) classes(ctx context.Context, x, from, where string) error {
@@ -225,14 +231,17 @@ func only(names []string, name string) bool {
 	return at >= 0 && !slices.Contains(names[at+1:], name)
 }
 
-func (c *counter) bins(ctx context.Context, x, from, where string, low, high float64) error {
-	width := (high - low) / binCount
-	if c.whole {
+// bins counts the values from low to high in bins of equal width, which is a whole number if all
+// values are.
+func (c *counter) bins(ctx context.Context, x, from, where string, low, high float64, whole bool) error {
+	width, count := (high-low)/binCount, binCount
+	if whole {
 		width = math.Ceil((high - low + 1) / binCount)
 	}
-	count := binCount
 	if !(width > 0) || math.IsInf(width, 0) { // one value, or a range that no float64 holds
 		width, count = 1, 1
+	} else if whole {
+		count = min(binCount, int(math.Floor((high-low)/width))+1)
 	}
 	place := "FLOOR((" + x + " - " + literal(low) + ") / " + literal(width) + ")"
 	rows, err := c.ask(ctx, "SELECT "+place+" AS b, COUNT(*) AS n"+from+where+" GROUP BY "+place)
