@@ -152,10 +152,19 @@ def test_rows_in_the_order_of_disagreement(chromium, boxes):
     with shown(chromium, boxes) as tab:
         tab.rows("4")
         tab.at("disagreement").click()
-        tab.page.wait_for_url("**query=ORDER**")
+        tab.page.wait_for_url("**query=SELECT**")
         text = tab.at("query").input_value()
-        assert text.startswith("ORDER BY") and 'BOX_MATCHES("truth/boxes", "pred/boxes", 0.5)' in text
-    rows = boxes.query(f"SELECT *, ROW_NUMBER() AS n {text}")["n"][:]
+        assert text.endswith("ORDER BY f1") and 'BOX_MATCHES("truth/boxes", "pred/boxes", 0.5)' in text
+        tab.drawn()
+        tab.at("grid").focus()
+        for key in ("Home", "ArrowRight", "ArrowRight"):
+            tab.page.keyboard.press(key)
+        tab.at("grid").get_by_text("f1: 0.666667").wait_for(state="attached")
+        tab.page.keyboard.press("Enter")
+        tab.at("captions").get_by_text("0.666667").wait_for()
+        assert tab.at("captions").inner_text().split() == ["f1", "0.666667"]
+        check_access(tab, "a score in the single view")
+    rows = boxes.query(text.replace("SELECT *", "SELECT ROW_NUMBER() AS n", 1))["n"][:]
     assert [int(row) for row in rows] == [2, 3, 1, 0]
 
 
@@ -185,8 +194,9 @@ def test_disagreement_of_classes_and_scores(chromium):
         with shown(chromium, ds) as tab:
             tab.rows("3")
             tab.at("disagreement").click()
-            tab.page.wait_for_url("**query=ORDER**")
+            tab.page.wait_for_url("**query=SELECT**")
             text = tab.at("query").input_value()
             assert '0.5, "truth/labels", "pred/labels", "pred/scores")' in text
-        order = ds.query(f"SELECT *, ROW_NUMBER() AS n {text.replace('0.5', '0.7')}")["n"][:]
+        text = text.replace("SELECT *", "SELECT ROW_NUMBER() AS n", 1)
+        order = ds.query(text.replace("0.5", "0.7"))["n"][:]
         assert [int(row) for row in order] == [0, 1, 2]

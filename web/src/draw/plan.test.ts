@@ -141,6 +141,12 @@ describe("labels, masks and texts", () => {
     expect(captionOf(length, { kind: "missing" }, true)).toBe("");
   });
 
+  test("the score of a query comes first, with its name", () => {
+    const f1 = tensorOf("f1", "number", { computed: true });
+    expect(planOf(viewOf(1, [...tensors, f1]), hiding({})).captions.map(({ name }) => name)).toEqual(["f1", "kind", "m"]);
+    expect(captionOf(f1, single(0.5))).toBe("f1 0.5");
+  });
+
   test("a mask is the picture where there is none, and shapes lie over it", () => {
     const masks = viewOf(1, [tensorOf("y", "number"), tensorOf("mask", "mask"), tensorOf("other", "segments"), tensorOf("boxes", "boxes")]);
     const plan = planOf(masks, { primary: "mask", dark: true, layers: {} });

@@ -187,7 +187,12 @@ export function zeroIsBackground(tensor: Tensor): boolean {
     || /^(back ?ground|bg|unlabell?ed|void|none|ignored?)?$/i.test(name.replace(/[\W_]+/g, ""));
 }
 
-/** The tensors that may stand as text at a picture, labels first. */
+/** The place of a tensor among the captions. Someone has just written a computed column. */
+function rankOf({ computed, draw }: Tensor): number {
+  return computed ? 0 : draw === "label" ? 1 : 2;
+}
+
+/** The tensors that may stand as text at a picture: computed columns and labels first. */
 function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): Tensor[] {
   const naming = new Set(overlays.flatMap(({ labels }) => labels.map(({ tensor }) => tensor)));
   const chosen = view.tensors.filter((tensor) => {
@@ -197,8 +202,7 @@ function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): 
     return tensor.draw !== "json" && !(naming.has(tensor) && isOfShapes(tensor))
       && (tensor.over === primary.name || tensor.role === "side");
   });
-  const first = (tensor: Tensor): number => tensor.draw === "label" ? 0 : 1;
-  return chosen.sort((a, b) => first(a) - first(b));
+  return chosen.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
 /** The item of a sequence; other tensors have one sample for all items. */
@@ -211,7 +215,8 @@ export function itemOf(sample: Sample | undefined, tensor: Tensor, item: number)
 const maxNames = 4;
 
 /** One line of text for a sample; "": there is nothing to say. `named`: a number stands behind
- * the name of its tensor, since several lines of numbers would not say which is which. */
+ * the name of its tensor, since several lines of numbers would not say which is which. Numbers that
+ * a query computes always have their names. */
 export function captionOf(tensor: Tensor, sample: Sample | undefined, named = false): string {
   if (!sample) return "";
   switch (sample.kind) {
@@ -219,7 +224,7 @@ export function captionOf(tensor: Tensor, sample: Sample | undefined, named = fa
     case "json": return plain(sample.text);
     case "array": {
       const text = tensor.draw === "label" ? namesOf(tensor, sample) : valuesOf(sample);
-      return named && tensor.draw === "number" && text !== "" ? plain(`${lastName(tensor)} ${text}`) : text;
+      return (named || tensor.computed) && tensor.draw === "number" && text !== "" ? plain(`${lastName(tensor)} ${text}`) : text;
     }
     case "items": return sample.count === 1 && sample.items[0]
       ? captionOf(tensor, sample.items[0], named) : `${sample.count} items`;

@@ -3,8 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { useApp, useModel } from "./hooks";
 import { Section } from "./sidebar";
-import { orderBy } from "./tql";
-import { agreement, guessPair, rivalsOf, type Pair } from "./truth";
+import { orderByColumn } from "./tql";
+import { agreement, guessPair, rivalsOf, scoreName, type Pair } from "./truth";
 
 export function TruthAndPredictions() {
   const model = useModel();
@@ -41,7 +41,7 @@ export function TruthAndPredictions() {
           onClick={() => model.move({ pair: on ? [] : [truth.name, prediction.name] })}>Side by side</button>
         <button type="button" class="plain" data-testid="disagreement" disabled={order === "" || truth === prediction}
           title={order ? `ORDER BY ${order}` : "Boxes alone can be compared, and no sequences"}
-          onClick={() => void model.run(orderBy(model.get().draft, order))}>Sort by disagreement</button>
+          onClick={() => void model.run(orderByColumn(model.get().draft, order, scoreName(view)))}>Sort by disagreement</button>
       </div>
     </Section>
   );

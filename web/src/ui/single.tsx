@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleStore, Single } from "../draw/api";
+import { Captions } from "./captions";
 import { formatNumber } from "./describe";
 import { useAppearance } from "./grid";
 import { useApp, useModel, useSamples } from "./hooks";
@@ -85,6 +86,7 @@ export function SingleView({ store }: { store: SampleStore }) {
       <canvas ref={canvas} class="single-canvas" tabIndex={0} role="img"
         aria-label={`Row ${row}${count > 1 ? `, item ${item + 1} of ${count}` : ""}`} />
       {fault && <p class="fault" role="alert">The picture cannot be drawn here: {fault}</p>}
+      <Captions store={store} appearance={appearance} row={row} item={item} />
       {count > 1 && <Player count={count} item={item} player={player} />}
       <WindowSliders key={`${row} ${appearance.primary}`} name={appearance.primary}
         range={useRange(picture ? sample : undefined, item)} />

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { asQuery, faultLine, hasCondition, pythonString, quoteName, toggleCondition, withColumn } from "./tql";
+import { asQuery, faultLine, hasCondition, orderByColumn, pythonString, quoteName, toggleCondition, withColumn } from "./tql";
 
 describe("queries", () => {
   it.each([
@@ -49,4 +49,26 @@ describe("a column for colors", () => {
     ["SELECT *, x AS other", "SELECT *, b + 1 AS color FROM (SELECT *, x AS other)"],
     ["SELECT *, x AS color, y AS z", "SELECT *, b + 1 AS color FROM (SELECT *, x AS color, y AS z)"],
   ])("is added to %j", (text, query) => expect(withColumn(text, "b + 1", "color")).toBe(query));
+});
+
+describe("the order by a column of its own", () => {
+  const sorted = (text: string): string => orderByColumn(text, "F(a, b)", "f1");
+  it.each([
+    ["", "SELECT *, F(a, b) AS f1 ORDER BY f1"],
+    ["a = 1 ORDER BY c", "SELECT *, F(a, b) AS f1 WHERE a = 1 ORDER BY f1"],
+    ["SELECT *, F(a, c) AS f1 WHERE a = 1 ORDER BY f1", "SELECT *, F(a, b) AS f1 WHERE a = 1 ORDER BY f1"],
+    ["SELECT a LIMIT 3", "SELECT * FROM (SELECT *, F(a, b) AS f1 FROM (SELECT a LIMIT 3)) ORDER BY f1"],
+  ])("is added to %j", (text, query) => {
+    expect(sorted(text)).toBe(query);
+    expect(sorted(query)).toBe(query);
+  });
+  it("stays when a condition is added and taken away", () => {
+    const query = sorted("");
+    const filtered = toggleCondition(query, "label = 'cat'");
+    expect(filtered).toBe("SELECT *, F(a, b) AS f1 WHERE label = 'cat' ORDER BY f1");
+    expect(hasCondition(filtered, "label = 'cat'")).toBe(true);
+    expect(toggleCondition(filtered, "label = 'cat'")).toBe(query);
+    expect(toggleCondition("SELECT *, x AS y", "a = 1")).toBe("SELECT *, x AS y WHERE a = 1");
+    expect(toggleCondition("SELECT *, x AS y WHERE a = 1", "a = 1")).toBe("SELECT *, x AS y");
+  });
 });

@@ -1,6 +1,6 @@
 // Composes queries from what stands in the query box: conditions, slices, Python text.
 
-import { depths, keyword, tokens, type Token } from "./lex";
+import { depths, keyword, nameOf, tokens, type Token } from "./lex";
 
 export interface Query {
   /** What the server gets. */
@@ -22,8 +22,11 @@ export function asQuery(text: string): Query | null {
   return { text: prefix + text, shift: prefix.length };
 }
 
-/** A SELECT * of the dataset with nothing but WHERE, ORDER BY and ARRANGE BY. */
+/** A SELECT * of the dataset, with at most one more column, and with nothing but WHERE, ORDER BY
+ * and ARRANGE BY. */
 interface Simple {
+  /** "SELECT *", or "SELECT *, expression AS name" as written. */
+  head: string;
   where: Token[];
   /** ORDER BY and ARRANGE BY, as written. */
   order: string;
@@ -36,18 +39,31 @@ const others: ReadonlySet<string> = new Set(["FROM", "UNION", "INTERSECT", "EXCE
 function simple(text: string): Simple | null {
   const list = tokens(text);
   if (keyword(list[0]) !== "SELECT" || list[1]?.text !== "*") return null;
-  if (list.length > 2 && !merged.has(keyword(list[2]))) return null;
   const deep = depths(list);
+  const begin = columnOf(list, deep)?.end ?? 2;
+  if (list.length > begin && !merged.has(keyword(list[begin]))) return null;
   let orderAt = list.length;
-  for (let i = 2; i < list.length; i++) {
+  for (let i = begin; i < list.length; i++) {
     if (deep[i] > 0) continue;
-    const word = keyword(list[i]);
+    const word = keyword(list[i]) || list[i].text;
     if (others.has(word)) return null;
-    if (word === "WHERE" && i > 2) return null;
+    if (word === "WHERE" && i > begin) return null;
     if ((word === "ORDER" || word === "ARRANGE") && i < orderAt) orderAt = i;
   }
-  const where = keyword(list[2]) === "WHERE" ? list.slice(3, orderAt) : [];
-  return { where, order: textOf(text, list.slice(orderAt)) };
+  const where = keyword(list[begin]) === "WHERE" ? list.slice(begin + 1, orderAt) : [];
+  const head = begin === 2 ? selectAll : textOf(text, list.slice(0, begin));
+  return { head, where, order: textOf(text, list.slice(orderAt)) };
+}
+
+const selectAll = "SELECT *";
+
+/** The one column of SELECT *, expression AS name, and the token after it; null: there is none. */
+function columnOf(list: readonly Token[], deep: readonly number[]): { name: string; end: number } | null {
+  if (keyword(list[0]) !== "SELECT" || list[1]?.text !== "*" || list[2]?.text !== ",") return null;
+  const at = list.findIndex((token, i) => i > 2 && deep[i] === 0 && (keyword(token) === "AS" || token.text === ","));
+  const name = nameOf(list[at + 1]);
+  if (keyword(list[at]) !== "AS" || name === undefined || list[at + 2]?.text === ",") return null;
+  return { name, end: at + 2 };
 }
 
 function textOf(text: string, list: readonly Token[]): string {
@@ -116,8 +132,8 @@ export function toggleCondition(text: string, condition: string): string {
   const bare = query.shift > 0;
   if (bare && where !== "") return [where, parts.order].filter(Boolean).join(" ");
   if (bare) return parts.order;
-  if (where === "" && parts.order === "") return "";
-  return ["SELECT *", where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
+  if (parts.head === selectAll && where === "" && parts.order === "") return "";
+  return [parts.head, where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
 }
 
 /** The query with its rows in the order of an expression, in place of the order that it has. */
@@ -129,7 +145,13 @@ export function orderBy(text: string, expression: string): string {
   if (!parts) return `SELECT * FROM (${textOf(query.text, tokens(query.text))}) ${order}`;
   const where = textOf(query.text, parts.where);
   if (query.shift > 0) return where === "" ? order : `${where} ${order}`;
-  return ["SELECT *", where && `WHERE ${where}`, order].filter(Boolean).join(" ");
+  return [parts.head, where && `WHERE ${where}`, order].filter(Boolean).join(" ");
+}
+
+/** The query with one more column, and its rows in the order of that column. */
+export function orderByColumn(text: string, expression: string, name: string): string {
+  const there = text.includes(`${expression} AS ${name}`) && new RegExp(`\\bORDER BY ${name}\\s*$`).test(text);
+  return there ? text : orderBy(withColumn(text, expression, name), name);
 }
 
 /** The query with one more column, in place of an earlier one of that name. */
@@ -139,7 +161,7 @@ export function withColumn(text: string, expression: string, name: string): stri
   if (!query) return head;
   const base = withoutColumn(query.text, name);
   const parts = simple(base);
-  if (!parts) return `${head} FROM (${textOf(base, tokens(base))})`;
+  if (parts?.head !== selectAll) return `${head} FROM (${textOf(base, tokens(base))})`;
   const where = textOf(base, parts.where);
   return [head, where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
 }
@@ -147,11 +169,9 @@ export function withColumn(text: string, expression: string, name: string): stri
 /** Takes the column away from SELECT *, expression AS name. */
 function withoutColumn(text: string, name: string): string {
   const list = tokens(text);
-  if (keyword(list[0]) !== "SELECT" || list[1]?.text !== "*" || list[2]?.text !== ",") return text;
-  const deep = depths(list);
-  const at = list.findIndex((token, i) => i > 2 && deep[i] === 0 && (keyword(token) === "AS" || token.text === ","));
-  if (keyword(list[at]) !== "AS" || list[at + 1]?.text !== name || list[at + 2]?.text === ",") return text;
-  return `SELECT * ${textOf(text, list.slice(at + 2))}`;
+  const column = columnOf(list, depths(list));
+  if (column?.name !== name) return text;
+  return `SELECT * ${textOf(text, list.slice(column.end))}`;
 }
 
 function joined(where: string, condition: string): string {

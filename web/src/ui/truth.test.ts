@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Tensor, View } from "../data/protocol";
 import { orderBy } from "./tql";
-import { agreement, guessPair, rivalsOf } from "./truth";
+import { agreement, guessPair, rivalsOf, scoreName } from "./truth";
 
 const tensor = (name: string, change: Partial<Tensor> = {}): Tensor => ({
   name, group: "", htype: "bbox", sequence: false, list: false, dtype: "float32", shape: null, min_shape: null,
@@ -72,4 +72,10 @@ test.each([
   ["SELECT a, b LIMIT 3", "SELECT * FROM (SELECT a, b LIMIT 3) ORDER BY x"],
 ])("an order is put behind %j", (text, wanted) => {
   expect(orderBy(text, "x")).toBe(wanted);
+});
+
+test("the score has a name that no tensor has", () => {
+  expect(scoreName(viewOf(tensor("a")))).toBe("f1");
+  expect(scoreName(viewOf(tensor("f1"), tensor("f1_2")))).toBe("f1_3");
+  expect(scoreName(viewOf(tensor("f1", { computed: true })))).toBe("f1");
 });

@@ -74,3 +74,11 @@ export function agreement(view: View, truth: Tensor, prediction: Tensor, primary
   const count = (t: Tensor): string => `SHAPE(${nameOf(t)})[0]`;
   return `2 * BOX_MATCHES(${pairs}) / (${count(truth)} + ${count(prediction)})`;
 }
+
+/** The name of the column with the agreement: its measure, the F1 score, unless a tensor has it. */
+export function scoreName(view: View): string {
+  const taken = new Set(view.tensors.filter(({ computed }) => !computed).map(({ name }) => name));
+  let name = "f1";
+  for (let i = 2; taken.has(name); i++) name = `f1_${i}`;
+  return name;
+}
