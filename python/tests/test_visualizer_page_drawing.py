@@ -228,3 +228,22 @@ def ends(pixels):
     blues, greens = (blue - green > 60).sum(), (green - blue > 60).sum()
     assert max(blues, greens) > 50 and min(blues, greens) < max(blues, greens) / 4, (blues, greens, red.mean())
     return bool(greens > blues)
+
+
+def test_json_stands_at_its_picture(chromium):
+    note = {"camera": "left", "tags": ["night", "rain"], "text": "x" * 300 + "end"}
+    with annotated("note", "json", note) as ds, shown(chromium, ds) as tab:
+        tab.rows("1")
+        with_line = tab.picture()
+        tab.at("eye-note").click()
+        assert (tab.picture().shape != with_line.shape) or (tab.picture() != with_line).any()
+        tab.at("eye-note").click()
+        tab.drawn()
+        tab.at("grid").focus()
+        tab.page.keyboard.press("Home")
+        tab.page.keyboard.press("Enter")
+        for text in ("camera", "left", "rain"):
+            tab.at("captions").get_by_text(text).wait_for()
+        tab.at("captions").get_by_role("button", name="more").click()
+        tab.at("captions").get_by_text("xend").wait_for()
+        check_access(tab, "JSON below a picture")

@@ -4,6 +4,7 @@ import { noClass, noNumber, rampPlace, rampSteps } from "./colors";
 import { Painter } from "./painter";
 import { borderOf, captionOf, isColorable, planOf } from "./plan";
 import { tensorOf, viewOf } from "../data/testing";
+import type { Tensor } from "../data/protocol";
 
 const over = { role: "overlay", over: "images" } as const;
 const view = viewOf(3, [
@@ -145,6 +146,17 @@ describe("labels, masks and texts", () => {
     const f1 = tensorOf("f1", "number", { computed: true });
     expect(planOf(viewOf(1, [...tensors, f1]), hiding({})).captions.map(({ name }) => name)).toEqual(["f1", "kind", "m"]);
     expect(captionOf(f1, single(0.5))).toBe("f1 0.5");
+  });
+
+  test("JSON is one line after the others", () => {
+    const meta = tensorOf("meta", "json");
+    const named = (all: Tensor[], appearance = hiding({})): string[] =>
+      planOf(viewOf(1, all), appearance).captions.map(({ name }) => name);
+    expect(named([tensors[0], meta, tensors[1]])).toEqual(["kind", "meta"]);
+    expect(named([meta, ...tensors])).toEqual(["kind", "m", "n"]);
+    expect(planOf(viewOf(1, [tensors[0], meta]), hiding({})).switches).toEqual(new Set(["meta"]));
+    const json: Sample = { kind: "json", value: {}, text: `{"a":\n ${"1".repeat(500)}}` };
+    expect(captionOf(meta, json)).toMatch(/^\{"a": 1{100,}…$/);
   });
 
   test("a mask is the picture where there is none, and shapes lie over it", () => {

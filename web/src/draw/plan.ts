@@ -187,9 +187,10 @@ export function zeroIsBackground(tensor: Tensor): boolean {
     || /^(back ?ground|bg|unlabell?ed|void|none|ignored?)?$/i.test(name.replace(/[\W_]+/g, ""));
 }
 
-/** The place of a tensor among the captions. Someone has just written a computed column. */
+/** The place of a tensor among the captions. Someone has just written a computed column; JSON is
+ * seldom worth a line. */
 function rankOf({ computed, draw }: Tensor): number {
-  return computed ? 0 : draw === "label" ? 1 : 2;
+  return computed ? 0 : draw === "label" ? 1 : draw === "json" ? 3 : 2;
 }
 
 /** The tensors that may stand as text at a picture: computed columns and labels first. */
@@ -198,9 +199,8 @@ function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): 
   const chosen = view.tensors.filter((tensor) => {
     if (tensor === primary || !captionDraws.has(tensor.draw)) return false;
     if (!primary) return true;
-    // Classes of shapes stand at the shapes; JSON is seldom worth a line.
-    return tensor.draw !== "json" && !(naming.has(tensor) && isOfShapes(tensor))
-      && (tensor.over === primary.name || tensor.role === "side");
+    // Classes of shapes stand at the shapes.
+    return !(naming.has(tensor) && isOfShapes(tensor)) && (tensor.over === primary.name || tensor.role === "side");
   });
   return chosen.sort((a, b) => rankOf(a) - rankOf(b));
 }
