@@ -247,3 +247,60 @@ def test_json_stands_at_its_picture(chromium):
         tab.at("captions").get_by_role("button", name="more").click()
         tab.at("captions").get_by_text("xend").wait_for()
         check_access(tab, "JSON below a picture")
+
+
+def test_table_has_thumbnails(chromium):
+    """One request for a screen of rows; what is scrolled past is cancelled, and only rows in sight are elements."""
+    colors = [(230, 20, 20), (20, 200, 20), (30, 30, 230)]
+    with deeplake.create("mem://drawing-table", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("depth", "image.gray", dtype="uint16")
+        ds.create_tensor("x", dtype="int64")
+        deep = np.full((30, 20, 1), 9, np.uint16)
+        deep[:15] = 60000
+        for begin in range(0, 900, 300):
+            plain = np.full((40, 60, 3), colors[begin // 300], np.uint8)
+            ds.extend({"images": [plain] * 300, "depth": [deep] * 300, "x": list(range(300))})
+        ds.commit("three colours")
+        with shown(chromium, ds) as tab:
+            tab.rows("900")
+            tab.drawn()
+            asked, cancelled = [], []
+            tab.page.on("request", lambda r: asked.append(r.post_data_json) if r.url.endswith("api/samples") else None)
+            tab.page.on("requestfailed", lambda r: cancelled.append(r.url))
+            tab.at("mode-table").click()
+            table = tab.at("table")
+            picture = table.get_by_role("img", name="images: 60")
+            picture.first.wait_for()
+            table.get_by_role("img", name="depth: 20").first.wait_for()
+            # The grid has read the other columns.
+            assert [r["columns"] for r in asked] == [[{"name": "depth", "pixels": 64}]]
+            assert picture.count() < 60
+            assert share(shot(picture.first), colors[0]) > 0.9
+            light = shot(table.get_by_role("img", name="depth: 20").first)
+            assert light[:10].mean() > 200 and light[-10:].mean() < 60
+            check_access(tab, "table with thumbnails")
+            held = []
+            tab.page.route("**/api/samples", lambda route: held.append(route))
+            table.focus()
+            tab.page.evaluate("() => (document.querySelector('[data-testid=table]').scrollTop = 400 * 54)")
+            while not held:
+                tab.page.wait_for_timeout(20)
+            tab.page.unroute("**/api/samples")
+            tab.page.keyboard.press("End")
+            tab.page.wait_for_function(
+                "() => document.querySelector('[data-testid=table] [aria-rowindex=\"900\"] canvas')"
+            )
+            last = table.locator('[aria-rowindex="900"] canvas').first
+            assert share(shot(last), colors[2]) > 0.9
+            assert cancelled
+            tab.faults = [fault for fault in tab.faults if "ERR_FAILED" not in fault]
+
+
+def shot(element):
+    """Returns the pixels of an element."""
+    import io
+
+    from PIL import Image
+
+    return np.asarray(Image.open(io.BytesIO(element.screenshot())).convert("RGB"))

@@ -1,17 +1,24 @@
-// Rows as a table of small values.
+// Rows as a table of small pictures and values.
 
-import { useEffect, useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 import type { SampleStore } from "../draw/api";
 import type { Tensor } from "../data/protocol";
+import { itemOf } from "../draw/plan";
 import { describe } from "./describe";
 import { useApp, useModel, useSamples } from "./hooks";
 import { isPicture, isSmall } from "./layers";
 import { nextOrder, orderOf } from "./sort";
+import { isShowable, texelsOf, Thumbnail } from "./thumbnail";
 import { useVirtual } from "./virtual";
 
-const rowHeight = 28;
+const headHeight = 28;
 const mostColumns = 40;
-const pictureSide = 64;
+const mostPictures = 8;
+const thumbnailSide = 48;
+/** Enough to learn the size of a mask. */
+const maskSide = 64;
+/** Milliseconds between requests while the table scrolls. */
+const wantInterval = 80;
 
 export function Table({ store }: { store: SampleStore }) {
   const model = useModel();
@@ -20,15 +27,24 @@ export function Table({ store }: { store: SampleStore }) {
   const id = useId();
   useSamples(store);
   const { view } = store;
-  const columns = view.tensors.filter((tensor) => !isPicture(tensor)).slice(0, mostColumns);
-  const v = useVirtual(view.rows, rowHeight, rowHeight);
+  const pictures = view.tensors.filter(isPicture).slice(0, mostPictures);
+  const columns = [...pictures, ...view.tensors.filter((tensor) => !isPicture(tensor)).slice(0, mostColumns)];
+  const rowHeight = pictures.length > 0 ? thumbnailSide + 6 : headHeight;
+  const v = useVirtual(view.rows, rowHeight, headHeight);
   const rows = Array.from({ length: Math.max(0, v.span.end - v.span.first) }, (_, i) => v.span.first + i);
   const key = `${v.span.first} ${v.span.end}`;
+  const lastWant = useRef(-Infinity);
   useEffect(() => {
-    store.want(rows.length === 0 ? [] : [{
-      rows, columns: columns.map((t) => ({ name: t.name, pixels: isSmall(t) ? 0 : pictureSide })),
-    }], "table");
     model.scrolled(Math.floor(v.above), Math.min(v.inSight, view.rows));
+    const want = (): void => {
+      lastWant.current = performance.now();
+      store.want(rows.length === 0 ? [] : [{
+        rows, columns: columns.map((t) => ({ name: t.name, pixels: pixelsOf(t) })),
+      }], "table");
+    };
+    // Rows that fly past are not requested; the store cancels what is out of sight.
+    const timer = setTimeout(want, Math.max(0, lastWant.current + wantInterval - performance.now()));
+    return () => clearTimeout(timer);
   }, [store, key]);
   useEffect(() => () => store.want([], "table"), [store]);
 
@@ -62,7 +78,7 @@ export function Table({ store }: { store: SampleStore }) {
       <div class="table-row table-head" role="row">
         <span role="columnheader">row</span>
         {columns.map((t) => (isSortable(t) ? <SortHead key={t.name} tensor={t} />
-          : <span key={t.name} role="columnheader" title={t.htype}>{t.name}</span>))}
+          : <span key={t.name} role="columnheader" class={classOf(t)} title={`${t.name}: ${t.htype}`}>{t.name}</span>))}
       </div>
       <div class="virtual-content" style={{ height: `${v.content}px` }}>
         <div class="virtual-rows" style={{ transform: `translateY(${v.span.offset}px)` }}>
@@ -70,12 +86,28 @@ export function Table({ store }: { store: SampleStore }) {
             <div key={row} id={row === selected ? id : undefined} class="table-row" role="row" aria-rowindex={row + 1} aria-selected={row === selected}
               style={{ height: `${rowHeight}px` }} onClick={() => model.select(row)} onDblClick={() => open(row)}>
               <span role="gridcell" class="quiet">{row.toLocaleString("en")}</span>
-              {columns.map((t) => <span key={t.name} role="gridcell">{describe(store.peek(row, t.name), t, 8)}</span>)}
+              {columns.map((t) => <span key={t.name} role="gridcell" class={classOf(t)}><Cell store={store} row={row} tensor={t} /></span>)}
             </div>))}
         </div>
       </div>
     </div>
   );
+}
+
+function Cell({ store, row, tensor }: { store: SampleStore; row: number; tensor: Tensor }) {
+  const sample = store.peek(row, tensor.name);
+  const text = describe(sample, tensor, 8);
+  const picture = isPicture(tensor) ? itemOf(sample, tensor, 0) : undefined;
+  if (!isShowable(picture)) return <>{text}</>;
+  return <Thumbnail sample={picture} side={thumbnailSide} label={`${tensor.name}: ${text}`} />;
+}
+
+function classOf(tensor: Tensor): string | undefined {
+  return isPicture(tensor) ? "picture-cell" : undefined;
+}
+
+function pixelsOf(tensor: Tensor): number {
+  return isPicture(tensor) ? texelsOf(thumbnailSide) : isSmall(tensor) ? 0 : maskSide;
 }
 
 /** Columns with one value for a row, which has a place in an order. */
