@@ -23,6 +23,17 @@ func From(t Type, data any, null []bool) *Column {
 	return &Column{Type: t.WithAxes(tensor.Shape{}), N: vectorOf(data).Len(), Data: data, Same: tensor.Shape{}, Null: null}
 }
 
+// Flat returns the elements of all rows as a column of scalars. The column is no list, and has no
+// NULL.
+func Flat(c *Column) *Column {
+	c = c.Expand()
+	lo, n := 0, c.Elements()
+	if c.Shapes != nil {
+		lo = c.Starts[0]
+	}
+	return From(c.Type, c.Vector().Cut(lo, lo+n).Data(), nil)
+}
+
 // FromArrays returns rows of one shape, one behind the other in data.
 func FromArrays(t Type, shape tensor.Shape, data any, null []bool) *Column {
 	n := len(null)

@@ -104,7 +104,7 @@ func (t Type) WithAxes(s tensor.Shape) Type {
 func RefuseLists(what string, types ...Type) error {
 	for _, t := range types {
 		if t.List {
-			return errs.New(errs.Type, "%s of a %s: want single values; pick an item with [i], or make rows of the items with UNGROUP BY SPLIT", what, t)
+			return errs.New(errs.Type, "%s of a %s: want single values; CONTAINS(list, value) looks for an item, [i] picks one, and UNGROUP BY SPLIT makes a row of each", what, t)
 		}
 	}
 	return nil

@@ -66,11 +66,7 @@ func NewSet(c *array.Column) (*Set, error) {
 		}
 		keep = c.Take(rows)
 	}
-	lo, n := 0, keep.Elements()
-	if keep.Shapes != nil {
-		lo = keep.Starts[0]
-	}
-	s.col = array.From(s.Type, keep.Vector().Cut(lo, lo+n).Data(), nil)
+	s.col = array.Flat(keep)
 	return s, nil
 }
 

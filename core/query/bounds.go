@@ -51,6 +51,9 @@ func testOf(cond *node) (test, bool) {
 		}
 		var low, high any
 		for _, y := range cond.args[1:] {
+			if y.constant() && !y.t.Scalar() || y.t.DType == tensor.JSON {
+				continue // the list of IN ?, whose least and greatest items follow
+			}
 			v := numberOf(x, y)
 			if v == nil || y.t.Weak && x.t.DType == tensor.Float32 {
 				// which the other values of the list say
@@ -65,6 +68,9 @@ func testOf(cond *node) (test, bool) {
 			if high == nil || before(high, v) {
 				high = v
 			}
+		}
+		if low == nil {
+			return test{}, false
 		}
 		return test{x.ref.column, func(z *Zone) verdict {
 			if z.Hole || z.Min != nil && (before(z.Max, low) || before(high, z.Min)) {

@@ -163,6 +163,13 @@ func (c *checker) function(at tql.Pos, name string, args []*node) (*node, error)
 	if n, err := c.instead(at, name, args); n != nil || err != nil {
 		return n, err
 	}
+	if name == "CONTAINS" && args[0].t.Names != nil && !args[0].t.Scalar() {
+		a, b, err := c.byName(args[0], args[1])
+		if err != nil {
+			return nil, err
+		}
+		args = []*node{a, b}
+	}
 	types := make([]array.Type, len(args))
 	var err error
 	for i := range args {
@@ -206,7 +213,12 @@ func says(args []*node) string {
 // nameForText gives functions of text the names of classes.
 func (c *checker) nameForText(name string, x *node, args []*node) (*node, error) {
 	switch name {
-	case "CONTAINS", "EQUALS", "LOWER", "UPPER", "CONCAT", "SUBSTRING", "SUBSTR", "TRIM", "REPLACE", "STARTS_WITH", "ENDS_WITH":
+	case "CONTAINS":
+		if !args[0].t.Scalar() { // an array or a list of labels, which are compared by number
+			return x, nil
+		}
+		return c.named(x)
+	case "EQUALS", "LOWER", "UPPER", "CONCAT", "SUBSTRING", "SUBSTR", "TRIM", "REPLACE", "STARTS_WITH", "ENDS_WITH":
 		return c.named(x)
 	case "COALESCE", "NULLIF", "GREATEST", "LEAST":
 		for _, a := range args {

@@ -8,8 +8,9 @@
 //
 // Names and types, from syntax to nodes (node.go):
 //
-//   - check.go: expressions, literals and columns; operator.go: operators; value.go: IN, CASE,
-//     arrays and indexing; call.go: functions; subquery.go: queries within expressions.
+//   - check.go: expressions, literals and columns; operator.go: operators; in.go: IN;
+//   - value.go: CASE, arrays and indexing; call.go: functions;
+//   - subquery.go: queries within expressions.
 //
 // Clauses, each with its check and its execution:
 //

@@ -161,7 +161,9 @@ func (c *checker) class(t array.Type, x *node) (*node, error) {
 		}
 	}
 	hint := errs.Suggest(name, t.Names)
-	if hint == "" && len(t.Names) <= 20 {
+	if len(t.Names) == 0 {
+		hint = "; no class has a name"
+	} else if hint == "" && len(t.Names) <= 20 {
 		hint = "; there are " + strings.Join(t.Names, ", ")
 	}
 	return nil, tql.Errorf(c.text, x.at, errs.NotFound, "there is no class %q%s", name, hint)
@@ -180,12 +182,26 @@ func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseTags(a, b.t); err != nil {
+		return nil, placed(c.text, at, err)
+	}
+	if err := refuseTags(b, a.t); err != nil {
+		return nil, placed(c.text, at, err)
+	}
 	t, err := compute.CompareType(op, a.t, b.t)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
 	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Compare(op, v[0], v[1]) })
 	return n, err
+}
+
+// refuseTags refuses to compare lists of texts with a text.
+func refuseTags(x *node, with array.Type) error {
+	if !x.lists || !with.Text() {
+		return nil
+	}
+	return errs.New(errs.Type, "%q has lists of texts, and a text is equal to none; CONTAINS(%s, 'x') looks for one in them", x.say, x.say)
 }
 
 func (c *checker) joined(at tql.Pos, a, b *node) (*node, error) {
@@ -283,6 +299,9 @@ func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	pattern, err := c.expr(x.Pattern, s)
 	if err != nil {
 		return nil, err
+	}
+	if err := refuseTags(v, pattern.t); err != nil {
+		return nil, placed(c.text, x.Pos(), err)
 	}
 	t, err := compute.LikeType(v.t, pattern.t)
 	if err != nil {

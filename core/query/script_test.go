@@ -222,6 +222,10 @@ func paramsOf(text string) ([]any, error) {
 				values[i], _ = x.Float64()
 			}
 		case []any:
+			if text, err := json.Marshal(x); err == nil && len(x) > 0 && reflect.TypeOf(x[0]) == reflect.TypeFor[string]() {
+				values[i] = array.Constant(array.Of(tensor.JSON), string(text), 1)
+				continue
+			}
 			one, err := json.Marshal([]any{x})
 			if err != nil {
 				return nil, err

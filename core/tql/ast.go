@@ -163,12 +163,13 @@ type (
 		X, Low, High Expr
 		Not          bool
 	}
-	// In is [NOT] IN. It has a list or a query.
+	// In is [NOT] IN. It has a list, a query, or a parameter that is the list.
 	In struct {
 		Start
 		X     Expr
 		List  []Expr
 		Query *Statement
+		Param *Param
 		Not   bool
 	}
 	// Like is [NOT] LIKE or ILIKE.

@@ -132,7 +132,15 @@ func (p *parser) matched() Expr {
 }
 
 func (p *parser) in(n *In) Expr {
-	p.need("(")
+	if p.is("?") {
+		n.Param, _ = p.primary().(*Param)
+		return n
+	}
+	if !p.is("(") {
+		p.fail(p.now().At, "got %s, want ( or ?; CONTAINS(array, value) looks for a value in an array or a list", p.now().shown())
+		return nil
+	}
+	p.advance()
 	if p.is("SELECT") || p.is("WITH") {
 		n.Query = p.statement()
 	} else if n.List = p.list(); len(n.List) == 1 {

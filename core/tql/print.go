@@ -339,6 +339,10 @@ func (w *writer) match(x Expr) {
 			w.enclosed(x.Query)
 			return
 		}
+		if x.Param != nil {
+			w.expr(x.Param, atMatch)
+			return
+		}
 		w.list("(", x.List, ")")
 	case *Like:
 		op := "LIKE "

@@ -182,8 +182,8 @@ func (s *afterStore) PutIfAbsent(ctx context.Context, key string, data []byte) e
 }
 
 // TestOverwriteKilled: an overwrite that is killed at any request leaves the old dataset or the new
-// one, whole and with all its tensors. Another overwrite, a gc or a deletion leaves no object of the
-// old one.
+// one, whole and with all its tensors. Another overwrite, a gc or a deletion leaves no object of
+// the old one.
 func TestOverwriteKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

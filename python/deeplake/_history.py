@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._live import Live
-from deeplake._names import checks_keywords
+from deeplake._names import check_names, checks_keywords
 from deeplake._reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
 from deeplake._versions import (
     Branches,
@@ -32,8 +33,8 @@ class History:
         Args:
             limit: the most versions to return, at least 1; None returns all.
         """
-        if limit is not None and limit < 1:
-            raise InvalidArgumentError(f"log: limit is {limit}, want an int >= 1 or None")
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            raise InvalidArgumentError(f"log: limit is {limit!r}, want an int >= 1 or None")
         return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
 
     @property
@@ -107,6 +108,7 @@ class History:
         """
         if isinstance(tensors, str):
             tensors = [tensors]
+        check_names("rechunk", tensors)
         done = self._source.handle().rechunk(tensors, chunk_bytes, message=message)
         self._source.settled()
         return rechunk_of(done)
@@ -142,8 +144,8 @@ class History:
             CorruptError: the dataset is damaged. Nothing was removed.
         """
         done = self._source.handle().gc(
-            None if older_than is None else older_than.total_seconds(),
-            None if expire is None else expire.total_seconds(),
+            _seconds("older_than", older_than),
+            _seconds("expire", expire),
             keep_last,
             bool(dry_run),
         )
@@ -161,3 +163,9 @@ class History:
             The report, which is true if the dataset is whole.
         """
         return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
+
+
+def _seconds(what: str, age: Any) -> float | None:
+    if age is not None and not isinstance(age, timedelta):
+        raise InvalidArgumentError(f"gc: {what} is {age!r}, want a timedelta like timedelta(days=7), or None")
+    return None if age is None else age.total_seconds()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from deeplake._errors import InvalidArgumentError
@@ -52,6 +52,21 @@ def check_text(called: str, what: str, text: Any) -> None:
         raise InvalidArgumentError(f"{called}: {what} is a {type(text).__name__}, want a str")
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise InvalidArgumentError(f"{called}: {what} is {text!r}, want text without NUL and without half a character")
+
+
+def check_dict(called: str, what: str, given: Any) -> dict[str, Any]:
+    """Returns a mapping as a dict, and refuses anything else."""
+    if not isinstance(given, Mapping):
+        raise InvalidArgumentError(f"{called}: {what} is a {type(given).__name__}, want a dict")
+    return dict(given)
+
+
+def check_floats(called: str, what: str, given: Any) -> list[float]:
+    """Returns numbers as floats, and refuses anything else."""
+    try:
+        return [float(number) for number in given]
+    except (TypeError, ValueError):
+        raise InvalidArgumentError(f"{called}: {what} is {given!r}, want a list of numbers") from None
 
 
 def check_names(called: str, names: Any) -> None:

@@ -199,15 +199,21 @@ def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
         return "", value, "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
     if isinstance(value, bytes):
         return "", value, "bytes"
+    if isinstance(value, set | frozenset):
+        value = list(value)
     if hasattr(value, "detach"):  # torch
         value = value.detach().cpu()
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as err:
         raise InvalidArgumentError(f"query: parameter {number} is no array: {err}") from err
+    if array.dtype.kind in "OU" and array.ndim == 1:
+        items = array.tolist() if isinstance(value, np.ndarray) else list(value)
+        if all(item is None or isinstance(item, str) for item in items):
+            return "", items, "json"
     if array.dtype.kind not in "biuf":
         raise InvalidArgumentError(
             f"query: parameter {number} is a {type(value).__name__} of dtype {array.dtype}, want a number, a str, "
-            "None, a date, a dict, or an array of numbers"
+            "None, a date, a dict, an array of numbers, or a list of texts"
         )
     return "", np.ascontiguousarray(array).reshape(array.shape), array.dtype.name

@@ -8,7 +8,7 @@ from operator import index
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_keywords, check_text
+from deeplake._names import check_dict, check_keywords, check_text
 
 
 def tensor_spec(
@@ -43,7 +43,7 @@ def tensor_spec(
         if downsample is None
         else [_whole(called, "downsample", n) for n in _items(called, "downsample", downsample)],
         "exist_ok": bool(exist_ok),
-        "info": None if info is None else _info(called, info),
+        "info": None if info is None else check_dict(called, "info", info),
         **texts,
         **{what: None if n is None else _whole(called, what, n) for what, n in numbers.items()},
     }
@@ -97,12 +97,6 @@ def _class_names(called: str, names: Any) -> list[str]:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{called}: class_names has {name!r}, want texts")
     return [str(name) for name in listed]
-
-
-def _info(called: str, info: Any) -> dict[str, Any]:
-    if not isinstance(info, Mapping):
-        raise InvalidArgumentError(f"{called}: info is a {type(info).__name__}, want a dict")
-    return dict(info)
 
 
 def _dtype(called: str, dtype: Any) -> str | None:

@@ -83,7 +83,7 @@ class Tensor:
         Returns:
             An array of shape (n, *sample_shape) in C order if all samples of the tensor have one
             shape and no row is a hole. Otherwise, and for text, json, bytes and sequences, a list
-            of n samples, None for a hole.
+            of n samples, None for a hole. No rows are an array of shape (0, ...).
 
         Raises:
             OutOfRangeError: an index is outside of [-len, len).
@@ -178,6 +178,8 @@ class Tensor:
         if about["sequence"] or about["dtype"] in _UNSHAPED or not about["dtype"]:
             values: list[Any] = self._source.read(wanted, self._name, "list")
             return [sample(value) for value in values]
+        if not len(wanted) and about["dtype"] != "bfloat16":
+            return np.empty((0, *(axis or 0 for axis in shape or ())), about["dtype"])
         if ragged == "pad":
             return self._source.read(wanted, self._name, "pad")  # type: ignore[no-any-return]
         if shape is not None and None not in shape:

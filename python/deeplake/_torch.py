@@ -262,6 +262,13 @@ class TorchLoader(DataLoader):
     def __iter__(self) -> Generator[Any, None, None]:
         return self._stream.begin()
 
+    def __getitem__(self, index: Any) -> Any:
+        """Refuses: a DataLoader around this one would take it for a dataset."""
+        raise UnsupportedError(
+            "index a loader: its batches come in an order of its own; iterate over it, or give ds.torch_dataset() to "
+            "a DataLoader of your own"
+        )
+
     @property
     def epoch(self) -> int:
         """The epoch of the next iteration."""

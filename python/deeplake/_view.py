@@ -19,7 +19,7 @@ from deeplake._errors import InvalidArgumentError
 from deeplake._history import History
 from deeplake._index import Rows
 from deeplake._live import Live, dropped
-from deeplake._names import checks_keywords
+from deeplake._names import check_floats, checks_keywords
 from deeplake._query import Answer, Explanation, Question, answer
 from deeplake._reading import Reading
 from deeplake._row import Row
@@ -80,6 +80,8 @@ class View(Reading):
             fn: called once for each row, in this thread. The tensors that it looks at are read for
                 many rows at a time; other tensors are not read.
         """
+        if not callable(fn):
+            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row")
         pinned = self._source.pinned()
         picked = np.fromiter((bool(fn(row)) for row in _row.rows(pinned)), np.bool_)
         return View(pinned.select(np.flatnonzero(picked)))
@@ -211,7 +213,7 @@ class View(Reading):
         Example:
             train, test = ds.split([0.9, 0.1], seed=7)
         """
-        parts = [float(part) for part in fractions]
+        parts = check_floats("split", "fractions", fractions)
         if not parts or not all(isfinite(part) and part > 0 for part in parts) or sum(parts) > 1 + 1e-9:
             raise InvalidArgumentError(f"split: fractions are {list(fractions)}, want positive ones of sum <= 1")
         pinned = self._source.pinned()

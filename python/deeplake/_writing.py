@@ -11,7 +11,7 @@ from deeplake._commit import Commit, commit_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._frames import columns_of_frame, is_column, is_frame, samples_of
 from deeplake._live import Live
-from deeplake._names import checks_keywords
+from deeplake._names import check_dict, checks_keywords
 from deeplake._spec import tensor_spec
 from deeplake._tensor import Tensor
 
@@ -51,7 +51,8 @@ class Writing:
 
     @info.setter
     def info(self, info: Mapping[str, Any]) -> None:
-        self._source.write(lambda handle: handle.set_info(dict(info)))
+        wanted = check_dict("set info", "info", info)
+        self._source.write(lambda handle: handle.set_info(wanted))
 
     @checks_keywords
     def create_tensor(

@@ -330,12 +330,24 @@ class Column {
     // Describes an array of any library.
     void describe(const py::object& value, dl_sample* out) {
         if (py::isinstance<py::array>(value)) {
+            refuse_masked(value);
             describe_numpy(py::reinterpret_borrow<py::array>(value), out);
         } else if (!py::hasattr(value, "__dlpack__") || !describe_pack(value, out)) {
             py::array array = py::array::ensure(value);
             if (!array) throw py::error_already_set();
             describe_numpy(array, out);
         }
+    }
+
+    // The memory of a masked array has values where it says that there are none.
+    void refuse_masked(const py::object& value) {
+        if (Py_TYPE(value.ptr()) ==
+            reinterpret_cast<PyTypeObject*>(py::detail::npy_api::get().PyArray_Type_))
+            return;
+        if (py::cast<bool>(py::module_::import("numpy").attr("ma").attr("is_masked")(value)))
+            fail(DL_TYPE,
+                 "is an array with masked values, want none; .filled(x) puts values in their "
+                 "place, and a list may have None for a missing sample");
     }
 
     void describe_numpy(py::array array, dl_sample* out) {

@@ -45,7 +45,8 @@ var (
 
 // Open gives the provider of the directory at path, relative paths being taken from the working
 // directory. With o.Create the directory and its parents are made where they are missing; without,
-// a missing one is errs.NotFound. A path that is not a directory is errs.Invalid.
+// a missing one is errs.NotFound. So is a path that is not a directory, and with o.Create it is
+// errs.Invalid.
 func Open(ctx context.Context, path string, o storage.Options) (storage.Provider, error) {
 	const op = "open directory"
 	if err := canceled(ctx, op, path); err != nil {
@@ -71,7 +72,11 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 	case errors.Is(err, unix.ENOENT):
 		return nil, errs.New(errs.NotFound, "%s %q: no such directory", op, root)
 	case errors.Is(err, unix.ENOTDIR), err == nil && !st.IsDir():
-		return nil, errs.New(errs.Invalid, "%s %q: not a directory", op, root)
+		kind := errs.NotFound
+		if o.Create {
+			kind = errs.Invalid
+		}
+		return nil, errs.New(kind, "%s %q: not a directory", op, root)
 	case err != nil:
 		return nil, p.readError(op, path, err)
 	}

@@ -84,7 +84,7 @@ def test_arguments(ds):
         ds.query("SELECT x", sead=1)
     with pytest.raises(deeplake.InvalidArgumentError, match="text"):
         ds.query(3)
-    for value in (object(), 1 << 70, 3 + 4j, [[1], [2, 3]], {1, 2}):
+    for value in (object(), 1 << 70, 3 + 4j, [[1], [2, 3]], {(1, 2), "a"}):
         with pytest.raises(deeplake.Error, match="parameter 1"):
             ds.query("SELECT x WHERE x = ?", value)
     with pytest.raises(deeplake.InvalidArgumentError, match="FROM"):

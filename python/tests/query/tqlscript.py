@@ -120,7 +120,13 @@ def params(block: Block) -> tuple[str, list[Any]]:
     """The table that a query is asked of, "" for the last one, and its parameters."""
     name, _, values = f" {block.words}".partition(" with ")
     out = json.loads(values) if values else []
-    return name.strip(), [np.asarray(value, np.float64) if isinstance(value, list) else value for value in out]
+    return name.strip(), [_param(value) for value in out]
+
+
+def _param(value: Any) -> Any:
+    if not isinstance(value, list) or (value and isinstance(value[0], str)):
+        return value
+    return np.asarray(value, np.float64)
 
 
 def plain(value: Any, unit: str | None = None) -> Any:

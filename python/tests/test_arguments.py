@@ -1,0 +1,123 @@
+"""Arguments of wrong types: an error of the package that says what was got and what was wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import deeplake
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def ds() -> Iterator[Any]:
+    schema: dict[str, Any] = {"x": {"dtype": "int64"}, "tag": "tag", "word": "text"}
+    with deeplake.create("mem://arguments", overwrite=True, schema=schema) as made:
+        made.extend({"x": np.arange(4), "tag": [["a", "b"], ["b"], [], ["a"]], "word": ["a", "b", None, ""]})
+        made.commit()
+        yield made
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda ds: ds.split(0.5), "split: fractions is 0.5, want a list of numbers"),
+        (lambda ds: ds.split(["a"]), "want a list of numbers"),
+        (lambda ds: ds.filter(5), "filter: fn is a int, want a function of a row"),
+        (lambda ds: ds.log(limit="x"), "log: limit is 'x', want an int >= 1"),
+        (lambda ds: ds.gc(older_than=7), r"gc: older_than is 7, want a timedelta like timedelta\(days=7\)"),
+        (lambda ds: ds.gc(expire="1d"), "gc: expire is '1d'"),
+        (lambda ds: ds.rechunk(5), "rechunk: tensors is 5, want a list of names"),
+        (lambda ds: setattr(ds, "info", 5), "set info: info is a int, want a dict"),
+        (lambda ds: ds.update(0, 5), "update: got int, want a dict"),
+        (lambda ds: ds.extend(5), "extend: got int, want a dict of columns"),
+        (lambda ds: ds.extend("ab"), "extend: got str"),
+        (lambda ds: ds.create_tensor(5), "name is a int, want a str"),
+        (lambda ds: ds.create_tensor("k", htype=5), "htype is a int, want a str"),
+        (lambda ds: ds.create_tensor("k", quality="high"), "quality is 'high', want an int"),
+        (lambda ds: ds.create_tensor("k", shape=3), "shape is 3, want a sequence"),
+        (lambda ds: ds.create_tensor("k", shape=(1, "a")), "want ints, and None where an axis varies"),
+        (lambda ds: ds.create_tensor("k", class_names=[1]), "class_names has 1, want texts"),
+        (lambda ds: ds.create_tensor("k", info=3), "info is a int, want a dict"),
+        (lambda ds: ds.create_tensor("k", downsample=3), "downsample is 3, want a sequence"),
+        (lambda ds: deeplake.create("mem://wrong", schema=["x"]), "schema is a list, want a dict"),
+        (lambda ds: deeplake.create("mem://wrong", schema={"x": 5}), "want an htype or a dict of arguments"),
+        (lambda ds: deeplake.create("mem://wrong", schema={"x": {"dtyp": "int8"}}), 'did you mean "dtype"'),
+        (lambda ds: ds.query("SELECT * WHERE x IN ?", 5), r"parameter 1 is int64, want a list"),
+        (lambda ds: ds.query("SELECT * WHERE x IN ?", ["a", 1]), "want a number, a str, None"),
+        (lambda ds: ds.query("SELECT * WHERE 'a' IN tag"), r"CONTAINS\(array, value\)"),
+    ],
+)
+def test_refused(ds: Any, call: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(deeplake.InvalidArgumentError, match=message):
+        call(ds)
+    assert not ds.dirty and not deeplake.exists("mem://wrong")
+
+
+@pytest.mark.parametrize("condition", ["tag = 'a'", "tag != 'a'", "tag IN ('a')", "tag LIKE 'a'", "'a' = tag"])
+def test_a_tag_is_a_list(ds: Any, condition: str) -> None:
+    with pytest.raises(deeplake.TensorTypeError, match=r"CONTAINS\(tag, 'x'\)"):
+        ds.query(f"SELECT * WHERE {condition}")
+    assert ds.query("SELECT * WHERE CONTAINS(tag, 'a')").indices.tolist() == [0, 3]
+
+
+def test_lists_as_parameters(ds: Any) -> None:
+    for numbers in ([1, 3, 9], (1, 3), {1, 3}, np.array([3, 1], np.uint8), range(1, 4, 2)):
+        assert ds.query("SELECT * WHERE x IN ?", numbers).indices.tolist() == [1, 3], numbers
+    for words in (["a", ""], ("", "a", "z"), {"a", ""}, np.array(["a", ""])):
+        assert ds.query("SELECT * WHERE word IN ?", words).indices.tolist() == [0, 3], words
+    assert len(ds.query("SELECT * WHERE x IN ?", [])) == 0 == len(ds.query("SELECT * WHERE word IN ?", []))
+    assert ds.query("SELECT * WHERE x NOT IN ?", [1]).indices.tolist() == [0, 2, 3]
+
+
+def test_a_saved_view_keeps_a_list(ds: Any) -> None:
+    ds.query("SELECT * WHERE word IN ? AND x IN ?", ["a", "b"], [1, 2]).save("lists")
+    view = ds.load_view("lists")
+    assert view.indices.tolist() == [1]
+    ds.delete_view("lists")
+
+
+def test_statistics_serve_lists() -> None:
+    with deeplake.create("mem://arguments-zones", overwrite=True, schema={"x": {"dtype": "int64"}}) as ds:
+        for start in (0, 1000, 2000):
+            ds.extend({"x": np.arange(start, start + 1000)})
+            ds.commit()
+        assert "2 of 3 chunks left out" in str(ds.explain("SELECT * WHERE x IN ?", [1001, 1500]))
+        assert ds.query("SELECT * WHERE x IN ?", [1001, 1500]).indices.tolist() == [1001, 1500]
+
+
+def test_masked_arrays_are_refused(ds: Any) -> None:
+    masked = np.ma.masked_array(np.arange(3), [0, 1, 0])
+    for row in ({"x": masked}, {"x": [masked[0], masked, masked[2]]}):
+        with pytest.raises(deeplake.TensorTypeError, match="masked values"):
+            ds.extend({**row, "tag": [[]] * 3, "word": [""] * 3})
+    full = np.ma.masked_array(np.arange(3), False)
+    ds.extend({"x": full, "tag": [[]] * 3, "word": [""] * 3})
+    assert ds["x"][-3:].tolist() == [0, 1, 2]
+    ds.discard()
+
+
+def test_no_rows_are_an_array() -> None:
+    schema: dict[str, Any] = {"x": {"dtype": "int64"}, "image": "image", "word": "text", "open": {}}
+    with deeplake.create("mem://arguments-empty", overwrite=True, schema=schema) as ds:
+        assert ds["x"].numpy().dtype == np.int64 and ds["x"].numpy().shape == (0,)
+        assert ds["image"].numpy().dtype == np.uint8 and ds["image"].numpy().shape[0] == 0
+        assert ds["word"].numpy() == [] == ds["open"].numpy()
+
+
+def test_a_file_is_no_dataset(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("x")
+    assert not deeplake.exists(file) and not deeplake.exists(file / "below")
+    with pytest.raises(deeplake.NotFoundError, match="not a directory"):
+        deeplake.open(file)
+    with pytest.raises(deeplake.InvalidArgumentError, match="not a directory"):
+        deeplake.create(file)
+
+
+def test_a_loader_is_no_dataset(ds: Any) -> None:
+    data = pytest.importorskip("torch").utils.data
+    with pytest.raises(deeplake.UnsupportedError, match="torch_dataset"):
+        next(iter(data.DataLoader(ds.pytorch(batch_size=2, tensors=["x"]))))
