@@ -152,3 +152,62 @@ def test_table_opens_a_row_by_keyboard(chromium, ds):
         assert tab.page.locator(f"[id='{row}']").get_attribute("aria-rowindex") == "8"
         tab.page.keyboard.press("Enter")
         tab.at("single").wait_for()
+
+
+def test_phone(chromium, ds):
+    """The bar takes two lines. What they have no room for is in a menu, for keys and screen readers too."""
+    with ds.visualize(browser=False, save_views=True) as server:
+        tab = browser.Tab(chromium, server.link(), viewport={"width": 360, "height": 740})
+        tab.rows("8")
+        assert tab.page.get_by_role("banner").bounding_box()["height"] < 90
+        assert tab.page.evaluate("document.documentElement.scrollWidth") <= 360
+        for name in ("query", "run", "versions", "mode-table", "menu", "rows"):
+            box = tab.at(name).bounding_box()
+            assert box["x"] >= 0 and box["width"] > 20 and box["x"] + box["width"] <= 360, name
+        check_access(tab, "phone")
+
+        menu, items = tab.at("menu"), tab.at("menu-items")
+        assert menu.get_attribute("aria-expanded") == "false"
+        menu.focus()
+        tab.page.keyboard.press("Enter")
+        items.wait_for()
+        assert menu.get_attribute("aria-expanded") == "true"
+        names = [items.get_by_role("button").nth(i).inner_text() for i in range(items.get_by_role("button").count())]
+        assert names == [
+            "Explain the query",
+            "Copy as Python",
+            "Save as a view",
+            "Copy the link",
+            "Colors: auto",
+            "Keys and help",
+            "Selected row",
+        ]
+        box = items.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 360 and box["y"] + box["height"] <= 740
+        check_access(tab, "menu")
+        tab.page.keyboard.press("Tab")
+        assert tab.at("go").evaluate("(e) => e === document.activeElement")
+        tab.page.keyboard.press("Escape")
+        items.wait_for(state="detached")
+        focused = "(e) => e === document.activeElement"
+        assert menu.evaluate(focused)
+
+        menu.click()
+        items.get_by_role("button", name="Keys and help").click()
+        tab.page.get_by_role("dialog").wait_for()
+        tab.page.keyboard.press("Escape")
+        tab.page.get_by_role("dialog").wait_for(state="detached")
+        assert menu.evaluate(focused) and items.count() == 0
+        menu.click()
+        tab.at("rows").click()
+        items.wait_for(state="detached")
+        tab.page.keyboard.press("g")
+        tab.page.wait_for_function("() => document.activeElement.dataset.testid === 'go'")
+        tab.at("go").fill("5")
+        tab.page.keyboard.press("Enter")
+        tab.page.wait_for_url("**row=5**")
+        items.wait_for(state="detached")
+        tab.page.set_viewport_size({"width": 1280, "height": 800})
+        tab.page.get_by_role("button", name="Explain").wait_for()
+        assert menu.count() == 0
+        tab.close()

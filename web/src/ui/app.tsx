@@ -9,6 +9,7 @@ import { Help } from "./help";
 import { useApp, useModel } from "./hooks";
 import { EmbeddingMap } from "./map";
 import { modeOf } from "./layers";
+import type { Model } from "./model";
 import { RowPanel } from "./panel";
 import { SidePanel } from "./panels";
 import { SaveView } from "./save";
@@ -148,6 +149,17 @@ function Dialogs() {
   return null;
 }
 
+/** Opens the menu if the field is in it. */
+function focusGoTo(model: Model): void {
+  const find = (): HTMLElement | null => document.querySelector("[data-testid=go]");
+  const field = find();
+  if (field) field.focus();
+  else {
+    model.set({ menu: true });
+    requestAnimationFrame(() => find()?.focus());
+  }
+}
+
 /** Keys of the whole page. Fields of text keep theirs. */
 function useKeys(): void {
   const model = useModel();
@@ -157,7 +169,7 @@ function useKeys(): void {
       if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || at?.closest("input, textarea, select, dialog, [role=separator]")) return;
       if (e.key === "?") model.open("help");
       else if (e.key === "/") document.querySelector<HTMLElement>("[data-testid=query]")?.focus();
-      else if (e.key === "g") document.querySelector<HTMLElement>("[data-testid=go]")?.focus();
+      else if (e.key === "g") focusGoTo(model);
       else if (e.key === "v") model.open("versions");
       else if (e.key === "t") model.setMode(modeOf(model.get().place.mode, model.get().primary) === "table" ? "grid" : "table");
       else if (e.key === "[") model.set({ left: { ...model.get().left, open: !model.get().left.open } });

@@ -130,3 +130,19 @@ export async function copyText(text: string): Promise<boolean> {
     return false;
   }
 }
+
+/** The width up to which the window counts as narrow; style.css has it too. */
+const narrowWindow = "(max-width: 760px)";
+
+export function useNarrow(): boolean {
+  const [narrow, set] = useState(() => globalThis.matchMedia?.(narrowWindow).matches ?? false);
+  useEffect(() => {
+    const query = globalThis.matchMedia?.(narrowWindow);
+    if (!query) return;
+    const changed = (): void => set(query.matches);
+    changed();
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}

@@ -27,6 +27,7 @@ const paths = {
   plus: "M8 3v10M3 8h10",
   minus: "M3 8h10",
   save: "M3 2h10v12l-5-3.5L3 14z",
+  menu: "M2 4h12M2 8h12M2 12h12",
   fit: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
 } as const;
 
@@ -45,6 +46,9 @@ export interface IconButtonProps {
   label: string;
   onClick: () => void;
   pressed?: boolean;
+  /** Of a button that opens the element `controls`. */
+  expanded?: boolean;
+  controls?: string;
   disabled?: boolean;
   testid?: string;
   class?: string;
@@ -54,7 +58,7 @@ export interface IconButtonProps {
 export function IconButton(p: IconButtonProps) {
   return (
     <button type="button" class={`icon-button ${p.class ?? ""}`} aria-label={p.label} title={p.label}
-      aria-pressed={p.pressed} disabled={p.disabled} data-testid={p.testid} onClick={p.onClick}>
+      aria-pressed={p.pressed} aria-expanded={p.expanded} aria-controls={p.controls} disabled={p.disabled} data-testid={p.testid} onClick={p.onClick}>
       <Icon name={p.icon} />{p.children}
     </button>
   );

@@ -2,19 +2,20 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { complete, exampleOf, type Completion } from "./complete";
-import { copyText, useApp, useModel } from "./hooks";
+import { useQueryActions } from "./actions";
+import { useApp, useModel } from "./hooks";
 import { IconButton } from "./icons";
-import { asQuery, pythonString } from "./tql";
 
 const tallest = 240;
 
-export function QueryBox() {
+/** `narrow`: there is room for the text and Run alone. */
+export function QueryBox({ narrow = false }: { narrow?: boolean }) {
   const model = useModel();
   const draft = useApp((s) => s.draft);
   const running = useApp((s) => s.running);
   const fault = useApp((s) => s.fault);
   const query = useApp((s) => s.place.query);
-  const saves = useApp((s) => s.view?.saves === true);
+  const actions = useQueryActions();
   const root = useApp((s) => s.root);
   const words = useApp((s) => s.words);
   const example = useMemo(() => exampleOf(root?.tensors ?? [], words.keywords), [root, words]);
@@ -116,12 +117,6 @@ export function QueryBox() {
     e.preventDefault();
     write(text);
   };
-  const copy = async (): Promise<void> => {
-    const text = asQuery(draft)?.text;
-    const code = text === undefined ? "ds" : `ds.query(${pythonString(text)})`;
-    model.say(await copyText(code) ? `Copied ${code}` : `The browser forbids copying: ${code}`);
-  };
-
   return (
     <form class="query" role="search" aria-label="Query" onSubmit={(e) => { e.preventDefault(); run(); }}>
       <div class="query-line">
@@ -138,9 +133,9 @@ export function QueryBox() {
             onClick={() => { write(""); void model.run(""); }} />}
         <button type="submit" class="primary" data-testid="run" aria-busy={running}>
           {running ? "Running…" : "Run"}</button>
-        <button type="button" class="plain" onClick={() => void model.explain()}>Explain</button>
-        <IconButton icon="copy" label="Copy as Python" onClick={() => void copy()} />
-        {saves && <IconButton icon="save" label="Save as a view" testid="save" onClick={() => model.open("save")} />}
+        {!narrow && <button type="button" class="plain" onClick={() => void model.explain()}>Explain</button>}
+        {!narrow && actions.map(({ icon, label, run }) =>
+          <IconButton key={icon} icon={icon} label={label} testid={icon} onClick={run} />)}
       </div>
       <Options found={found} active={active} accept={accept} />
       {fault && <div id="query-fault" class="fault" role="alert" data-testid="error">

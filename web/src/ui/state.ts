@@ -53,6 +53,8 @@ export interface State {
   hover: Hit | null;
   sight: { first: number; count: number };
   dialog: Dialog;
+  /** The menu of a narrow window is open. */
+  menu: boolean;
   compare: { from: string; to: string } | null;
   /** The server does not answer; the time of the next attempt, Infinity: there is none. */
   offline: { retryAt: number } | null;
@@ -73,7 +75,7 @@ export function initialState(): State {
   return {
     stop: null, root: null, view: null, store: null, picked: false, place: { ...home }, draft: "", fault: null,
     running: false, plan: "", words: { keywords: [], functions: [] }, primary: "", layers: {}, windows: new Map(),
-    theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "",
+    theme: "auto", dark: false, hover: null, sight: { first: 0, count: 0 }, dialog: "", menu: false,
     compare: null, offline: null, notice: "", pair: [], left: { open: true, width: 260 },
     right: { open: true, width: 320 },
   };

@@ -1,41 +1,45 @@
 // The bar at the top: which dataset and version, the query, the ways to look at rows.
 
-import { useState } from "preact/hooks";
-import { copyText, useApp, useModel } from "./hooks";
+import type { ComponentChildren } from "preact";
+import { CellSize, GoTo, useActions } from "./actions";
+import { useApp, useModel, useNarrow } from "./hooks";
 import { IconButton, type IconName } from "./icons";
 import { embeddings } from "./map";
 import { modeOf } from "./layers";
-import { largestCell, smallestCell, type Mode } from "./place";
+import { Menu } from "./menu";
+import type { Mode } from "./place";
 import { QueryBox } from "./query";
-import { nextTheme } from "./theme";
 
 const modes: readonly [Exclude<Mode, "">, IconName, string][] = [
   ["grid", "grid", "Grid"], ["single", "single", "Single sample"], ["table", "table", "Table (t)"], ["map", "map", "Map of embeddings"],
 ];
 
+/** In a narrow window the bar has two lines: what is shown and how, then the query and a menu. */
 export function TopBar() {
   const model = useModel();
-  const theme = useApp((s) => s.theme);
+  const narrow = useNarrow();
+  const actions = useActions();
   const left = useApp((s) => s.left);
-  const right = useApp((s) => s.right);
-  const copyLink = async (): Promise<void> => {
-    const link = model.link();
-    model.say(await copyText(link) ? "Copied the link to this place" : `The browser forbids copying: ${link}`);
-  };
+  const sidebar = <IconButton icon="sidebar" label="Tensors and filters ([)" pressed={left.open}
+    onClick={() => model.set({ left: { ...left, open: !left.open } })} />;
+  if (narrow) {
+    return (
+      <header class="topbar narrow">
+        <div class="topline">{sidebar}<Dataset /><span class="space" /><Modes /></div>
+        <QueryBox key="query" narrow />
+        <Menu />
+      </header>
+    );
+  }
   return (
     <header class="topbar">
-      <IconButton icon="sidebar" label="Tensors and filters ([)" pressed={left.open}
-        onClick={() => model.set({ left: { ...left, open: !left.open } })} />
+      {sidebar}
       <Dataset />
-      <QueryBox />
+      <QueryBox key="query" />
       <GoTo />
-      <Modes />
-      <IconButton icon="link" label="Copy the link to this place" onClick={() => void copyLink()} />
-      <IconButton icon={theme === "auto" ? "auto" : theme === "dark" ? "moon" : "sun"} label={`Colors: ${theme}`}
-        onClick={() => model.set({ theme: nextTheme(theme) })} />
-      <IconButton icon="help" label="Keys and help (?)" onClick={() => model.open("help")} />
-      <IconButton icon="panel" label="Selected row (])" pressed={right.open}
-        onClick={() => model.set({ right: { ...right, open: !right.open } })} />
+      <Modes><CellSize /></Modes>
+      {actions.map(({ icon, label, title, pressed, run }) =>
+        <IconButton key={title} icon={icon} label={label} pressed={pressed} onClick={run} />)}
     </header>
   );
 }
@@ -59,7 +63,7 @@ function Dataset() {
   );
 }
 
-function Modes() {
+function Modes({ children }: { children?: ComponentChildren }) {
   const model = useModel();
   const place = useApp((s) => s.place);
   const primary = useApp((s) => s.primary);
@@ -70,26 +74,7 @@ function Modes() {
       {modes.filter(([name]) => name !== "map" || maps).map(([name, icon, label]) =>
         <IconButton key={name} icon={icon} label={label} pressed={mode === name} testid={`mode-${name}`}
           disabled={name === "single" && !primary} onClick={() => model.setMode(name)} />)}
-      {mode === "grid" && <input type="range" class="cell" min={Math.log2(smallestCell)} max={Math.log2(largestCell)}
-        step={0.125} value={Math.log2(place.cell)} aria-label="Size of cells" aria-valuetext={`${place.cell} pixels`}
-        onInput={(e) => model.setCell(Math.round(2 ** Number(e.currentTarget.value)))} />}
+      {children}
     </div>
-  );
-}
-
-function GoTo() {
-  const model = useModel();
-  const [text, setText] = useState("");
-  const go = (e: Event): void => {
-    e.preventDefault();
-    const fault = model.goTo(text);
-    if (fault) model.say(fault);
-    else setText("");
-  };
-  return (
-    <form class="go" onSubmit={go}>
-      <input type="text" data-testid="go" placeholder="Go to" aria-label="Go to a row, as 123, or a slice, as 100:200"
-        title="A row, as 123, or a slice, as 100:200" value={text} onInput={(e) => setText(e.currentTarget.value)} />
-    </form>
   );
 }
