@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 )
@@ -30,6 +31,14 @@ type Body interface {
 	// Tag tells versions of the content apart (an ETag, a generation); "" where the store gives
 	// none.
 	Tag() string
+}
+
+// NoRanges is found by errors.As in the error of a server that answers requests for parts with
+// whole objects: no part of a large object can be read there.
+type NoRanges struct{ Host string }
+
+func (e *NoRanges) Error() string {
+	return fmt.Sprintf("%q answers a request for a part with the whole object; use a server that supports ranges", e.Host)
 }
 
 // Repeat says whether and when a failed request may be repeated.

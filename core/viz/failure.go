@@ -7,12 +7,14 @@ import (
 	"strconv"
 
 	"deeplake/core/errs"
+	"deeplake/core/storage"
 )
 
 // failure is the body of an answer that is an error.
 type failure struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
+	Reason  string `json:"reason,omitempty"` // why all other requests fail too
 	// of the query: characters before the fault; line and column count from 1
 	Position *int `json:"position,omitempty"`
 	Line     int  `json:"line,omitempty"`
@@ -23,7 +25,7 @@ type failure struct {
 var place = regexp.MustCompile(`query, line (\d+), column (\d+): `)
 
 func failureOf(err error) failure {
-	f := failure{Kind: errs.KindOf(err).String(), Message: err.Error()}
+	f := failure{Kind: errs.KindOf(err).String(), Message: err.Error(), Reason: reasonOf(err)}
 	if m := place.FindStringSubmatch(f.Message); m != nil {
 		f.Line, _ = strconv.Atoi(m[1])
 		f.Column, _ = strconv.Atoi(m[2])
@@ -33,6 +35,14 @@ func failureOf(err error) failure {
 		}
 	}
 	return f
+}
+
+// reasonOf names what every read of the dataset fails of; "": other reads may succeed.
+func reasonOf(err error) string {
+	if none := (*storage.NoRanges)(nil); errors.As(err, &none) {
+		return "no ranges"
+	}
+	return ""
 }
 
 // Refuse returns the answer to a call that failed: its HTTP status, and its body.

@@ -27,6 +27,7 @@ type header struct {
 	Shape   []int64 `json:"shape,omitempty"`
 	Size    int64   `json:"size,omitempty"`
 	Message string  `json:"message,omitempty"`
+	Reason  string  `json:"reason,omitempty"` // of an error that every sample has
 }
 
 // The kinds of a record.

@@ -237,7 +237,7 @@ func (s *Service) record(ctx context.Context, one *sample, w *chunk.Worker, out 
 		if ctx.Err() != nil {
 			return errs.Cause(ctx, "read samples")
 		}
-		*h = header{Row: h.Row, Index: h.Index, Column: h.Column, Item: h.Item, Items: h.Items, Kind: kindError, Message: err.Error()}
+		*h = header{Row: h.Row, Index: h.Index, Column: h.Column, Item: h.Item, Items: h.Items, Kind: kindError, Message: err.Error(), Reason: reasonOf(err)}
 		body = nil
 	}
 	return out.write(h, body)

@@ -141,13 +141,39 @@ def test_dataset_of_another_origin(chromium, place, tmp_path):
             assert share(tab.drawn(), RED) > 0.02
 
 
-@pytest.mark.parametrize(("options", "says"), [({"ranges": False, "cors": True}, "supports ranges"), ({}, "CORS")])
+@pytest.mark.parametrize(("options", "says"), [({"ranges": False, "cors": True}, "range requests"), ({}, "CORS")])
 def test_servers_that_cannot_be_read(chromium, place, tmp_path, options, says):
     with serving(place, **options) as data:
         export(data, "--export", tmp_path / "site")
         with serving(tmp_path / "site") as address, shown(chromium, address, data) as tab:
             tab.page.get_by_text(says).first.wait_for()
             tab.faults = []
+
+
+def test_a_server_without_ranges_gives_one_message(chromium, tmp_path):
+    """The page says what is wrong and stops requesting, until a person tries again."""
+    noise = np.random.default_rng(0).integers(0, 255, (300, 120, 160, 3), dtype=np.uint8)
+    with deeplake.create(tmp_path / "lake") as ds:
+        ds.create_tensor("images", "image.rgb", compression="jpeg")
+        ds.extend({"images": noise})
+        ds.commit("noise")
+    export(tmp_path / "lake", "--export", tmp_path / "site", "--copy")
+    with serving(tmp_path / "site", ranges=False) as address, shown(chromium, address) as tab:
+        tab.page.get_by_role("alert").get_by_text("supports range requests").wait_for()
+        browser.check_access(tab, "a server without ranges")
+        tab.page.wait_for_timeout(500)
+        asked = []
+        tab.page.on("request", lambda request: asked.append(request.url))
+        tab.at("grid").focus()
+        for key in ("Home", "PageDown", "PageDown", "End"):
+            tab.page.keyboard.press(key)
+            tab.page.wait_for_timeout(300)
+        assert not asked
+        assert tab.page.get_by_role("alert").count() == 1
+        assert tab.page.get_by_text("error: read").count() == 0
+        tab.page.get_by_role("button", name="Try again now").click()
+        tab.page.wait_for_timeout(500)
+        assert asked
 
 
 def test_damaged_config(chromium, place, tmp_path):

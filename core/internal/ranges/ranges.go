@@ -46,7 +46,7 @@ func (a Answer) Whole(off, n int64) (length, size int64, err error) {
 		return 0, -1, Beyond(off, a.Length)
 	}
 	if off > 0 {
-		return 0, -1, errs.New(errs.Unsupported, "%q answers a request for a part with the whole object; use a server that supports ranges", a.Host)
+		return 0, -1, errs.New(errs.Unsupported, "%w", &storage.NoRanges{Host: a.Host})
 	}
 	size, length = a.Length, a.Length-off
 	if n >= 0 && n < length {

@@ -46,6 +46,22 @@ func TestOutside(t *testing.T) {
 	}
 }
 
+// TestWhole takes whole objects in place of parts: from their first byte alone.
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	a := Answer{Host: "h", Length: 9}
+	var none *storage.NoRanges
+	if length, size, err := a.Whole(0, 4); length != 4 || size != 9 || err != nil {
+		t.Errorf("from the first byte: %d of %d, %v", length, size, err)
+	}
+	if _, _, err := a.Whole(3, 4); !errors.As(err, &none) || none.Host != "h" || !errs.Is(err, errs.Unsupported) {
+		t.Errorf("from the fourth byte: %v", err)
+	}
+	if _, _, err := a.Whole(9, 4); errors.As(err, &none) || !errs.Is(err, errs.Corrupt) {
+		t.Errorf("behind the end: %v", err)
+	}
+}
+
 func FuzzContentRange(f *testing.F) {
 	for _, text := range []string{"bytes 0-9/10", "bytes 5-9/*", "bytes */10", "bytes 9-5/10", "bytes 0-18446744073709551615/1", "", "bytes -1-5/7", "bytes +1-5/7"} {
 		f.Add(text)

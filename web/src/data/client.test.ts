@@ -109,6 +109,17 @@ test("tensors of a view are made whole", async () => {
   });
 });
 
+test("an error that every sample has ends the request", async () => {
+  const error = { row: 1, index: 1, column: "x", kind: "error", message: "whole", reason: "no ranges" } as const;
+  const got: SampleRecord[] = [];
+  const { client } = clientOf(() => new Response(concat([encodeRecord({ ...error, reason: "" }), encodeRecord(error)])));
+  const failed = await errorOf(client.samples({ view: "v", rows: [1], columns: [{ name: "x" }] }, (one) => got.push(one)));
+  expect(failed).toMatchObject({ message: "whole", kind: "unsupported", reason: "no ranges" });
+  expect(got).toHaveLength(1);
+  const refused = clientOf(() => json({ error: { kind: "unsupported", message: "whole", reason: "no ranges" } }, 400));
+  expect((await errorOf(refused.client.stats("v", "x"))).reason).toBe("no ranges");
+});
+
 test("samples are handed on as they come, and a broken answer is an error", async () => {
   const record = encodeRecord({ row: 1, index: 5, column: "x", kind: "text" }, Uint8Array.of(65));
   const end = encodeRecord({ end: true });

@@ -35,6 +35,8 @@ export class ApiError extends Error {
   readonly position: number | undefined;
   readonly line: number | undefined;
   readonly column: number | undefined;
+  /** Why other requests would fail as well; "": they may succeed. */
+  readonly reason: string;
   /** The server no longer knows the view of the request: open it again. */
   readonly unknownView: boolean;
 
@@ -45,6 +47,7 @@ export class ApiError extends Error {
     this.position = more.position;
     this.line = more.line;
     this.column = more.column;
+    this.reason = more.reason ?? "";
     this.unknownView = more.unknownView ?? false;
   }
 }
@@ -54,6 +57,7 @@ interface ErrorDetails {
   line: number;
   column: number;
   unknownView: boolean;
+  reason: string;
 }
 
 type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -193,7 +197,12 @@ export class Client {
       while (reader) {
         const { done, value } = await reader.read();
         if (done) break;
-        parser.push(value, onRecord);
+        parser.push(value, (record) => {
+          const { reason, message = "" } = record.header;
+          // The rest of the answer has nothing but this error.
+          if (reason) throw new ApiError(message, "unsupported", 400, { reason });
+          onRecord(record);
+        });
       }
       parser.end();
     } catch (error) {
@@ -269,6 +278,7 @@ async function refusal(path: string, response: Response, ofView: boolean): Promi
     ? error.message.slice(0, maxErrorText)
     : `${path}: the server answered with status ${response.status}`;
   return new ApiError(message, kind, response.status, {
+    reason: typeof error.reason === "string" ? error.reason : "",
     position: count(error.position), line: count(error.line), column: count(error.column),
     unknownView: ofView && response.status === 404 && kind === "not found",
   });

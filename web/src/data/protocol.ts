@@ -76,4 +76,5 @@ export interface Header {
   dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
   size?: number;                      // large: bytes that were not sent
   message?: string;                   // error: the sample cannot be read
+  reason?: string;                    // error: why no sample can be read; see PROTOCOL.md
 }

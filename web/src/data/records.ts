@@ -190,7 +190,7 @@ export function checkHeader(value: unknown): string {
   }
   if (typeof header.column !== "string") return "header: column is not a string";
   if (typeof header.kind !== "string" || !kinds.has(header.kind)) return "header: unknown kind";
-  for (const name of ["media", "dtype", "message"]) {
+  for (const name of ["media", "dtype", "message", "reason"]) {
     if (header[name] !== undefined && typeof header[name] !== "string") {
       return `header: ${name} is not a string`;
     }

@@ -92,6 +92,13 @@ function NoRows() {
   );
 }
 
+/** What is wrong, and the way out. */
+const reasons: Readonly<Record<string, string>> = {
+  "no ranges": "The web server of the dataset sends whole files where the page requests parts of them, so it cannot " +
+    "show the rows. Put the files on a server that supports range requests, such as nginx, Apache or a bucket. " +
+    "Python's http.server does not.",
+};
+
 function Offline() {
   const model = useModel();
   const offline = useApp((s) => s.offline);
@@ -99,11 +106,11 @@ function Offline() {
   const over = offline.retryAt === Infinity;
   return (
     <div class="offline">
-      <span role="alert">{over
+      <span role="alert">{offline.reason !== "" ? reasons[offline.reason] ?? offline.reason : over
         ? "The server is gone: it was closed, or the network fails. Start it again, and open its new link."
         : "The server does not answer. The page tries again by itself."}</span>
       <button type="button" class="plain" onClick={() => model.connection.retryNow()}>Try again now</button>
-      {over && <button type="button" class="plain" onClick={() => location.reload()}>Reload the page</button>}
+      {over && offline.reason === "" && <button type="button" class="plain" onClick={() => location.reload()}>Reload the page</button>}
     </div>
   );
 }

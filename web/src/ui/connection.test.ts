@@ -42,6 +42,29 @@ test("requests made while the server is gone wait for the next attempt", async (
   expect(await answer).toBe("answer");
 });
 
+test("what all requests fail of stops them, until the person tries again", async () => {
+  const offline: [number | null, string][] = [];
+  const connection = new Connection({ offline: (...at) => void offline.push(at), refused: () => undefined });
+  let ranges = false;
+  const fail = () => Promise.reject(new ApiError("whole", "unsupported", 400, { reason: "no ranges" }));
+  const task = vi.fn(() => (ranges ? Promise.resolve("answer") : fail()));
+  // This one was sent before, and succeeds.
+  const other = connection.call(() => new Promise((resolve) => setTimeout(() => resolve("known"), 10)));
+  const answers = [connection.call(task), connection.call(task)];
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(await other).toBe("known");
+  expect(task).toHaveBeenCalledTimes(2);
+  expect(offline).toEqual([[Infinity, "no ranges"]]);
+  connection.retryNow();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(task).toHaveBeenCalledTimes(4);
+  expect(offline).toHaveLength(2);
+  ranges = true;
+  connection.retryNow();
+  expect(await Promise.all(answers)).toEqual(["answer", "answer"]);
+  expect(offline.at(-1)).toEqual([null, ""]);
+});
+
 test("a request that is no longer wanted does not wait", async () => {
   const { connection } = open();
   const abort = new AbortController();

@@ -3,8 +3,11 @@
 import { ApiError } from "../data/client";
 
 export interface ConnectionEvents {
-  /** The time of the next attempt, Infinity: there is none; null: the server answers. */
-  offline(retryAt: number | null): void;
+  /**
+   * The time of the next attempt, Infinity: there is none; null: the server answers. `reason`: it
+   * answers, but a new attempt fails unless someone changes it.
+   */
+  offline(retryAt: number | null, reason: string): void;
   /** The server refuses the token. */
   refused(): void;
 }
@@ -19,6 +22,8 @@ export class Connection {
   private tries = 0;
   private retryAt = 0;
   private down = false;
+  /** Why requests would fail until the person acts; "": they may succeed. */
+  private reason = "";
 
   constructor(private readonly events: ConnectionEvents,
     private readonly now: () => number = () => Date.now()) {}
@@ -33,12 +38,14 @@ export class Connection {
         return result;
       } catch (error) {
         if (signal?.aborted) throw error;
-        if (!isUnreachable(error)) {
+        const reason = error instanceof ApiError ? error.reason : "";
+        if (reason === "" && !isUnreachable(error)) {
           if (error instanceof ApiError && error.status > 0) this.answered();
           if (isRefusal(error)) this.events.refused();
           throw error;
         }
-        this.lost();
+        if (reason === "") this.lost();
+        else this.halt(reason);
         await this.pause(signal);
       }
     }
@@ -47,26 +54,38 @@ export class Connection {
   /** Repeats waiting requests at once. Afterwards they wait for the person again. */
   retryNow(): void {
     this.retryAt = 0;
+    this.reason = "";
     for (const wake of [...this.waiting]) wake();
   }
 
   private answered(): void {
-    if (!this.down) return;
+    // Some requests still succeed, such as those for what has been read before.
+    if (!this.down || this.reason !== "") return;
     this.down = false;
     this.tries = 0;
     this.retryAt = 0;
-    this.events.offline(null);
+    this.events.offline(null, "");
     this.retryNow();
+  }
+
+  /** Stops all requests: each of them would fail in the same way. */
+  private halt(reason: string): void {
+    this.down = true;
+    if (this.reason === reason) return;
+    this.reason = reason;
+    this.retryAt = Infinity;
+    this.events.offline(Infinity, reason);
   }
 
   private lost(): void {
     this.down = true;
+    if (this.reason !== "") return;
     // Requests that fail together count as one attempt.
     if (this.now() < this.retryAt) return;
     this.tries++;
     const wait = Math.min(lastWait, firstWait * 2 ** (this.tries - 1));
     this.retryAt = this.tries < mostTries ? this.now() + wait : Infinity;
-    this.events.offline(this.retryAt);
+    this.events.offline(this.retryAt, "");
   }
 
   private pause(signal?: AbortSignal): Promise<void> {

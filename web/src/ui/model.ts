@@ -48,7 +48,7 @@ export class Model {
     private readonly openStore: typeof openStoreOf = openStoreOf) {
     this.address = new Address(browser);
     this.connection = new Connection({
-      offline: (retryAt) => this.set({ offline: retryAt === null ? null : { retryAt } }),
+      offline: (retryAt, reason) => this.set({ offline: retryAt === null ? null : { retryAt, reason } }),
       refused: () => this.set({ stop: endedSession }),
     });
   }

@@ -56,8 +56,9 @@ export interface State {
   /** The menu of a narrow window is open. */
   menu: boolean;
   compare: { from: string; to: string } | null;
-  /** The server does not answer; the time of the next attempt, Infinity: there is none. */
-  offline: { retryAt: number } | null;
+  /** The server does not answer; the time of the next attempt, Infinity: there is none. Or it
+   * answers, and all requests fail for a reason. */
+  offline: { retryAt: number; reason: string } | null;
   /** Read out by screen readers, and shown in the status line. */
   notice: string;
   /** The overlays that were chosen for a view side by side. */
