@@ -45,6 +45,9 @@ const (
 	maxRunRows      = 1 << 17
 	smallShare      = 64  // a small column has at most so small a part of the limit,
 	smallPart       = 256 // and of all columns
+	// A window in random order is requested batch by batch from this size of rows on. Smaller rows
+	// share most requests.
+	inTurnRow = 4 << 10
 )
 
 // newPrefetchSchedule makes the schedule of a pass. window is the stored bytes of all shuffle
@@ -142,8 +145,21 @@ func (r *prefetchSchedule) nextPart(ctx context.Context) (to int64, spans [][]ch
 		r.rows = to - r.at
 		spans, _ = r.spans(ctx, r.share.Runs(r.at, to))
 	}
+	if r.share.Kind() == order.Full && !r.fits && r.row >= inTurnRow {
+		spans = r.inTurn(ctx, to)
+	}
 	r.at = to
 	return to, spans
+}
+
+// inTurn returns the spans of the next window, each listed for the first batch that needs it. In
+// the order of addresses, all batches of a window would be complete together at its end.
+func (r *prefetchSchedule) inTurn(ctx context.Context, to int64) (lists [][]chunk.Span) {
+	for from := r.at; from < to; from += r.batch {
+		spans, _ := r.spans(ctx, r.share.Runs(from, min(from+r.batch, to)))
+		lists = append(lists, spans...)
+	}
+	return lists
 }
 
 // propose chooses the next window by position and estimate.
