@@ -226,6 +226,47 @@ def test_save_as_a_view(chromium):
         assert len(ds.load_view("greens")) == 2 and len(ds.load_view(HOSTILE)) == 2
 
 
+def lose_first_save(tab):
+    """Lets the server save, but not answer the first time. Returns the bodies of the requests."""
+    sent = []
+
+    def answer(route):
+        sent.append(route.request.post_data_json)
+        if len(sent) == 1:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    tab.page.route("**/api/save", answer)
+    return sent
+
+
+def test_save_whose_response_is_lost(chromium):
+    """The page sends the save again, and finds its own view; rows of a query, and all rows."""
+    with deeplake.create("mem://page-save-lost", overwrite=True) as ds:
+        ds.create_tensor("x", dtype="int64")
+        ds.extend({"x": list(range(4))})
+        ds.commit("four")
+        with ds.visualize(browser=False, save_views=True) as server:
+            tab = browser.Tab(chromium, server.link())
+            for query, rows in (("x > 1", "2"), ("", "4")):
+                tab.at("query").fill(query)
+                tab.at("run").click()
+                tab.rows(rows)
+                sent = lose_first_save(tab)
+                tab.at("save").click()
+                tab.at("save-name").fill(f"rows {rows}")
+                tab.at("save-now").click()
+                tab.page.get_by_text(f"Saved as the view rows {rows}").wait_for()
+                assert tab.page.get_by_role("dialog").count() == 0
+                assert len(sent) == 2 and sent[0] == sent[1]
+                tab.page.unroute("**/api/save")
+            tab.faults = [fault for fault in tab.faults if "409" not in fault and "ERR_FAILED" not in fault]
+            tab.close()
+        assert len(ds.load_view("rows 2")) == 2 and len(ds.load_view("rows 4")) == 4
+
+
 def test_text_that_is_typed_early(chromium):
     with deeplake.create("mem://page-early", overwrite=True) as ds:
         ds.create_tensor("labels", "class_label", class_names=list(COLORS))

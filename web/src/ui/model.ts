@@ -12,6 +12,7 @@ import { choosePrimary, hiddenNames, hideOnly, layerOf, modeOf, withDefaults, wi
 import { clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, rowsGo, takeKey, within,
   type Mode, type Place } from "./place";
 import { hiddenClasses, hideClasses } from "./hiding";
+import { saving } from "./saving";
 import { initialState, Store, type Dialog, type QueryFault, type State } from "./state";
 import { asQuery, faultLine, sliceQuery, toggleCondition } from "./tql";
 import { History } from "./history";
@@ -360,7 +361,7 @@ export class Model {
   /** Saves the rows that are shown as a view; returns an error message, or "". */
   async saveView(name: string, replace: boolean): Promise<string> {
     try {
-      await this.withView((view) => this.client.save(view.view, name, replace));
+      await this.withView(saving(this.client, name, replace));
     } catch (error) {
       return messageOf(error);
     }
