@@ -42,12 +42,20 @@ def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
         shutil.copytree(_PAGE / part, folder / part, dirs_exist_ok=True)
     (folder / "index.html").write_text(_marked(page.read_text("utf-8"), origin), "utf-8")
     # A copy has the one version.
-    config = {"format": 1, "dataset": f"{_DATA}/" if copy else uri, "at": "" if copy else at, "query": query}
+    config = {
+        "format": 1,
+        "dataset": f"{_DATA}/" if copy else uri,
+        "name": _name(uri),
+        "at": "" if copy else at,
+        "query": query,
+    }
     (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
 
 
 def _name(uri: str) -> str:
-    """Returns the last part of an address."""
+    """Returns the last part of an address, or the name of a folder of this machine."""
+    if "://" not in uri:
+        return Path(uri).resolve().name
     return re.split(r"[/\\]", uri.split("?")[0].rstrip("/\\"))[-1]
 
 

@@ -117,6 +117,11 @@ class Live(Source):
                     self._now = now
         return now
 
+    def length(self) -> int:
+        """Returns the number of rows. Unlike reading, this leaves chunks open that are being filled."""
+        now = self._now
+        return int(self.handle().describe()["rows"]) if now is None or self._closed else now.length()
+
     def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
         with self._lock:
             if of is self._now:

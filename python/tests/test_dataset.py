@@ -353,3 +353,19 @@ def test_texts_in_the_place_of_lists_and_texts_that_end_early():
             with pytest.raises(deeplake.InvalidArgumentError, match='commit: option "message"'):
                 ds.commit(message)
         assert [commit.message for commit in ds.log()] == ["create dataset"]
+
+
+def test_single_writes_fill_chunks(tmp_path: Path) -> None:
+    """Counting rows between writes leaves the chunk open that is being filled."""
+    with deeplake.create(tmp_path / "lake", schema={"x": {"dtype": "int64"}}) as ds:
+        for i in range(200):
+            ds.append({"x": i})
+            assert len(ds) == i + 1
+        ds.commit()
+        for i in range(0, 200, 3):
+            ds.update(i, {"x": -1})
+            ds["x"][-1] = i
+        ds.commit()
+        assert ds["x"].numpy().tolist() == [198 if i == 199 else -1 if i % 3 == 0 else i for i in range(200)]
+    chunks = [path for path in (tmp_path / "lake" / "data").rglob("*") if path.is_file()]
+    assert len(chunks) <= 3, chunks
