@@ -118,7 +118,9 @@ class Live(Source):
         return now
 
     def length(self) -> int:
-        """Returns the number of rows. Unlike reading, this leaves chunks open that are being filled."""
+        """Returns the number of rows. Unlike reading, this leaves chunks open that are being
+        filled.
+        """
         now = self._now
         return int(self.handle().describe()["rows"]) if now is None or self._closed else now.length()
 
