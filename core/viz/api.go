@@ -16,6 +16,7 @@ import (
 type viewInfo struct {
 	View    string       `json:"view"`
 	URI     string       `json:"uri"`
+	Name    string       `json:"name,omitempty"` // if the URI does not say it
 	Rows    int64        `json:"rows"`
 	Branch  string       `json:"branch"`
 	Commit  string       `json:"commit"`
@@ -32,7 +33,7 @@ type viewInfo struct {
 func (s *Service) admit(v *session.View, info session.Info, branch string, end func()) (any, error) {
 	d := v.Describe()
 	out := viewInfo{
-		URI: d.URI, Rows: v.Len(), Branch: branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
+		URI: d.URI, Name: s.o.Name, Rows: v.Len(), Branch: branch, Commit: d.Head.Commit, Version: d.Head.Version, Message: d.Head.Message,
 		Query: info.Query, Tensors: layout(d.Tensors), Saves: s.o.SaveViews,
 	}
 	if !d.Head.Time.IsZero() {

@@ -22,6 +22,7 @@ import (
 type Options struct {
 	Session *session.Session
 	Codecs  *codec.Registry
+	Name    string // of the dataset; "": pages take the end of its URI
 	// the first view of a page; it must stay open
 	View *session.View
 	// the dataset of the view: for other versions and saved views; nil: they are not shown

@@ -124,6 +124,8 @@ def test_copy_beside_the_page(chromium, place, tmp_path):
     export(place, "--export", tmp_path / "site", "--copy")
     with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
         tab.rows("6")
+        assert tab.page.title() == "pets \N{EN DASH} Deep Lake"
+        assert tab.page.get_by_role("heading", level=1).inner_text() == "pets"
         pixels = tab.drawn()
         assert share(pixels, RED) > 0.02 and share(pixels, BLUE) > 0.02
         tab.at("query").fill("labels = 'blue'")
@@ -131,6 +133,12 @@ def test_copy_beside_the_page(chromium, place, tmp_path):
         tab.rows("3")
         pixels = tab.drawn()
         assert share(pixels, BLUE) > 0.02 and share(pixels, RED) < 0.01
+
+
+def test_a_folder_without_a_name_in_its_path(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(place)
+    export(".", "--export", tmp_path / "site", "--copy")
+    assert json.loads((tmp_path / "site" / "deeplake.json").read_text())["name"] == "pets"
 
 
 def test_dataset_of_another_origin(chromium, place, tmp_path):

@@ -21,6 +21,7 @@ import (
 // config names what a page shows.
 type config struct {
 	Dataset string `json:"dataset"` // an absolute URL
+	Name    string `json:"name"`    // of the dataset; "": as its URL says
 	At      string `json:"at"`      // a version; "": the newest commit
 	Query   string `json:"query"`   // "": all rows
 }
@@ -62,7 +63,7 @@ func (r *reader) open(ctx context.Context) (*viz.Service, error) {
 		_ = ds.Close() // opened for reading: nothing to lose
 		return nil, err
 	}
-	r.service = viz.New(viz.Options{Session: s, Codecs: env.Codecs, View: v, Dataset: ds, Storage: o})
+	r.service = viz.New(viz.Options{Name: r.Name, Session: s, Codecs: env.Codecs, View: v, Dataset: ds, Storage: o})
 	return r.service, nil
 }
 

@@ -4,9 +4,9 @@ import { ConfigError, parseConfig } from "./config";
 const base = "https://pages.example/pets/deeplake.json";
 
 test.each([
-  [{ dataset: "data/" }, { dataset: "https://pages.example/pets/data/", at: "", query: "" }],
-  [{ dataset: "https://d.example/x?sig=1#y", at: "v1", query: "SELECT *" },
-    { dataset: "https://d.example/x?sig=1", at: "v1", query: "SELECT *" }],
+  [{ dataset: "data/" }, { dataset: "https://pages.example/pets/data/", name: "", at: "", query: "" }],
+  [{ dataset: "https://d.example/x?sig=1#y", name: "x", at: "v1", query: "SELECT *" },
+    { dataset: "https://d.example/x?sig=1", name: "x", at: "v1", query: "SELECT *" }],
 ])("%j", (fields, want) => {
   expect(parseConfig(JSON.stringify({ format: 1, ...fields }), base)).toEqual(want);
 });

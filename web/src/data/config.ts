@@ -4,6 +4,8 @@
 export interface ReaderConfig {
   /** An absolute address. */
   dataset: string;
+  /** What the page calls the dataset; "": the end of its address. */
+  name: string;
   /** A version; "": the newest commit. */
   at: string;
   /** "": all rows. */
@@ -16,7 +18,7 @@ export class ConfigError extends Error {
 }
 
 const mostText = 100_000;
-const known: ReadonlySet<string> = new Set(["format", "dataset", "at", "query"]);
+const known: ReadonlySet<string> = new Set(["format", "dataset", "name", "at", "query"]);
 
 /** Addresses in the file are relative to `base`, the address of the file. */
 export function parseConfig(text: string, base: string): ReaderConfig {
@@ -34,6 +36,7 @@ export function parseConfig(text: string, base: string): ReaderConfig {
   if (strange !== undefined) throw wrong(`it has an unknown field ${JSON.stringify(strange.slice(0, 40))}`);
   return {
     dataset: address(textOf(fields, "dataset"), base),
+    name: textOf(fields, "name"),
     at: textOf(fields, "at"),
     query: textOf(fields, "query"),
   };

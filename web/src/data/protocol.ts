@@ -3,6 +3,7 @@
 export interface View {
   view: string;              // for later requests
   uri: string; rows: number;
+  name?: string;             // of the dataset, where the uri does not say it
   branch: string; commit: string; version: number; message: string; time: string;
   query?: string;            // canonical text of the query that the view is the result of
   tensors: Tensor[];

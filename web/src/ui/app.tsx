@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import { Compare } from "./compare";
 import { Dialog } from "./dialog";
-import { formatNumber } from "./describe";
+import { datasetName, formatNumber } from "./describe";
 import { MainGrid } from "./grid";
 import { Help } from "./help";
 import { useApp, useModel } from "./hooks";
@@ -25,6 +25,7 @@ export function App() {
   const stop = useApp((s) => s.stop);
   useTheme();
   useKeys();
+  useTitle();
   return stop ? <Stopped /> : <Shown />;
 }
 
@@ -165,6 +166,14 @@ function focusGoTo(model: Model): void {
     model.set({ menu: true });
     requestAnimationFrame(() => find()?.focus());
   }
+}
+
+/** Names the tab after the dataset. */
+function useTitle(): void {
+  const name = useApp((s) => (s.root ? datasetName(s.root) : ""));
+  useEffect(() => {
+    if (name !== "") document.title = `${name} – Deep Lake`;
+  }, [name]);
 }
 
 /** Keys of the whole page. Fields of text keep theirs. */

@@ -1,8 +1,13 @@
 // Describes samples as text: for table cells, the row panel, and screen readers.
 
-import type { Tensor } from "../data/protocol";
+import type { Tensor, View } from "../data/protocol";
 import type { Sample } from "../draw/api";
 import { formatBytes } from "../draw/sizes";
+
+/** What the page calls the dataset. */
+export function datasetName({ name, uri }: Pick<View, "name" | "uri">): string {
+  return name || uri.replace(/\/+$/, "").split("/").pop() || uri;
+}
 
 type ArraySample = Extract<Sample, { kind: "array" }>;
 

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { CellSize, GoTo, useActions } from "./actions";
+import { datasetName } from "./describe";
 import { useApp, useModel, useNarrow } from "./hooks";
 import { IconButton, type IconName } from "./icons";
 import { embeddings } from "./map";
@@ -50,11 +51,10 @@ function Dataset() {
   const place = useApp((s) => s.place);
   const picked = useApp((s) => s.picked);
   if (!view) return null;
-  const name = view.uri.replace(/\/+$/, "").split("/").pop() || view.uri;
   const version = place.saved || place.at || `${view.branch}@${view.version}`;
   return (
     <>
-      <h1 class="dataset" title={view.uri}>{name}</h1>
+      <h1 class="dataset" title={view.uri}>{datasetName(view)}</h1>
       <IconButton icon="branch" label={`${version}: versions (v)`} testid="versions" class="version"
         onClick={() => model.open("versions")}><span class="version-name">{version}</span></IconButton>
       <span class="count" data-testid="rows">{view.rows.toLocaleString("en")} {view.rows === 1 ? "row" : "rows"}</span>
