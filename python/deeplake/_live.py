@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -26,6 +26,9 @@ def dropped(operation: str, uri: str) -> str:
         "discard() to drop them without this warning"
     )
 
+
+# The rows of a tensor that are listed as updated.
+_MOST_LISTED = 1 << 20
 
 _open: WeakSet[Live] = WeakSet()
 
@@ -60,6 +63,10 @@ class Live(Source):
         self._at = at
         self._handle = handle
         self._now = now
+        # The rows before the updates of some tensors: others are read there. Reading the newest
+        # rows seals every chunk that is being filled.
+        self._base: Pinned | None = None
+        self._updated: dict[str, set[int] | None] = {}  # None: too many rows to list
         self._closed = False
         self._dtypes: dict[str, str] | None = None
         self._lock = threading.Lock()
@@ -114,8 +121,25 @@ class Live(Source):
             )
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile
-                    self._now = now
+                    self._now = self._base = now
+                    self._updated = {}
         return now
+
+    def pinned_for(self, name: str, row: int | None = None) -> Pinned:
+        with self._lock:
+            handle, base = self._handle, self._base
+            # Levels of a tensor change with it, and are hidden by their names.
+            stale = name.startswith("_")
+            if name in self._updated:
+                rows = self._updated[name]
+                stale = row is None or rows is None or row in rows
+        if base is None or stale or handle is None or handle.generation != _native.generation():
+            return self.pinned()
+        return base
+
+    def names(self) -> list[str]:
+        base = self._base  # updates add no tensor
+        return super().names() if base is None or self._closed else base.names()
 
     def length(self) -> int:
         """Returns the number of rows. Unlike reading, this leaves chunks open that are being
@@ -126,11 +150,19 @@ class Live(Source):
 
     def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
         with self._lock:
-            if of is self._now:
+            if of is self._now or (of is self._base and name not in self._updated):
                 self.columns[name] = column
 
-    def write(self, call: Callable[[_native.Dataset], _R], *, types: bool = False) -> _R:
-        """Calls `call`, and forgets rows that were read before; with `types` the tensors too."""
+    def write(
+        self,
+        call: Callable[[_native.Dataset], _R],
+        *,
+        types: bool = False,
+        updated: tuple[Iterable[str], Rows] | None = None,
+    ) -> _R:
+        """Calls `call`, and forgets rows that were read before; with `types` the tensors too. If
+        `call` only updates samples, `updated` has their tensors and rows.
+        """
         handle = self.handle()
         was, self.uncommitted = self.uncommitted, True
         try:
@@ -139,14 +171,28 @@ class Live(Source):
             self.uncommitted = was or bool(handle.describe()["dirty"])
             raise
         finally:
-            self.changed(types=types)
+            self.changed(types=types, updated=updated)
 
-    def changed(self, *, types: bool = False) -> None:
-        """Forgets the rows of the old state, and with `types` the tensors."""
+    def changed(self, *, types: bool = False, updated: tuple[Iterable[str], Rows] | None = None) -> None:
+        """Forgets the rows of the old state, and with `types` the tensors. Other samples than the
+        `updated` ones stay.
+        """
         with self._lock:
             self._writes += 1
             self._now = None
-            self.columns.clear()
+            if updated is None:
+                self._base = None
+                self.columns.clear()
+            else:
+                names, rows = updated
+                for name in names:
+                    listed = self._updated.setdefault(name, set())
+                    if listed is not None and len(listed) + len(rows) <= _MOST_LISTED:
+                        listed.update(int(row) for row in rows)
+                    else:
+                        self._updated[name] = None
+                for name in [name for name in self.columns if name in self._updated or name.startswith("_")]:
+                    del self.columns[name]
         if types:
             self._dtypes = None
 
@@ -165,7 +211,7 @@ class Live(Source):
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
-        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types))
+        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=(columns, rows))
 
     def close(self) -> bool:
         """Closes the handle. Returns whether uncommitted rows were dropped."""

@@ -123,6 +123,10 @@ class Source:
         """Returns the rows as they are now. Later writes do not change them."""
         raise NotImplementedError
 
+    def pinned_for(self, name: str, row: int | None = None) -> Pinned:
+        """Returns rows in which one tensor is as it is now; with `row`, one sample of it."""
+        return self.pinned()
+
     def append(self, columns: Mapping[str, Any]) -> None:
         raise self._refusal("append to")
 
@@ -144,7 +148,7 @@ class Source:
 
     def require(self, name: object) -> dict[str, Any]:
         """Returns the description of a tensor. Raises NotFoundError."""
-        tensors = self.tensors()
+        tensors = self.pinned_for(name).tensors() if isinstance(name, str) else self.tensors()
         found = tensors.get(name) if isinstance(name, str) else None
         if found is None:
             there = f"the tensors are {quoted(tensors)}" if tensors else "it has no tensors yet"
@@ -156,7 +160,7 @@ class Source:
         column = self.columns.get(name)
         if column is None or column.generation != _native.generation():
             self.require(name)
-            pinned = self.pinned()
+            pinned = self.pinned_for(name)
             column = pinned.view().column(name)
             self.keep(name, column, pinned)
         return column
@@ -177,7 +181,7 @@ class Source:
 
         Raises TensorTypeError where there are holes and the core cannot mark them.
         """
-        pinned = self.pinned()
+        pinned = self.pinned_for(name)
         check_bfloat16(pinned.tensors(), [name])
         options = {"tensors": [name], "collate": "stack", "mark_holes": True}
         columns = pinned.view().read(rows, options).numpy()
@@ -185,7 +189,7 @@ class Source:
 
     def read_all(self, rows: Any, names: list[str], collate: str) -> dict[str, Any]:
         """Reads and decodes several tensors with one call of the core."""
-        pinned = self.pinned()
+        pinned = self.pinned_for(names[0]) if len(names) == 1 else self.pinned()
         check_bfloat16(pinned.tensors(), names)
         return pinned.view().read(rows, {"tensors": names, "collate": collate}).numpy()
 

@@ -141,7 +141,8 @@ class Tensor:
             index, inner = index[0], index[1:]
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
-            value = self._source.read(_index.as_array(range(picked, picked + 1)), self._name, "list")[0]
+            source = self._source.pinned_for(self._name, picked)
+            value = source.read(_index.as_array(range(picked, picked + 1)), self._name, "list")[0]
             return sample(value[inner] if inner else value)
         values = self._read(picked, "list")
         if not inner:
@@ -228,7 +229,7 @@ class Group(Mapping[str, "Tensor | Group"]):
 
 def find(source: Source, name: str) -> Tensor | Group:
     """Returns the tensor or group of that name. Raises NotFoundError, which offers the nearest."""
-    tensors = source.tensors()
+    tensors = source.names()
     if name in tensors:
         return Tensor(source, name)
     if any(other.startswith(f"{name}/") for other in tensors):

@@ -355,7 +355,7 @@ def test_texts_in_the_place_of_lists_and_texts_that_end_early():
         assert [commit.message for commit in ds.log()] == ["create dataset"]
 
 
-def test_single_writes_fill_chunks(tmp_path: Path) -> None:
+def test_single_writes_fill_chunks(tmp_path):
     """Counting rows between writes leaves the chunk open that is being filled."""
     with deeplake.create(tmp_path / "lake", schema={"x": {"dtype": "int64"}}) as ds:
         for i in range(200):
@@ -369,3 +369,31 @@ def test_single_writes_fill_chunks(tmp_path: Path) -> None:
         assert ds["x"].numpy().tolist() == [198 if i == 199 else -1 if i % 3 == 0 else i for i in range(200)]
     chunks = [path for path in (tmp_path / "lake" / "data").rglob("*") if path.is_file()]
     assert len(chunks) <= 3, chunks
+
+
+def test_reads_between_updates(tmp_path):
+    """A loop that reads one tensor and writes another fills chunks, and reads what it wrote."""
+    schema = {"x": {"dtype": "int64"}, "y": {"dtype": "int64"}, "image": {"htype": "image", "downsample": (2, 1)}}
+    with deeplake.create(tmp_path / "lake", schema=schema) as ds:
+        pixels = [np.full((4, 4, 3), i, np.uint8) for i in range(100)]
+        ds.extend({"x": np.arange(100), "y": np.zeros(100, np.int64), "image": pixels})
+        ds.commit()
+        for i in range(100):
+            ds["y"][i] = ds["x"][i] + 1
+            ds["x"][i] = ds["x"][i] * 2  # not written yet, so no chunk is sealed for it
+        assert list(ds.tensors) == ["x", "y", "image"] and len(ds) == 100
+        chunks = [path for path in (tmp_path / "lake" / "data").rglob("*") if path.is_file()]
+        assert len(chunks) <= 7, chunks
+        assert ds["x"][7] == 14 and ds["y"][7] == 8
+        assert ds["y"].numpy().tolist() == list(range(1, 101)) and ds["x"].numpy().tolist() == list(range(0, 200, 2))
+        ds["image"][5] = np.full((4, 4, 3), 200, np.uint8)
+        assert ds["x"][5] == 10 and ds["image"][5][0, 0, 0] == 200 and ds["image"][6][0, 0, 0] == 6
+        assert ds["image"].bytes(6) == pixels[6].tobytes() and ds["image"].bytes(5) != pixels[5].tobytes()
+        ds["x"][:] = np.zeros(100, np.int64)
+        assert ds["x"][5] == 0 and ds["y"][5] == 6
+        ds.append({"x": 1, "y": 1, "image": pixels[0]})
+        assert ds["x"][-1] == 1 and ds["y"].numpy().shape == (101,)
+        ds.delete(0)
+        assert ds["y"][0] == 2 and len(ds) == 100
+        ds.discard()
+        assert ds["x"][7] == 7 and ds["y"][7] == 0 and ds["image"][5][0, 0, 0] == 5
