@@ -51,7 +51,7 @@ func testOf(cond *node) (test, bool) {
 		}
 		var low, high any
 		for _, y := range cond.args[1:] {
-			if y.constant() && !y.t.Scalar() || y.t.DType == tensor.JSON {
+			if y.constant() && y.t.Dims == 1 {
 				continue // the list of IN ?, whose least and greatest items follow
 			}
 			v := numberOf(x, y)

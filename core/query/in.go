@@ -90,7 +90,11 @@ func (c *checker) inParam(x *tql.In, v *node) (*node, error) {
 			return nil, placed(c.text, p.at, err)
 		}
 	}
-	args := append([]*node{v, p}, c.extremes(p.at, items)...)
+	args := []*node{v, p}
+	if bounds := c.extremes(p.at, items); bounds != nil {
+		list := c.constantNode(p.at, array.FromArrays(items.Type, tensor.Shape{int64(items.N)}, items.Data, nil))
+		args = append([]*node{v, list}, bounds...)
+	}
 	n, err := c.oneOf(x.Pos(), v, items, both, meet, args)
 	if err == nil {
 		n.say = v.say + " IN " + p.say + fmt.Sprintf(" (%d items)", items.N)
