@@ -127,15 +127,26 @@ class Live(Source):
 
     def pinned_for(self, name: str, row: int | None = None) -> Pinned:
         with self._lock:
-            handle, base = self._handle, self._base
             # Levels of a tensor change with it, and are hidden by their names.
-            stale = name.startswith("_")
-            if name in self._updated:
-                rows = self._updated[name]
-                stale = row is None or rows is None or row in rows
-        if base is None or stale or handle is None or handle.generation != _native.generation():
-            return self.pinned()
-        return base
+            base = None if name.startswith("_") or self._is_updated(name, row) else self._usable_base()
+        return self.pinned() if base is None else base
+
+    def pinned_row(self, row: int) -> Pinned:
+        with self._lock:
+            base = None if any(self._is_updated(name, row) for name in self._updated) else self._usable_base()
+        return self.pinned() if base is None else base
+
+    def _is_updated(self, name: str, row: int | None) -> bool:
+        """Returns whether a sample may differ from that of `_base`; for None any of the tensor."""
+        if name not in self._updated:
+            return False
+        rows = self._updated[name]
+        return row is None or rows is None or row in rows
+
+    def _usable_base(self) -> Pinned | None:
+        """Returns `_base`, unless this is another process than that of the changes."""
+        handle = self._handle
+        return None if handle is None or handle.generation != _native.generation() else self._base
 
     def names(self) -> list[str]:
         base = self._base  # updates add no tensor

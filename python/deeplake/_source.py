@@ -127,6 +127,10 @@ class Source:
         """Returns rows in which one tensor is as it is now; with `row`, one sample of it."""
         return self.pinned()
 
+    def pinned_row(self, row: int) -> Pinned:
+        """Returns rows in which one row is as it is now."""
+        return self.pinned()
+
     def append(self, columns: Mapping[str, Any]) -> None:
         raise self._refusal("append to")
 

@@ -67,10 +67,9 @@ class View(Reading):
         if isinstance(index, str):
             found = self._tensors.get(index)
             return self._tensor(index) if found is None else found
-        pinned = self._source.pinned()
-        picked = _index.parse(index, pinned.length())
+        picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
-            return _row.row(pinned, picked)
+            return _row.row(self._source.pinned_row(picked), picked)
         return self._select(picked)
 
     def filter(self, fn: Callable[[Row], object]) -> View:

@@ -379,12 +379,15 @@ def test_reads_between_updates(tmp_path):
         ds.extend({"x": np.arange(100), "y": np.zeros(100, np.int64), "image": pixels})
         ds.commit()
         for i in range(100):
+            row = ds[i]
             ds["y"][i] = ds["x"][i] + 1
-            ds["x"][i] = ds["x"][i] * 2  # not written yet, so no chunk is sealed for it
+            ds["x"][i] = row["x"] * 2
+            assert row["y"] == 0 and row.index == i  # as it was when it was taken
+            assert ds["image"][99 - i][0, 0, 0] == 99 - i
         assert list(ds.tensors) == ["x", "y", "image"] and len(ds) == 100
         chunks = [path for path in (tmp_path / "lake" / "data").rglob("*") if path.is_file()]
         assert len(chunks) <= 7, chunks
-        assert ds["x"][7] == 14 and ds["y"][7] == 8
+        assert ds["x"][7] == 14 and ds["y"][7] == 8 and dict(ds[7].items())["x"] == 14
         assert ds["y"].numpy().tolist() == list(range(1, 101)) and ds["x"].numpy().tolist() == list(range(0, 200, 2))
         ds["image"][5] = np.full((4, 4, 3), 200, np.uint8)
         assert ds["x"][5] == 10 and ds["image"][5][0, 0, 0] == 200 and ds["image"][6][0, 0, 0] == 6
