@@ -374,7 +374,11 @@ class GridView implements Grid, Gestures {
     if (Math.abs(this.speed) < leastSpeed || stopped) this.speed = 0;
   }
 
-  /** Paints the lines in sight that the cache lacks, then changed ones within a bound of shapes. */
+  /**
+   * Paints the lines in sight that the cache lacks, and changed ones, within a bound of shapes.
+   * Beyond it, a line that the cache lacks shows its pictures alone for some frames: a zoom, which
+   * changes all lines in each frame, would show few frames otherwise.
+   */
   private paintLines(scene: Scene, lines: { from: number; to: number }): void {
     scene.beginFrame();
     if (this.staleLines) this.forgetLines(scene);
@@ -389,10 +393,11 @@ class GridView implements Grid, Gestures {
         left = true;
         continue;
       }
-      this.paintLine(scene, line);
+      const bare = shapes > shapesOfFrame;
+      this.paintLine(scene, line, bare);
       shapes += scene.shapeCount();
       painted = true;
-      left ||= scene.pending;
+      left ||= bare || scene.pending;
     }
     this.staleSamples = left;
     if (!painted) this.paintAhead(scene, lines);
@@ -437,8 +442,10 @@ class GridView implements Grid, Gestures {
     return false;
   }
 
-  private paintLine(scene: Scene, line: number): void {
-    const { place, plan, store, surface, painter } = this;
+  /** Paints a line; a bare one without annotations, which it awaits. */
+  private paintLine(scene: Scene, line: number, bare = false): void {
+    const { place, store, surface, painter } = this;
+    const plan = bare && this.plan ? { ...this.plan, overlays: [] } : this.plan;
     const rows = rowsOf(place, { from: line, to: line + 1 });
     const samples: (Sample | undefined)[] = [];
     const anchor = line * place.stepY;
@@ -456,7 +463,7 @@ class GridView implements Grid, Gestures {
     }
     scene.end();
     this.view.y = anchor * surface.ratio - stripTop(place, line, surface.ratio);
-    scene.lineCache.paint({ line, samples, pending: scene.pending }, (width, height, bottom) =>
+    scene.lineCache.paint({ line, samples, pending: bare || scene.pending }, (width, height, bottom) =>
       scene.paint(width, height, bottom, this.view, this.style, groundOf(this.appearance.dark)));
   }
 
