@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"slices"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
@@ -17,8 +18,11 @@ type checked struct {
 	array   *tensor.Array
 	itemLen int64           // bytes of one sample of array
 	samples []tensor.Sample // normalised, when array is nil
-	items   []int64         // sequences: items of each row
+	items   []int64         // sequences: items of each row, or hole
 }
+
+// hole is the number of items of a row of a sequence that has no sample.
+const hole = -1
 
 // append is Dataset.Append.
 func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) error {
@@ -94,10 +98,8 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 		if columns[i], err = w.checkColumn(ctx, types[i], c, int64(len(rows))); err != nil {
 			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
 		}
-		for _, s := range columns[i].samples {
-			if s.Form == tensor.FormHole {
-				return errs.New(errs.Unsupported, "update tensor %q: a sample cannot be replaced by None; delete the row, or store an empty sample", c.Tensor)
-			}
+		if columns[i].hasHole() {
+			return errs.New(errs.Unsupported, "update tensor %q: a sample cannot be replaced by None; delete the row, or store an empty sample", c.Tensor)
 		}
 	}
 	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {
@@ -111,6 +113,11 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 		}
 	}
 	return nil
+}
+
+// hasHole reports whether a row has no sample.
+func (c *checked) hasHole() bool {
+	return slices.Contains(c.items, hole) || slices.ContainsFunc(c.samples, func(s tensor.Sample) bool { return s.Form == tensor.FormHole })
 }
 
 // adopt stores the properties that samples decide for their tensors: an open dtype or shape, new
@@ -131,6 +138,7 @@ func (w *writer) adopt(columns []*checked) {
 // checkColumn checks every sample of a column and counts its rows.
 func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
+	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && w.hasSamples(ct.schema.ID)
 	var err error
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
 		return nil, err
@@ -148,6 +156,11 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 		return nil, err
 	}
 	return c, c.decodeForeign(ctx, w.d.env.Codecs, func(i int) int { return i })
+}
+
+// hasSamples reports whether a row has a sample of a tensor.
+func (w *writer) hasSamples(id format.UUID) bool {
+	return w.adding[id] != nil || w.fixing[id] != nil || w.txn.HasSamples(id)
 }
 
 func (c *checked) checkArray(a *tensor.Array, rows int64) error {
@@ -207,29 +220,38 @@ func (c *checked) checkSequences(ctx context.Context, reg *codec.Registry, col t
 	if int64(len(col.RowItems)) != rows {
 		return errs.New(errs.Type, "%d lists of samples for %d rows; a row of htype %s is a list of samples", len(col.RowItems), rows, c.ct.htype)
 	}
-	row := make([]int, 0, len(col.Samples))
+	row := make([]int, 0, len(col.Samples)) // of each sample
+	c.items = slices.Clone(col.RowItems)
+	samples := make([]tensor.Sample, 0, len(col.Samples))
+	at := int64(0)
 	for i, n := range col.RowItems {
-		if left := int64(len(col.Samples) - len(row)); n < 0 || n > left {
+		if left := int64(len(col.Samples)) - at; n < 0 || n > left {
 			return errs.New(errs.Invalid, "row %d has %d items, but only %d samples are left", i, n, left)
 		}
 		if n > format.MaxChunkItems {
 			return errs.New(errs.Invalid, "row %d has %d items, want at most %d", i, n, format.MaxChunkItems)
 		}
-		for range n {
+		items := col.Samples[at : at+n]
+		at += n
+		if n == 1 && items[0].Form == tensor.FormHole {
+			c.items[i] = hole
+			continue
+		}
+		for range items {
 			row = append(row, i)
 		}
+		samples = append(samples, items...)
 	}
-	if len(row) != len(col.Samples) {
-		return errs.New(errs.Invalid, "the rows have %d items together, but there are %d samples", len(row), len(col.Samples))
+	if at != int64(len(col.Samples)) {
+		return errs.New(errs.Invalid, "the rows have %d items together, but there are %d samples", at, len(col.Samples))
 	}
-	for i, s := range col.Samples {
+	for i, s := range samples {
 		if s.Form == tensor.FormHole {
 			return errs.New(errs.Type, "row %d: a list has None in it; leave the item out", row[i])
 		}
 	}
-	c.items = col.RowItems
 	rowOf := func(i int) int { return row[i] }
-	if err := c.checkSamples(col.Samples, rowOf); err != nil {
+	if err := c.checkSamples(samples, rowOf); err != nil {
 		return err
 	}
 	return c.decodeForeign(ctx, reg, rowOf)
@@ -300,7 +322,10 @@ func (w *writer) writeSequences(ctx context.Context, c *checked, at func(int64) 
 	var items []chunk.Item // of the row that is being gathered
 	// full adds the rows that have all their items.
 	full := func() error {
-		for ; row < len(c.items) && int64(len(items)) == c.items[row]; row++ {
+		for ; row < len(c.items) && (c.items[row] == hole || int64(len(items)) == c.items[row]); row++ {
+			if c.items[row] == hole {
+				continue
+			}
 			o := w.opened(set, c.ct)
 			s, err := o.builder.AddRow(ctx, items)
 			w.take(o, c.ct, s, at(int64(row)), 1, update)

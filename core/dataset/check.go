@@ -21,6 +21,8 @@ type checker struct {
 	shape tensor.Shape // the tensor's; of the first sample where all must have the same
 	names map[string]int64
 	added []string // class names that this column brings
+	// the tensor or this column has class labels by number, and the tensor no class names
+	numbered bool
 }
 
 func newChecker(ct *columnType, reg *codec.Registry) *checker {
@@ -173,6 +175,7 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 // labels checks class labels against the names and converts them to the tensor's dtype.
 func (c *checker) labels(d tensor.DType, data []byte) ([]byte, error) {
 	size := d.Size()
+	c.numbered = c.numbered || len(data) > 0 && len(c.ct.schema.ClassNames)+len(c.added) == 0
 	known := int64(len(c.ct.schema.ClassNames) + len(c.added))
 	out := data
 	if d != c.dtype {
@@ -323,6 +326,9 @@ func (c *checker) className(name string) (tensor.Sample, error) {
 		}
 	}
 	label, ok := c.names[name]
+	if !ok && c.numbered {
+		return tensor.Sample{}, errs.New(errs.Type, "class name %q: the tensor has labels by number and no names, so this name would be that of label 0; append numbers, or create a tensor with class_names", name)
+	}
 	if !ok {
 		label = int64(len(c.names))
 		c.names[name] = label

@@ -95,7 +95,7 @@ func TestHTypes(t *testing.T) {
 		{TensorSpec{HType: "image", Compression: "jpeg"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 3), zeros(tensor.Uint8, 4, 5)},
 			[]no{{zeros(tensor.Uint8, 4, 5, 4), "4 channels, a jpeg file has 1 or 3"}, {zeros(tensor.Uint8, 0, 5, 3), "cannot be empty"}, {zeros(tensor.Uint8, 1, 65501, 1), "65500 pixels a side"}}},
 		{TensorSpec{HType: "image", Compression: "png"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 4), zeros(tensor.Uint8, 4, 5, 2)}, []no{{zeros(tensor.Uint8, 4, 5, 5), "5 channels, a png file has 1 to 4"}}},
-		{TensorSpec{HType: "class_label"}, []tensor.Sample{zeros(tensor.Int64), zeros(tensor.Int64, 3), zeros(tensor.Uint8), text("cat")},
+		{TensorSpec{HType: "class_label", ClassNames: []string{"dog"}}, []tensor.Sample{zeros(tensor.Int64), zeros(tensor.Int64, 3), zeros(tensor.Uint8), text("cat")},
 			[]no{{zeros(tensor.Float32), "dtype float32"}, {zeros(tensor.Int64, 2, 2), "want () or (labels,)"}, {text(""), "is empty"}}},
 		{TensorSpec{HType: "tag"}, []tensor.Sample{jsonText(`["a","b"]`), jsonText(`"a"`), text("a"), jsonText(`[]`)},
 			[]no{{jsonText(`{"a":1}`), "a string or a list of strings"}, {jsonText(`[1]`), "list of strings"}, {jsonText(`[null]`), "list of strings"}, {jsonText(`null`), "list of strings"}}},
@@ -106,7 +106,7 @@ func TestHTypes(t *testing.T) {
 		{TensorSpec{HType: "instance_label"}, []tensor.Sample{zeros(tensor.Uint32), zeros(tensor.Uint32, 4, 5)}, []no{{zeros(tensor.Uint32, 1, 1, 1, 1), "want (), (instances,)"}}},
 		{TensorSpec{HType: "keypoints_coco"}, []tensor.Sample{zeros(tensor.Int32, 51, 2), zeros(tensor.Int32, 0, 0)}, []no{{zeros(tensor.Int32, 50, 2), "want (3 x keypoints, instances)"}}},
 		{TensorSpec{HType: "point"}, []tensor.Sample{zeros(tensor.Int32, 5, 2), zeros(tensor.Int32, 5, 3)}, []no{{zeros(tensor.Int32, 5, 4), "want (points, 2) or (points, 3)"}, {zeros(tensor.Int32, 2), "want (points, 2)"}}},
-		{TensorSpec{HType: "polygon"}, []tensor.Sample{zeros(tensor.Float32, 5, 2)}, []no{{zeros(tensor.Float32, 5, 4), "a list of polygons"}, {tensor.Sample{Form: tensor.FormHole}, "None in it"}}},
+		{TensorSpec{HType: "polygon"}, []tensor.Sample{zeros(tensor.Float32, 5, 2)}, []no{{zeros(tensor.Float32, 5, 4), "a list of polygons"}}},
 		{TensorSpec{HType: "text"}, []tensor.Sample{text("a"), text("")}, []no{{zeros(tensor.Uint8, 3), "array of uint8, want a str"}, {jsonText(`[]`), "a JSON value, want a str"}}},
 		{TensorSpec{HType: "json"}, []tensor.Sample{jsonText(`{"a":[1,null]}`), jsonText(`3`), text("a")}, []no{{jsonText(`{"a":`), "not valid JSON"}, {jsonText(""), "not valid JSON"}, {opaque("{}"), "bytes, want a value that JSON can hold"}}},
 		{TensorSpec{HType: "list"}, []tensor.Sample{jsonText(`[1,"a",null]`), jsonText(`[]`)}, []no{{jsonText(`{}`), "{}, want a list"}, {jsonText(`null`), "null, want a list"}, {text("a"), `"a", want a list`}}},
@@ -223,6 +223,69 @@ func TestClassLabels(t *testing.T) {
 	refused(open.Append(ctx, []tensor.Rows{{Tensor: "x", Array: int32s(128)}}, 1), "class label 128 does not fit dtype int8")
 	big := binary.LittleEndian.AppendUint64(nil, math.MaxUint64)
 	refused(open.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Uint64, Shape: tensor.Shape{}, Data: big}}}, 1), "too large")
+}
+
+// TestNamesAfterNumbers: labels by number do not get the names of later rows.
+func TestNamesAfterNumbers(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	numbers := tensor.Rows{Tensor: "x", Samples: []tensor.Sample{zeros(tensor.Int64)}}
+	names := tensor.Rows{Tensor: "x", Samples: []tensor.Sample{text("cat")}}
+	mixed := tensor.Rows{Tensor: "x", Samples: []tensor.Sample{zeros(tensor.Int64), text("cat")}}
+	refused := func(when string, err error) {
+		t.Helper()
+		if !errs.Is(err, errs.Type) || !strings.Contains(err.Error(), `class name "cat": the tensor has labels by number`) {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	d := fresh(t, TensorSpec{HType: "class_label"})
+	refused("in one call", d.Append(ctx, []tensor.Rows{mixed}, 2))
+	if err := d.Append(ctx, []tensor.Rows{numbers}, 1); err != nil {
+		t.Fatal(err)
+	}
+	refused("in a later call", d.Append(ctx, []tensor.Rows{names}, 1))
+	refused("by an update", d.Update(ctx, []int64{0}, []tensor.Rows{names}))
+	if _, err := d.Commit(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	refused("after a commit", d.Append(ctx, []tensor.Rows{names}, 1))
+
+	named := fresh(t, TensorSpec{HType: "class_label"})
+	for _, rows := range []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{{Form: tensor.FormHole}}}, names, numbers} {
+		if err := named.Append(ctx, []tensor.Rows{rows}, 1); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestHolesOfSequences: a row of a sequence may have no sample, which is no empty list.
+func TestHolesOfSequences(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	none := tensor.Sample{Form: tensor.FormHole}
+	d := fresh(t, TensorSpec{HType: "sequence[generic]", DType: "int64"})
+	one := zeros(tensor.Int64)
+	rows := tensor.Rows{Tensor: "x", Samples: []tensor.Sample{none, one, one, none, one, none}, RowItems: []int64{1, 2, 1, 0, 1, 1}}
+	if err := d.Append(ctx, []tensor.Rows{rows}, 6); err != nil {
+		t.Fatal(err)
+	}
+	v, err := d.View(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := readAll(t, v, "x")
+	for i, want := range []bool{true, false, true, false, false, true} {
+		if (got[i] == nil) != want {
+			t.Errorf("row %d has the bytes %v, a hole is %v", i, got[i], want)
+		}
+	}
+	bad := tensor.Rows{Tensor: "x", Samples: []tensor.Sample{one, none}, RowItems: []int64{2}}
+	if err := d.Append(ctx, []tensor.Rows{bad}, 1); !errs.Is(err, errs.Type) || !strings.Contains(err.Error(), "None in it") {
+		t.Errorf("a list with None: %v", err)
+	}
+	if err := d.Update(ctx, []int64{1}, []tensor.Rows{{Tensor: "x", Samples: []tensor.Sample{none}, RowItems: []int64{1}}}); !errs.Is(err, errs.Unsupported) {
+		t.Errorf("update by None: %v", err)
+	}
 }
 
 // TestWrongColumns: Append and Update refuse wrong columns before they check samples.

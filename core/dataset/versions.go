@@ -218,7 +218,7 @@ func (v Versions) Tags(ctx context.Context) ([]TagInfo, error) {
 	g := task.New(ctx, refsInFlight)
 	for i, t := range all {
 		g.Go(func(ctx context.Context) error {
-			s, err := repo.At(ctx, t.Name)
+			s, err := repo.Tagged(ctx, t)
 			if err != nil {
 				return err
 			}
@@ -282,24 +282,24 @@ func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, e
 	}
 	names := map[string][]string{}
 	starts := []*version.Snapshot{head}
-	add := func(name, commit string) error {
+	add := func(name, ref, commit string) error {
 		names[commit] = append(names[commit], name)
 		if !all || commit == head.Record.UUID.String() {
 			return nil
 		}
-		s, err := repo.At(ctx, name)
+		s, err := repo.At(ctx, ref)
 		if err == nil {
 			starts = append(starts, s)
 		}
 		return err
 	}
 	for _, b := range branches {
-		if err := add(b.Name, b.Head.Commit); err != nil {
+		if err := add(b.Name, fmt.Sprintf("%s@%d", b.Name, b.Head.Version), b.Head.Commit); err != nil {
 			return nil, err
 		}
 	}
 	for _, t := range tags {
-		if err := add(t.Name, t.Commit.Commit); err != nil {
+		if err := add(t.Name, t.Commit.Commit, t.Commit.Commit); err != nil {
 			return nil, err
 		}
 	}

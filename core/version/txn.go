@@ -137,6 +137,12 @@ func (t *Txn) touchesColumns() bool {
 	return false
 }
 
+// HasSamples reports whether the transaction or its base has a chunk of a tensor.
+func (t *Txn) HasSamples(id format.UUID) bool {
+	c := t.columns[id]
+	return c != nil && len(c.appended)+len(c.updated) > 0 || t.base.Record.Columns[id].Root != nil
+}
+
 func (t *Txn) column(id format.UUID) *columnChange {
 	c := t.columns[id]
 	if c == nil {

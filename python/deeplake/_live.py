@@ -245,8 +245,9 @@ class Live(Source):
             for tensor in self.handle().describe()["tensors"]:
                 # A tensor without a dtype takes that of its first sample.
                 is_final = is_final and bool(tensor["dtype"])
-                if tensor["dtype"]:
-                    types[tensor["name"]] = f"sequence[{tensor['dtype']}]" if tensor["sequence"] else tensor["dtype"]
+                dtype = tensor["dtype"] or ""
+                if dtype or tensor["sequence"]:
+                    types[tensor["name"]] = f"sequence[{dtype}]" if tensor["sequence"] else dtype
             self._dtypes = types if is_final else None
         return types
 

@@ -234,8 +234,10 @@ class Column {
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         for (Py_ssize_t i = 0; i < n; i++) {
             dl_sample item{};
-            describe_any(
-                py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i)), &item);
+            py::object one =
+                py::reinterpret_borrow<py::object>(PySequence_Fast_GET_ITEM(list.ptr(), i));
+            if (one.is_none()) fail(DL_TYPE, "has None in its list, want it left out");
+            describe_any(one, &item);
             samples.push_back(item);
         }
         unchanged(row, n, "the row");

@@ -121,3 +121,32 @@ def test_a_loader_is_no_dataset(ds: Any) -> None:
     data = pytest.importorskip("torch").utils.data
     with pytest.raises(deeplake.UnsupportedError, match="torch_dataset"):
         next(iter(data.DataLoader(ds.pytorch(batch_size=2, tensors=["x"]))))
+
+
+def test_rows_without_a_list() -> None:
+    schema: dict[str, Any] = {
+        "q": {"htype": "sequence[generic]", "dtype": "int64"},
+        "open": "sequence[generic]",
+        "polygon": "polygon",
+        "words": "sequence[text]",
+    }
+    corners = np.zeros((3, 2), np.float32)
+    with deeplake.create("mem://arguments-lists", overwrite=True, schema=schema) as ds:
+        ds.append(dict.fromkeys(schema))
+        ds.extend(
+            {
+                "q": [[1, 2], None, []],
+                "open": [[1.5], None, []],
+                "polygon": [[corners], None, []],
+                "words": [["a"], None, []],
+            }
+        )
+        ds.commit()
+        for name in schema:
+            assert [value is None for value in ds[name].numpy()] == [True, False, True, False], name
+        assert (
+            ds["q"][1] == [1, 2] and ds["open"][1] == [1.5] and ds["open"].dtype == "float64" and ds["words"][3] == []
+        )
+        with pytest.raises(deeplake.TensorTypeError, match="None in its list"):
+            ds.append({"q": [None], "open": [], "polygon": [], "words": []})
+        ds.discard()
