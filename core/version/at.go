@@ -65,16 +65,27 @@ func (r *Repo) find(ctx context.Context, ref string) (rec *format.Record, named 
 		return nil, false, invalidRef(ref)
 	}
 	rec, err = r.findName(ctx, ref)
-	if rec != nil || err != nil {
-		return rec, true, err
-	}
-	if isPrefix(ref) {
-		rec, err = r.atPrefix(ctx, ref)
+	named = rec != nil
+	if err == nil && isPrefix(ref) {
+		rec, err = r.orPrefix(ctx, ref, rec)
 	}
 	if rec == nil && err == nil {
 		err = r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
 	}
-	return rec, false, err
+	return rec, named, err
+}
+
+// orPrefix finds the commit whose uuid begins with ref, or else returns that of the name ref. If
+// both exist and differ, it is errs.Invalid: older writers made such names.
+func (r *Repo) orPrefix(ctx context.Context, ref string, named *format.Record) (*format.Record, error) {
+	begun, err := r.atPrefix(ctx, ref)
+	switch {
+	case err != nil || named == nil:
+		return begun, err
+	case begun == nil || begun.UUID == named.UUID:
+		return named, nil
+	}
+	return nil, errs.New(errs.Invalid, "at %q: it is the name of commit %s and the first digits of commit %s; give the whole id of one of them", ref, named.UUID, begun.UUID)
 }
 
 func invalidRef(ref string) error {
@@ -112,25 +123,49 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 	return rec, err
 }
 
-// findName finds a tag or a branch of that name, nil if there is none.
+// findName finds a tag or a branch of that name, nil if there is none. A name of both is
+// errs.Invalid.
 func (r *Repo) findName(ctx context.Context, name string) (*format.Record, error) {
-	if name != format.Main {
-		tag, err := r.tag(ctx, name)
-		if err == nil {
-			return r.tagged(ctx, tag)
-		}
-		if !errs.Is(err, errs.NotFound) {
-			return nil, err
-		}
+	if name == format.Main {
+		return r.bound(name, r.TSF.Main).headRecord(ctx)
 	}
-	on, err := r.On(ctx, name)
-	if errs.Is(err, errs.NotFound) {
+	var tag Tag
+	var tagErr error
+	g := task.New(ctx, 0)
+	g.Go(func(ctx context.Context) error {
+		tag, tagErr = r.tag(ctx, name)
+		return nil
+	})
+	branch, _, err := r.branchHead(ctx, name)
+	if failed := g.Wait(); failed != nil {
+		return nil, failed
+	}
+	switch {
+	case tagErr != nil && !errs.Is(tagErr, errs.NotFound):
+		return nil, tagErr
+	case tagErr == nil && errs.Is(err, errs.Denied):
+		return r.tagged(ctx, tag) // for who may read and not list, branches are not known
+	case err != nil:
+		return nil, err
+	case branch.Branch.IsZero() && tagErr != nil:
 		return nil, nil
+	case branch.Branch.IsZero():
+		return r.tagged(ctx, tag)
 	}
+	head, err := r.bound(name, branch.Branch).headRecord(ctx)
+	if err == nil && tagErr == nil {
+		err = errs.New(errs.Invalid, "at %q: a branch and a tag have that name; \"%s@%d\" is the newest version of the branch, %q the commit of the tag; delete one of the two names", name, name, head.Version, tag.Commit)
+	}
+	return head, err
+}
+
+// Tagged is the commit of a tag.
+func (r *Repo) Tagged(ctx context.Context, t Tag) (*Snapshot, error) {
+	rec, err := r.tagged(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return on.headRecord(ctx)
+	return r.load(ctx, rec)
 }
 
 // tagged is the commit that a tag means.

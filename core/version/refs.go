@@ -162,12 +162,49 @@ func committed(op, name string, at *Snapshot) error {
 	return nil
 }
 
-// CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if there
-// is one of that name. It reads and writes the same few objects whatever the size of the dataset. A
-// commit that is expired is errs.NotFound. Of several creations of a name at a time one succeeds.
-func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
+// checkNewRef checks the name of a new branch or tag. Digits that could begin the uuid of a commit
+// are no name: they would hide that commit.
+func checkNewRef(op, name string) error {
 	if err := format.CheckRefName(name); err != nil {
-		return nil, nil, errs.Wrap(errs.Invalid, "create branch", name, err)
+		return errs.Wrap(errs.Invalid, op, name, err)
+	}
+	if isPrefix(name) {
+		return errs.New(errs.Invalid, "%s %q: %d to 32 hexadecimal digits would mean a commit; add another letter, \"-\" or \"_\"", op, name, minCommitPrefix)
+	}
+	return nil
+}
+
+// noTag refuses the name of a tag for a new branch.
+func (r *Repo) noTag(ctx context.Context, name string) error {
+	_, err := r.tag(ctx, name)
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err == nil {
+		err = errs.New(errs.Exists, "create branch %q: a tag of dataset %q has that name; take another name", name, r.Store.URI())
+	}
+	return err
+}
+
+// noBranch refuses the name of a branch for a new tag.
+func (r *Repo) noBranch(ctx context.Context, name string) error {
+	head, _, err := r.branchHead(ctx, name)
+	if errs.Is(err, errs.Denied) {
+		return nil // for who may write and not list, branches are not known
+	}
+	if err == nil && !head.Branch.IsZero() {
+		err = errs.New(errs.Exists, "create tag %q: a branch of dataset %q has that name; take another name", name, r.Store.URI())
+	}
+	return err
+}
+
+// CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if a
+// branch or a tag has that name. It reads and writes the same few objects whatever the size of the
+// dataset. A commit that is expired is errs.NotFound. Of several creations of a branch at a time one
+// succeeds.
+func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
+	if err := checkNewRef("create branch", name); err != nil {
+		return nil, nil, err
 	}
 	if err := committed("create branch", name, at); err != nil {
 		return nil, nil, err
@@ -183,6 +220,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, auth
 	g.Go(func(ctx context.Context) error {
 		return errs.Wrap(errs.NotFound, "create branch", name, r.unexpired(ctx, at.Record))
 	})
+	g.Go(func(ctx context.Context) error { return r.noTag(ctx, name) })
 	err = r.claim(ctx, name, rec, data, g.Wait)
 	if failed := g.Wait(); failed != nil {
 		err = failed
@@ -352,19 +390,21 @@ func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// CreateTag gives the commit at a name for good; errs.Exists if there is a tag of that name, or was
-// one, errs.NotFound if the commit is expired.
+// CreateTag gives the commit at a name for good; errs.Exists if a tag has or had that name, or a
+// branch has it, errs.NotFound if the commit is expired. If another writer creates a branch of that
+// name at the same time, both may succeed; At then refuses the name.
 func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message, author string) (Tag, error) {
-	if err := format.CheckRefName(name); err != nil {
-		return Tag{}, errs.Wrap(errs.Invalid, "create tag", name, err)
+	if err := checkNewRef("create tag", name); err != nil {
+		return Tag{}, err
 	}
 	if name == format.Main {
-		return Tag{}, errs.New(errs.Invalid, "create tag %q: it would hide the branch of that name; take another name", name)
+		return Tag{}, errs.New(errs.Exists, "create tag %q: a branch of dataset %q has that name; take another name", name, r.Store.URI())
 	}
 	if err := committed("create tag", name, at); err != nil {
 		return Tag{}, err
 	}
 	g := r.sameBeside(ctx, "create tag in")
+	g.Go(func(ctx context.Context) error { return r.noBranch(ctx, name) })
 	err := r.unexpired(ctx, at.Record)
 	if changed := g.Wait(); changed != nil {
 		return Tag{}, changed

@@ -203,7 +203,10 @@ func TestTags(t *testing.T) {
 	if _, err := repo.CreateTag(ctx, "v1.0", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "it exists") {
 		t.Errorf("create again: %v", err)
 	}
-	for _, name := range []string{"", "17", "main", "a@1"} {
+	if _, err := repo.CreateTag(ctx, "main", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "a branch") {
+		t.Errorf("create main: %v", err)
+	}
+	for _, name := range []string{"", "17", "a@1", "facade", "2ea9d3"} {
 		if _, err := repo.CreateTag(ctx, name, head, "", ""); !errs.Is(err, errs.Invalid) {
 			t.Errorf("create %q: %v", name, err)
 		}
@@ -260,7 +263,7 @@ func TestAtNames(t *testing.T) {
 	if _, err := main.CreateTag(ctx, "v1", d1, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := main.CreateTag(ctx, "facade", m4, "", ""); err != nil {
+	if _, err := main.CreateTag(ctx, "facades", m4, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -269,7 +272,7 @@ func TestAtNames(t *testing.T) {
 		want *Snapshot
 		kind errs.Kind
 	}{
-		{main, "dev", d1, 0}, {main, "main", m4, 0}, {dev, "main", m4, 0}, {main, "v1", d1, 0}, {dev, "facade", m4, 0},
+		{main, "dev", d1, 0}, {main, "main", m4, 0}, {dev, "main", m4, 0}, {main, "v1", d1, 0}, {dev, "facades", m4, 0},
 		{main, "dev@0", zero, 0}, {main, "dev@1", d1, 0}, {dev, "main@4", m4, 0}, {dev, "1", d1, 0}, {main, "4", m4, 0},
 		{main, d1.Record.UUID.String(), d1, 0}, {main, d1.Record.UUID.String()[:10], d1, 0}, {dev, m4.Record.UUID.String()[:10], m4, 0},
 		{dev, fork.Record.Time.Format(time.RFC3339), fork, 0},
@@ -292,6 +295,114 @@ func TestAtNames(t *testing.T) {
 	}
 	if s, err := main.At(ctx, "v1"); err != nil || s.Record.UUID != d1.Record.UUID {
 		t.Errorf("the tag of a deleted branch: %v", err)
+	}
+}
+
+// TestNamesAreUnique: a new name is that of no branch, tag or commit.
+func TestNamesAreUnique(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := newFixture(t, memStore(t))
+	main, head := f.repo(t), f.begin(t).Base()
+	branch := func(name string) error { _, _, err := main.CreateBranch(ctx, name, head, ""); return err }
+	tag := func(name string) error { _, err := main.CreateTag(ctx, name, head, "", ""); return err }
+	mustDo(branch("work"))
+	mustDo(tag("v1"))
+	if err := tag("work"); !errs.Is(err, errs.Exists) || !contains(err, "a branch of dataset") {
+		t.Errorf("a tag named as a branch: %v", err)
+	}
+	if err := branch("v1"); !errs.Is(err, errs.Exists) || !contains(err, "a tag of dataset") {
+		t.Errorf("a branch named as a tag: %v", err)
+	}
+	for _, name := range []string{"2ea9d3", "facade", head.Record.UUID.String()[:31]} {
+		for what, err := range map[string]error{"branch": branch(name), "tag": tag(name)} {
+			if !errs.Is(err, errs.Invalid) || !contains(err, "would mean a commit") {
+				t.Errorf("a %s %q: %v", what, name, err)
+			}
+		}
+	}
+	for _, name := range []string{"2ea9d", "facade-", "2EA9D3"} {
+		mustDo(tag(name))
+	}
+	// A deleted name is free for the other kind.
+	mustDo(main.DeleteBranch(ctx, "work"))
+	mustDo(tag("work"))
+	mustDo(main.DeleteTag(ctx, "v1"))
+	mustDo(branch("v1"))
+	for _, name := range []string{"work", "v1"} {
+		if _, err := main.At(ctx, name); err != nil {
+			t.Errorf("At(%q) = %v", name, err)
+		}
+	}
+}
+
+// TestAmbiguousNames: names that older or simultaneous writers gave twice are errors, which say how
+// to name each commit.
+func TestAmbiguousNames(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f := newFixture(t, memStore(t))
+	main, old := f.repo(t), f.begin(t).Base()
+	txn := f.begin(t)
+	f.add(txn, 1, 2)
+	head := f.commit(t, txn, "head")
+	put := func(name string) {
+		t.Helper()
+		key := format.TagKey(name)
+		tag := format.Tag{Branch: old.Record.Branch, Version: old.Record.Version, Commit: old.Record.UUID, Time: old.Record.Time}
+		data, err := format.EncodeTag(tag, main.bind(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustDo(f.store.PutIfAbsent(ctx, key, data))
+	}
+	_, zero, err := main.CreateBranch(ctx, "work", head, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := func(s *Snapshot) string { // digits that are no version number
+		id := s.Record.UUID.String()
+		return id[:max(7, strings.IndexAny(id, "abcdef")+1)]
+	}
+	prefix := begins(head)
+	put("work")
+	put(prefix)
+	put(begins(old)) // of the commit that it means
+	for ref, want := range map[string][]string{
+		"work": {"a branch and a tag", `"work@0"`, old.Record.UUID.String()},
+		prefix: {head.Record.UUID.String(), old.Record.UUID.String()},
+	} {
+		_, err := main.At(ctx, ref)
+		if !errs.Is(err, errs.Invalid) {
+			t.Errorf("At(%q) = %v", ref, err)
+			continue
+		}
+		for _, part := range want {
+			if !contains(err, part) {
+				t.Errorf("At(%q) = %v, want %q in it", ref, err, part)
+			}
+		}
+	}
+	for ref, want := range map[string]*Snapshot{
+		"work@0": zero, old.Record.UUID.String(): old, head.Record.UUID.String(): head, head.Record.UUID.String()[:len(prefix)+1]: head,
+		begins(old): old,
+	} {
+		if s, err := main.At(ctx, ref); err != nil || s.Record.UUID != want.Record.UUID {
+			t.Errorf("At(%q) = %v, want commit %s", ref, err, want.Record.UUID)
+		}
+	}
+	tags, err := main.Tags(ctx)
+	if err != nil || len(tags) != 3 {
+		t.Fatal(tags, err)
+	}
+	for _, tag := range tags {
+		if s, err := main.Tagged(ctx, tag); err != nil || s.Record.UUID != old.Record.UUID {
+			t.Errorf("tag %q: %v", tag.Name, err)
+		}
+	}
+	mustDo(main.DeleteTag(ctx, "work"))
+	if s, err := main.At(ctx, "work"); err != nil || s.Record.UUID != zero.Record.UUID {
+		t.Errorf("after the tag is deleted: %v", err)
 	}
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import shutil
 from datetime import timedelta
+from pathlib import Path
 
 import deeplake
 import numpy as np
@@ -80,6 +81,31 @@ def test_tags(ds):
     assert len(ds.tags) == 0
     with pytest.raises(deeplake.AlreadyExistsError):
         ds.tags.create("v1")
+
+
+def test_a_name_means_one_version(ds):
+    ds.branches.create("work")
+    tag = ds.tags.create("v1")
+    with pytest.raises(deeplake.AlreadyExistsError, match='create tag "work": a branch of dataset'):
+        ds.tags.create("work")
+    with pytest.raises(deeplake.AlreadyExistsError, match='create branch "v1": a tag of dataset'):
+        ds.checkout("v1", create=True)
+    for create in (ds.tags.create, ds.branches.create):
+        with pytest.raises(deeplake.InvalidArgumentError, match="would mean a commit"):
+            create("2ea9d3")
+    # An older version of the library could create this one.
+    change(ds, 0, 100)
+    ds.branches.create("v2", at="main")
+    refs = Path(ds.uri) / "refs"
+    (version,) = (refs / "heads").glob("v2*")
+    ds.branches.delete("v2")
+    ds.tags.create("v2", at=tag)
+    (head,) = set((refs / "heads").glob("v2*")) - {version}
+    head.unlink()
+    for read in (ds.at, ds.merge, ds.diff):
+        with pytest.raises(deeplake.InvalidArgumentError, match=r'a branch and a tag .* "v2@0" is the'):
+            read("v2")
+    assert numbers(ds.at("v2@0"))[0] == 100 and numbers(ds.at(ds.tags["v2"]))[0] == 0
 
 
 def test_diff(ds):
