@@ -91,6 +91,9 @@ func creating(o storage.Options) storage.Options {
 // Open opens a dataset for reading, and for writing unless o forbids it.
 func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, error) {
 	store, err := env.Stores.Open(ctx, uri, o.Storage)
+	if errs.Is(err, errs.NotFound) {
+		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset; create it first: %w", uri, err)
+	}
 	if err != nil {
 		return nil, err
 	}

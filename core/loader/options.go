@@ -178,6 +178,9 @@ func (o Options) fields(src Source) ([]field, error) {
 		names = all
 	}
 	if len(names) == 0 {
+		if len(all) == 0 {
+			return nil, errs.New(errs.Invalid, "the rows have no tensors to load")
+		}
 		return nil, errs.New(errs.Invalid, "no tensors to load; name at least one of %q", all)
 	}
 	for _, given := range []map[string]string{o.CollateOf, o.Decode} {

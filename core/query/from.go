@@ -110,7 +110,7 @@ func (c *checker) table(x *tql.Source) (Table, error) {
 		for name := range c.with {
 			names = append(names, name)
 		}
-		return nil, tql.Errorf(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in quotes", x.Name, errs.Suggest(x.Name, names), askedName)
+		return nil, tql.Errorf(c.text, x.At, errs.NotFound, "there is no source %q%s; want %s, a name of WITH, or the URI of a dataset in quotes, a path with a \"/\" as in \"./d\"", x.Name, errs.Suggest(x.Name, names), askedName)
 	}
 	key := x.Name + "\x00" + ref
 	if t := c.opened[key]; t != nil {

@@ -5,6 +5,7 @@ A command imports its modules when it runs, so that `create` starts at once.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -32,6 +33,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Runs the command line. Exit codes: 1 an error, 2 wrong usage, 130 interrupted."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # of a terminal that lacks letters
     try:
         cli.main(prog_name="deeplake", standalone_mode=False)
     except click.exceptions.Exit as err:
@@ -91,7 +95,13 @@ def list_(uri: str | None, as_json: bool) -> None:
         return
     else:
         found = _datasets_in(place)
-    show(found, as_json, table(["dataset", "rows"], [[entry["uri"], f"{entry['rows']:,}"] for entry in found]))
+    show(found, as_json, table(["dataset", "rows"], [[entry["uri"], _rows_or_error(entry)] for entry in found]))
+    if any("error" in entry for entry in found):
+        sys.exit(1)
+
+
+def _rows_or_error(entry: dict[str, Any]) -> str:
+    return entry["error"] if "error" in entry else f"{entry['rows']:,}"
 
 
 def _datasets_of(name: str) -> list[dict[str, Any]]:
@@ -123,8 +133,15 @@ def _datasets_in(place: str, *, missing_ok: bool = False) -> list[dict[str, Any]
         raise click.ClickException(f'list "{folder}": there is no dataset and no folder')
     uris = [f"{place}/{name}" for name in names]
     with ThreadPoolExecutor(8) as pool:
-        rows = list(pool.map(lambda uri: int(_describe(uri)["rows"]), uris))
-    return [{"uri": uri, "rows": count} for uri, count in zip(uris, rows, strict=True)]
+        return list(pool.map(_listed, uris))
+
+
+def _listed(uri: str) -> dict[str, Any]:
+    """Returns the line of a dataset in a list; one that cannot be read hides no other."""
+    try:
+        return {"uri": uri, "rows": int(_describe(uri)["rows"])}
+    except Error as err:
+        return {"uri": uri, "rows": None, "error": str(err)}
 
 
 def _exists(place: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -24,10 +25,16 @@ def show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     terminal.
     """
     if as_json:
-        click.echo(printable_json(json.dumps(value, ensure_ascii=False)))
+        click.echo(as_json_text(value))
         return
     for line in lines:
         click.echo(printable(line))
+
+
+def as_json_text(value: Any) -> str:
+    """Returns JSON on one line, with letters as they are if the output can have them."""
+    plain = "".join((sys.stdout.encoding or "").lower().split("-")) not in ("utf8", "utf16", "utf32")
+    return printable_json(json.dumps(value, ensure_ascii=plain))
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:

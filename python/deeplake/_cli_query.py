@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deeplake._cli_output import show, table
-from deeplake._text import printable, printable_json
+from deeplake._cli_output import as_json_text, show, table
+from deeplake._text import printable
 
 if TYPE_CHECKING:
     from deeplake._view import QueryView, View
@@ -160,7 +160,7 @@ def _write_json(result: QueryView) -> None:
     before = "["
     for row in _rows(result, _WRITTEN_ELEMENTS):
         cells = {name: _finite(value) for name, value in zip(names, row, strict=True)}
-        click.echo(before + printable_json(json.dumps(cells, ensure_ascii=False, allow_nan=False)), nl=False)
+        click.echo(before + as_json_text(cells), nl=False)
         before = ",\n"
     click.echo("]" if before != "[" else "[]")
 

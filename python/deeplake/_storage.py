@@ -140,7 +140,7 @@ class Storage:
             "retry_time": _number("retry_time", retry_time, float),
             "max_attempts": _number("max_attempts", max_attempts, int),
             "hedge": _flag("hedge", hedge),
-            "cache_dir": _path("cache_dir", cache_dir),
+            "cache_dir": _folder("cache_dir", cache_dir),
             "cache_bytes": _number("cache_bytes", cache_bytes, int),
             "cache_memory_bytes": _number("cache_memory_bytes", cache_memory_bytes, int),
             "max_pixels": _number("max_pixels", max_pixels, int),
@@ -368,6 +368,14 @@ def _path(name: str, value: object) -> str | None:
     return os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111 - a worker may run in another folder
 
 
+def _folder(name: str, value: object) -> str | None:
+    """Returns a path as `_path` does; the folder may not exist yet."""
+    path = _path(name, value)
+    if path is not None and os.path.exists(path) and not os.path.isdir(path):  # noqa: PTH110, PTH112
+        raise InvalidArgumentError(f'use storage settings: {name} is "{path}", which is a file; want a folder')
+    return path
+
+
 def _flag(name: str, value: object) -> bool | None:
     if value is not None and not isinstance(value, bool):
         raise _wrong(name, value, "True or False")
@@ -379,7 +387,8 @@ def _number(name: str, value: object, kind: type) -> float | None:
         return None
     good = isinstance(value, int | float if kind is float else int) and not isinstance(value, bool)
     if not good or not isinstance(value, int | float) or not 0 <= value < 1 << 62:
-        raise _wrong(name, value, f"{'an int' if kind is int else 'a number'} >= 0")
+        want = f"{'an int' if kind is int else 'a number'} >= 0"
+        raise InvalidArgumentError(f"use storage settings: {name} is {value!r}, want {want}")
     return value
 
 

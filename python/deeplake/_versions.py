@@ -52,8 +52,7 @@ def ref_of(ref: Ref) -> str:
         return ref.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f999Z")
     if isinstance(ref, bool) or not isinstance(ref, int | str) or ref == "":
         raise InvalidArgumentError(
-            f"open version {ref!r}: want a Commit, its id, a tag, a branch, a version number or a datetime; None is "
-            "the newest"
+            f"open version {ref!r}: want a Commit, its id, a tag, a branch, a version number or a datetime"
         )
     return str(ref)
 

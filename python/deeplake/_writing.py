@@ -155,6 +155,8 @@ class Writing:
             ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
         """
         _check_row("append", row)
+        if not row:
+            raise InvalidArgumentError("append: the row is empty; give None for tensors without a sample")
         self._source.append({name: [sample] for name, sample in row.items()})
 
     def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any) -> None:
@@ -268,4 +270,10 @@ def _columns(rows: Any) -> dict[str, list[Any]]:
                 f"extend: row {number} is a {type(row).__name__}, want a dict from tensor names to samples"
             )
     names = dict.fromkeys(name for row in listed for name in row)
-    return {name: [row.get(name) for row in listed] for name in names}
+    for number, row in enumerate(listed):
+        if len(row) < len(names):
+            missing = next(name for name in names if name not in row)
+            raise InvalidArgumentError(
+                f'extend: row {number} has no value for tensor "{missing}"; give None for rows without a sample'
+            )
+    return {name: [row[name] for row in listed] for name in names}

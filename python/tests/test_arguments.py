@@ -150,3 +150,25 @@ def test_rows_without_a_list() -> None:
         with pytest.raises(deeplake.TensorTypeError, match="None in its list"):
             ds.append({"q": [None], "open": [], "polygon": [], "words": []})
         ds.discard()
+
+
+def test_rows_need_all_tensors(ds: Any) -> None:
+    with pytest.raises(deeplake.InvalidArgumentError, match='row 1 has no value for tensor "tag"'):
+        ds.extend([{"x": 1, "tag": [], "word": ""}, {"x": 2, "word": None}])
+    with pytest.raises(deeplake.InvalidArgumentError, match="the row is empty"):
+        ds.append({})
+    assert not ds.dirty
+
+
+def test_settings(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(deeplake.InvalidArgumentError, match="which is a file; want a folder"):
+        deeplake.Storage(cache_dir=tmp_path / "file")
+    with pytest.raises(deeplake.InvalidArgumentError, match="cache_bytes is -1, want an int >= 0"):
+        deeplake.Storage(cache_bytes=-1)
+
+
+def test_missing_datasets(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "none"):
+        with pytest.raises(deeplake.NotFoundError, match="there is no dataset"):
+            deeplake.open(place)

@@ -115,6 +115,31 @@ def test_ls_of_names(cli, flowers):
     ]
 
 
+def test_ls_beside_a_damaged_dataset(cli, tmp_path):
+    for name in ("good", "bad"):
+        deeplake.create(tmp_path / "all" / name).close()
+    (tmp_path / "all" / "bad" / "tsf.json").write_text("{")
+    done = cli("ls", tmp_path / "all", check=False)
+    assert done.returncode == 1 and "good  0" in done.stdout and "tsf.json" in done.stdout
+    bad, good = json.loads(cli("ls", tmp_path / "all", "--json", check=False).stdout)
+    assert bad["rows"] is None and "tsf.json" in bad["error"] and good["rows"] == 0
+
+
+def test_an_output_without_letters(home, tmp_path):
+    with deeplake.create(tmp_path / "set", schema={"word": "text"}) as ds:
+        ds.append({"word": "日本 é"})
+        ds.commit()
+    for arguments in (["query", "set", "SELECT word"], ["query", "set", "SELECT word", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "deeplake", *arguments],
+            capture_output=True, env={**home, "PYTHONIOENCODING": "latin-1"}, cwd=tmp_path, timeout=120, check=True,
+        )  # fmt: skip
+        text = done.stdout.decode("latin-1")
+        assert "\\u65e5" in text
+        if "--json" in arguments:
+            assert json.loads(text) == [{"word": "日本 é"}]
+
+
 def test_rm_asks(cli, tmp_path):
     deeplake.create(tmp_path / "set").close()
     done = cli("rm", tmp_path / "set", check=False)
@@ -179,6 +204,23 @@ def test_a_closed_pipe_is_no_error(home, tmp_path):
     command = f"{sys.executable} -m deeplake head {tmp_path / 'set'} -n 20000 | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, env=home, timeout=120, check=False)
     assert done.stdout.split()[:2] == ["row", "x"] and done.stderr == ""
+
+
+def test_create_replaces_nothing_by_nothing(cli, flowers, tmp_path):
+    cli("create", "set", "from-flowers")
+    for name in ("empty", "shards"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "shards" / "a.tar").write_bytes(bytes(1024))
+    for source, words in [
+        ("empty", ["empty", "no files"]),
+        ("shards", [".tar: 1", "--link"]),
+        ("set", ["same place"]),
+    ]:
+        done = cli("create", "set", f"from-{source}", "--overwrite", check=False)
+        assert done.returncode == 1 and all(word in done.stderr for word in words), done.stderr
+        done = cli("create", "new", f"from-{source}", check=False)
+        assert done.returncode == 1 and not (tmp_path / "new").exists()
+    assert len(deeplake.open(tmp_path / "set")) == 12
 
 
 def test_create_imports_nothing_that_it_does_not_need(home, flowers, tmp_path):
