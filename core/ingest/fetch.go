@@ -38,9 +38,8 @@ type row struct {
 }
 
 // pipeline finds objects, fetches them side by side, and gives them to write in the order of the
-// listing. The context of write ends when the rows of an object may never come. ready is called
-// once, while the first objects are on their way.
-func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error, ready func() error) error {
+// listing. The context of write ends when the rows of an object may never come.
+func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error) error {
 	g := task.New(ctx, 0)
 	found, todo, order := make(chan *object, listedAhead), make(chan *object), make(chan *object, waitingObjects)
 	g.Go(func(ctx context.Context) error {
@@ -69,10 +68,7 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 			return nil
 		})
 	}
-	err := ready()
-	if err != nil {
-		g.Stop()
-	}
+	var err error
 	for o := range order {
 		if err == nil {
 			if err = ctx.Err(); err == nil {

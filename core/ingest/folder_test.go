@@ -188,9 +188,6 @@ func TestBadSources(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
-	if r := run(t, testEnv(), "mem://empty", t.TempDir(), Options{}); r.Rows != 0 || !r.Complete {
-		t.Errorf("empty folder: %+v", r)
-	}
 }
 
 func TestInterruptedImportGoesOn(t *testing.T) {

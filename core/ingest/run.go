@@ -37,13 +37,12 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		}
 		im.known = v.Len() > 0
 	}
-	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) }, func() error {
-		if !fresh {
-			return nil
-		}
-		return im.create(write, uri)
-	})
+	im.place = uri
+	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) })
 	canceled := errs.Is(err, errs.Canceled)
+	if err == nil && im.nothing() {
+		err = im.nothingError()
+	}
 	if err != nil && !canceled || im.d == nil {
 		return nil, err
 	}
@@ -82,9 +81,12 @@ func (im *importer) finishReport() {
 
 // begin looks at the source, and whether there is a dataset meanwhile, and goes on with what an
 // earlier run has left. Where there is nothing to go on with, fresh, the dataset is still to be
-// made: nothing is written before the source is known to be there.
+// made: the first usable row of the source makes it.
 func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err error) {
 	write := context.WithoutCancel(ctx)
+	if err := im.apart(ctx, uri); err != nil {
+		return false, err
+	}
 	g := task.New(ctx, 0)
 	g.Go(im.source.probe)
 	missing := true
@@ -109,8 +111,8 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 }
 
 // create makes the dataset.
-func (im *importer) create(ctx context.Context, uri string) error {
-	d, err := dataset.Create(ctx, im.env, uri, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage})
+func (im *importer) create(ctx context.Context) error {
+	d, err := dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage})
 	if err != nil {
 		return err
 	}

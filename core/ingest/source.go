@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
@@ -27,6 +28,7 @@ const (
 type source struct {
 	storage.Source
 	local bool
+	own   string // names below it are of the dataset, which lies in the folder; "": it does not
 	// sorted, of a folder; nil: no class folders, or they are not known beforehand
 	classes []string
 	labels  bool // images lie in class folders
@@ -104,13 +106,17 @@ func (l *source) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
 	look := func(key string) bool {
+		if l.isOwn(key) {
+			return true
+		}
 		l.objects++
 		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
 			images++
 			l.kinds[kind]++
 			if class := classOf(key); class != "" {
 				l.labels = true
-				if l.local {
+				// A class needs a name that is text. Its files are left out, and the report says so.
+				if l.local && utf8.ValidString(class) {
 					classes[class] = true
 				}
 			}
@@ -141,9 +147,16 @@ func (l *source) probe(ctx context.Context) error {
 	return err
 }
 
+// isOwn reports whether a name is of a file of the dataset itself.
+func (l *source) isOwn(key string) bool { return l.own != "" && strings.HasPrefix(key, l.own) }
+
 // Objects lists the source from after on; what the probe has read of the listing is not asked for
 // again.
 func (l *source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
+	if l.own != "" {
+		each := fn
+		fn = func(e storage.Entry) bool { return l.isOwn(e.Key) || each(e) }
+	}
 	if prefix != "" || len(l.first) == 0 {
 		return l.Source.Objects(ctx, prefix, after, fn)
 	}

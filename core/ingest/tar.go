@@ -122,7 +122,7 @@ func tarFormat() Format {
 		Members:  true,
 		Rows: func(ctx context.Context, im *importer, o *object) error {
 			if !im.o.Link {
-				return o.sendOne(ctx, row{reason: "an archive of files; index it in place with link, or unpack it first"})
+				return o.sendOne(ctx, row{reason: "an archive of files; index it in place with --link, or unpack it first"})
 			}
 			return im.indexArchive(ctx, o)
 		},

@@ -31,7 +31,8 @@ type importer struct {
 	env     *dataset.Env
 	source  *source
 	o       Options
-	d       *dataset.Dataset
+	place   string           // URI of the dataset to be
+	d       *dataset.Dataset // nil: the first usable row makes it
 	job     *Job
 	report  *Report
 	codec   codec.ID
@@ -43,6 +44,8 @@ type importer struct {
 	done    int64           // objects
 	version uint64          // of the dataset, when only this import writes to it
 	known   bool            // there were rows when the run began
+	usable  bool            // a file has given a row, or has one already
+	kinds   kindCounts      // of the files before the first usable one
 	pending int64           // changes since the last commit
 	settled bool            // the state in the dataset says that the import is complete
 
@@ -80,7 +83,9 @@ func (im *importer) write(wait, ctx context.Context, o *object) error {
 	if o.err != nil {
 		return o.err
 	}
-	im.after, im.partial = o.Key, ""
+	if im.after, im.partial = o.Key, ""; !im.usable {
+		im.kinds.add(o.Key)
+	}
 	if im.done++; im.done%windowRows == 0 {
 		im.tell()
 	}
@@ -93,11 +98,13 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 		r := &rows[i]
 		switch {
 		case r.reason == unchanged:
+			im.usable = true
 			im.count.unchanged.Add(1)
 		case r.reason != "":
 			im.skip(r, o.was)
 			im.release(r)
 		case o.was != nil && !o.format.Members:
+			im.usable = true
 			if err := im.update(ctx, o.was, r); err != nil {
 				return err
 			}
@@ -112,6 +119,21 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 
 // add puts a new row into the window. Rows of an archive replace those of its earlier version.
 func (im *importer) add(ctx context.Context, o *object, r *row) error {
+	if im.d == nil {
+		switch err := im.try(ctx, r); {
+		case bad(err):
+			r.reason = err.Error()
+			im.skip(r, nil)
+			im.release(r)
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := im.create(ctx); err != nil {
+			return err
+		}
+	}
+	im.usable = true
 	if o.format.Members && im.partial != o.Key {
 		im.partial = o.Key
 		if o.was != nil {

@@ -1,0 +1,110 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
+)
+
+// kindCounts counts files by the extension of their names.
+type kindCounts map[string]int64
+
+const otherKinds = "other kinds"
+
+func (k *kindCounts) add(key string) {
+	if *k == nil {
+		*k = kindCounts{}
+	}
+	kind := strings.ToLower(path.Ext(key))
+	switch _, ok := (*k)[kind]; {
+	case strings.HasSuffix(key, "/"):
+		kind = "folders"
+	case kind == "":
+		kind = "without an extension"
+	case !ok && len(*k) >= countedKinds:
+		kind = otherKinds
+	}
+	(*k)[kind]++
+}
+
+// String lists the most frequent kinds.
+func (k kindCounts) String() string {
+	const shown = 8
+	kinds := slices.Sorted(maps.Keys(k))
+	slices.SortStableFunc(kinds, func(a, b string) int { return int(max(-1, min(1, k[b]-k[a]))) })
+	var out []string
+	for i, kind := range kinds {
+		if i == shown {
+			out = append(out, "and others")
+			break
+		}
+		out = append(out, fmt.Sprintf("%s: %d", kind, k[kind]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// total is the number of all files.
+func (k kindCounts) total() (n int64) {
+	for _, count := range k {
+		n += count
+	}
+	return n
+}
+
+// nothing reports whether the source has no row for the dataset, neither new ones nor earlier ones.
+func (im *importer) nothing() bool {
+	return !im.usable && im.report.Resumed == 0 && im.count.unchanged.Load() == 0
+}
+
+// nothingError says what the source has instead of images.
+func (im *importer) nothingError() error {
+	from, n := im.source.URI(), im.kinds.total()
+	if n == 0 {
+		return errs.New(errs.Invalid, "import from %q: it has no files, want %s files, or .tar shards with --link",
+			from, im.env.Codecs.Titles("or"))
+	}
+	why := ""
+	if len(im.report.Skips) > 0 {
+		why = fmt.Sprintf("; %q: %s", im.report.Skips[0].Path, im.report.Skips[0].Reason)
+	}
+	return errs.New(errs.Invalid, "import from %q: none of its %d files gives a row (%s)%s", from, n, im.kinds, why)
+}
+
+// try appends a row to a dataset in memory. An error is the one that the dataset itself would give,
+// found before it is created or replaced.
+func (im *importer) try(ctx context.Context, r *row) error {
+	scheme, _, found := strings.Cut(im.place, "://")
+	if !found {
+		scheme = "file"
+	}
+	memory := *im.env
+	space := &mem.Space{}
+	memory.Stores = storage.Registry{scheme: func(ctx context.Context, _ string, o storage.Options) (storage.Provider, error) {
+		return space.Open(ctx, "trial", o)
+	}}
+	d, err := dataset.Create(ctx, &memory, im.place, dataset.CreateOptions{Storage: im.o.Storage})
+	if err != nil {
+		return err
+	}
+	im.d = d
+	defer func() {
+		_ = d.Close()
+		im.d, im.tensors = nil, nil
+	}()
+	if err := im.firstTensors(ctx); err != nil {
+		return err
+	}
+	rows := []row{*r}
+	if err := im.makeTensors(ctx, rows); err != nil {
+		return err
+	}
+	return d.Append(ctx, im.columns(rows, false), 1)
+}
