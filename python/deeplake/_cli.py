@@ -18,7 +18,7 @@ from deeplake import _native, _storage, _uri
 from deeplake._cli_bench import bench
 from deeplake._cli_create import Interrupted, create
 from deeplake._cli_head import head
-from deeplake._cli_output import json_option, show, size, table
+from deeplake._cli_output import at_option, json_option, show, size, table
 from deeplake._cli_query import query
 from deeplake._cli_versions import register
 from deeplake._cli_visualize import visualize
@@ -151,15 +151,16 @@ def _exists(place: str) -> bool:
 @cli.command()
 @click.argument("uri", required=False)
 @click.option("--device", is_flag=True, help="Show the CUDA driver and devices of this machine instead.")
+@at_option
 @json_option
-def info(uri: str | None, device: bool, as_json: bool) -> None:
+def info(uri: str | None, device: bool, at: str, as_json: bool) -> None:
     """Show the rows, the version and the tensors of a dataset."""
     if device == (uri is not None):
         raise click.UsageError("give the URI of a dataset, or --device")
     if uri is None:
         _show_devices(as_json)
         return
-    about = _describe(uri)
+    about = _describe(uri, at)
     head = about["head"]
     lines = [
         f"{about['uri']}",
@@ -202,13 +203,9 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
     show({"deleted": place}, as_json, [f"deleted {place}"])
 
 
-def _describe(uri: str) -> dict[str, Any]:
-    return _read(uri).describe()
-
-
-def _read(uri: str) -> _native.Dataset:
+def _describe(uri: str, at: str = "") -> dict[str, Any]:
     place = _uri.resolve(uri)
-    return _native.open(place, read_only=True, store=_storage.reach(None))
+    return _native.open(place, at=at, read_only=True, store=_storage.reach(None)).describe()
 
 
 def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deeplake._cli_output import json_option, show, size, table
+from deeplake._cli_output import at_option, json_option, show, size, table
 from deeplake._progress import bar
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _SECONDS = 1.0
 @click.option("--tensor", "tensors", multiple=True, help="Load this tensor; may be given several times.")
 @click.option("--in-order", is_flag=True, help="Do not shuffle.")
 @click.option("--no-limits", is_flag=True, help="Leave out what the machine could do.")
+@at_option
 @json_option
 def bench(
     uri: str,
@@ -36,12 +37,13 @@ def bench(
     tensors: tuple[str, ...],
     in_order: bool,
     no_limits: bool,
+    at: str,
     as_json: bool,
 ) -> None:
     """Load whole epochs and show their speed beside the limits of this machine."""
     from deeplake._dataset import open as open_dataset
 
-    dataset = open_dataset(uri, read_only=True)
+    dataset = open_dataset(uri, at=at or None, read_only=True)
     loader = dataset.batches(
         batch_size, shuffle=not in_order, num_workers=workers, tensors=tensors or None, collate="list"
     )

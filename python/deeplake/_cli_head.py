@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from deeplake._cli_output import json_option, show, table
+from deeplake._cli_output import at_option, json_option, show, table
 
 _AUTO = "auto"
 
@@ -24,8 +24,9 @@ _AUTO = "auto"
     "--images", is_flag=False, flag_value=_AUTO, default=None, metavar="[=kitty|iterm|sixel|FILE.png]",
     help="Show the pictures of the rows, in the terminal or in a file.",
 )  # fmt: skip
+@at_option
 @json_option
-def head(uri: str | None, count: int, text: str, images: str | None, as_json: bool) -> None:
+def head(uri: str | None, count: int, text: str, images: str | None, at: str, as_json: bool) -> None:
     """Show the first rows."""
     from deeplake._dataset import open as open_dataset
     from deeplake._terminal_images import PROTOCOLS
@@ -36,7 +37,7 @@ def head(uri: str | None, count: int, text: str, images: str | None, as_json: bo
         raise click.UsageError("give the URI of a dataset")
     if images is not None and as_json:
         raise click.UsageError("--images and --json exclude each other")
-    dataset = open_dataset(uri, read_only=True)
+    dataset = open_dataset(uri, at=at or None, read_only=True)
     view = dataset.query(text) if text else dataset
     if images is not None:
         _show_images(view, count, images)

@@ -20,6 +20,11 @@ def json_option(function: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
 
 
+def at_option(function: _F) -> _F:
+    """Adds --at to a command, as the argument `at`."""
+    return click.option("--at", default="", help="A branch, tag, commit, version number or time.")(function)
+
+
 def show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
     """Prints value as JSON, or the lines. A dataset cannot make either say anything to the
     terminal.

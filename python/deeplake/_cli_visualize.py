@@ -8,10 +8,12 @@ from pathlib import Path
 
 import click
 
+from deeplake._cli_output import at_option
+
 
 @click.command()
 @click.argument("uri")
-@click.option("--at", default="", help="A branch, tag, commit, version number or time.")
+@at_option
 @click.option("--query", "text", default="", help="Show the result of a query.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")

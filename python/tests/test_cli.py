@@ -115,6 +115,17 @@ def test_ls_of_names(cli, flowers):
     ]
 
 
+def test_other_versions(cli, tmp_path):
+    with deeplake.create(tmp_path / "set", schema={"x": {"dtype": "int64"}}) as ds:
+        for i in range(2):
+            ds.append({"x": i})
+            ds.commit()
+    assert json.loads(cli("info", tmp_path / "set", "--at", "1", "--json").stdout)["rows"] == 1
+    assert json.loads(cli("head", tmp_path / "set", "--at", "main@1", "--json").stdout) == [{"x": 0}]
+    assert json.loads(cli("bench", tmp_path / "set", "--at", "1", "--json").stdout)["epochs"][0]["rows"] == 1
+    assert "nothing" in cli("info", tmp_path / "set", "--at", "nothing", check=False).stderr
+
+
 def test_ls_beside_a_damaged_dataset(cli, tmp_path):
     for name in ("good", "bad"):
         deeplake.create(tmp_path / "all" / name).close()
