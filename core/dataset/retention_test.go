@@ -376,6 +376,74 @@ func TestRetentionWithoutName(t *testing.T) {
 	wantWhole(t, d)
 }
 
+// TestRetentionAfterShorterGrace: the removals of a gc are no damage to a gc with a longer grace
+// period, whether versions expired or lost their names. Damage of a kept version still is.
+func TestRetentionAfterShorterGrace(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d, space, clock := aged(t, 5)
+	store := openedStore(t, space, "d")
+	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v3", "3", ""))
+	if err := d.Checkout(ctx, "work", true); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		updateNumbers(t, d, 0, int64(50+n))
+		commit(t, d, "on work")
+	}
+	if err := d.Checkout(ctx, "main", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Merge(ctx, "work", version.OnConflictError, ""); err != nil {
+		t.Fatal(err)
+	}
+	clock.on(6)
+	if r := collect(t, d, version.GCOptions{Expire: &version.Retention{}}); r.Objects == 0 {
+		t.Fatalf("%+v", r)
+	}
+	collect(t, d, version.GCOptions{OlderThan: 7 * day})
+	if err := d.Versions().DeleteTag(ctx, "v3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
+		t.Fatal(err)
+	}
+	clock.on(7)
+	if r := collect(t, d, version.GCOptions{Expire: &version.Retention{}}); r.Objects == 0 {
+		t.Fatalf("%+v", r)
+	}
+	left := keysBelow(t, store, "")
+	for _, age := range []time.Duration{day / 2, 2 * day, 7 * day} {
+		if r := collect(t, d, version.GCOptions{OlderThan: age}); r.Objects != 0 {
+			t.Fatalf("with a grace period of %s: %+v", age, r)
+		}
+	}
+	wantWhole(t, d)
+	for _, key := range left {
+		if !strings.HasPrefix(key, "map/") {
+			continue
+		}
+		data := must[[]byte](t)(store.Get(ctx, key))
+		if err := store.Delete(ctx, key); err != nil {
+			t.Fatal(err)
+		}
+		lost := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})).Problems
+		if len(lost) != 1 || lost[0].Key != key {
+			t.Fatalf("without %q: %+v", key, lost)
+		}
+		if lost[0].What != "side page" { // gc needs none
+			_, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: 7 * day})
+			wantError(t, err, errs.Corrupt, "nothing was removed", key)
+		}
+		if err := store.Put(ctx, key, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := keysBelow(t, store, ""); len(got) != len(left) {
+		t.Fatalf("%d objects of %d are left", len(got), len(left))
+	}
+}
+
 // TestRetentionFaults stops an expiring gc at every call, in every way. Kept versions are then
 // readable. All others are readable or expired, and another gc ends the work.
 func TestRetentionFaults(t *testing.T) {

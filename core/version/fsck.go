@@ -332,7 +332,7 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	if err != nil && !isDamage(err) {
 		return nil, err
 	}
-	if err != nil && f.marker.gone && chunkmap.Absent(err) {
+	if err != nil && f.marker.lenient && chunkmap.Absent(err) {
 		err = nil
 	}
 	if err != nil {

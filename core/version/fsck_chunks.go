@@ -39,7 +39,7 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 			return err
 		}
 		switch {
-		case !there && f.marker.gone:
+		case !there && f.marker.lenient:
 			continue // as marker.failed has it
 		case !there:
 			c.err = errs.New(errs.Corrupt, "chunk %q: the object is missing", c.id.key())

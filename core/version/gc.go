@@ -119,7 +119,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 		return nil, err
 	}
 	w := newMarker(r)
-	w.expired, w.progress = known.ripe(), o.Progress
+	w.expired, w.ripe, w.progress = known.below(), known.ripe(), o.Progress
 	if o.Expire != nil {
 		w.times = map[format.UUID][]time.Time{}
 	}
@@ -140,6 +140,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	for id, at := range fresh {
 		again.expired[id] = at.ripe
 	}
+	again.ripe = again.expired
 	return again, again.markAll(ctx, tips)
 }
 

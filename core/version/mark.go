@@ -38,12 +38,17 @@ type marker struct {
 	seen    map[format.UUID]struct{}
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
-	// only deleted names lead to the objects visited now
-	gone bool
+	// only deleted names and expired versions lead to the objects visited now
+	lenient bool
 
 	// the versions of a branch below are expired: what merges need of them is kept, see merge base
 	expired map[format.UUID]uint64
-	named   map[format.BranchPoint]bool // commits that a name stands for, which do not expire
+	// the versions of a branch below have been expired for the grace period. Other expired versions
+	// keep the objects that they still have. nil: there is no grace period
+	ripe   map[format.UUID]uint64
+	graced []format.BranchPoint        // such other versions
+	named  map[format.BranchPoint]bool // commits that a name stands for, which do not expire
+	buried map[format.BranchPoint]bool // commits that a deleted name stood for
 	// commits that branches left or merges took in; true: visited as such, being expired
 	mergeBases map[format.BranchPoint]bool
 	kept       int64                       // commits visited that are not expired
@@ -75,7 +80,7 @@ func newMarker(r *Repo) *marker {
 		repo: r, pages: chunkmap.NewStore(r.Store, r.TSF.Format),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
-		named: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
+		named: map[format.BranchPoint]bool{}, buried: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
 		bad: func(_ *visit, _ string, err error) error { return err },
 	}
 }
@@ -83,21 +88,45 @@ func newMarker(r *Repo) *marker {
 // markAll visits what the roots name.
 func (w *marker) markAll(ctx context.Context, tips []root) error {
 	for _, t := range tips {
-		w.named[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
+		names := w.named
+		if t.gone {
+			names = w.buried
+		}
+		names[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
 	}
 	for _, gone := range []bool{false, true} {
-		w.gone = gone
+		w.lenient = gone
 		if err := w.from(ctx, slices.DeleteFunc(slices.Clone(tips), func(t root) bool { return t.gone != gone })); err != nil {
 			return err
+		}
+	}
+	return w.grace(ctx)
+}
+
+// grace visits what is left of expired versions in their grace period.
+func (w *marker) grace(ctx context.Context) error {
+	w.lenient = true
+	for batch := range slices.Chunk(w.graced, markBatch) {
+		recs, failed := w.records(ctx, batch)
+		for i, p := range batch {
+			err := failed[i]
+			if err != nil {
+				err = w.noRecord(p, err)
+			} else {
+				err = w.commit(ctx, &visit{name: w.names[p.Branch], rec: recs[i], what: "commit"})
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// failed handles an object that cannot be read. Missing objects below deleted names are no damage:
-// a gc with a shorter grace period, or a copy, may have left them out.
+// failed handles an object that cannot be read. Missing objects below deleted names and of expired
+// versions are no damage: a gc with a shorter grace period, or a copy, may have left them out.
 func (w *marker) failed(at *visit, key string, err error) error {
-	if w.gone && chunkmap.Absent(err) {
+	if w.lenient && chunkmap.Absent(err) {
 		return nil
 	}
 	return w.bad(at, key, err)
@@ -135,17 +164,17 @@ func (w *marker) from(ctx context.Context, todo []root) error {
 func (w *marker) branch(ctx context.Context, t root, from uint64) ([]root, error) {
 	var more []root
 	for end := t.version + 1; end > from; {
-		n := min(end-from, markBatch)
-		recs, failed := w.records(ctx, t.branch, end-n, end)
-		for i := int(n) - 1; i >= 0; i-- {
+		batch := make([]format.BranchPoint, min(end-from, markBatch))
+		for i := range batch {
+			batch[i] = format.BranchPoint{Branch: t.branch, Version: end - 1 - uint64(i)}
+		}
+		recs, failed := w.records(ctx, batch)
+		for i, p := range batch {
 			if err := ctx.Err(); err != nil {
 				return nil, errs.Wrap(errs.Canceled, "walk", w.repo.Store.URI(), err)
 			}
-			at := &visit{name: w.names[t.branch], rec: recs[i], what: "commit"}
 			if failed[i] != nil {
-				version := end - n + uint64(i)
-				at.rec = &format.Record{Branch: t.branch, Version: version}
-				if err := w.failed(at, format.RecordKey(t.branch, version), failed[i]); err != nil {
+				if err := w.noRecord(p, failed[i]); err != nil {
 					return nil, err
 				}
 				continue
@@ -162,11 +191,11 @@ func (w *marker) branch(ctx context.Context, t root, from uint64) ([]root, error
 			if times := w.times[t.branch]; times != nil {
 				times[recs[i].Version] = recs[i].Time
 			}
-			if err := w.visit(ctx, at); err != nil {
+			if err := w.visit(ctx, &visit{name: w.names[t.branch], rec: recs[i], what: "commit"}); err != nil {
 				return nil, err
 			}
 		}
-		end -= n
+		end -= uint64(len(batch))
 	}
 	return more, nil
 }
@@ -177,14 +206,17 @@ func (w *marker) passed(ctx context.Context, t root) error {
 	if done, joint := w.mergeBases[p]; !joint || done || !w.isExpired(p) {
 		return nil
 	}
-	at := &visit{name: w.names[t.branch], what: "commit"}
 	rec, err := w.repo.recordOf(ctx, p.Branch, p.Version)
 	if err != nil {
-		at.rec = &format.Record{Branch: p.Branch, Version: p.Version}
-		return w.failed(at, format.RecordKey(p.Branch, p.Version), err)
+		return w.noRecord(p, err)
 	}
-	at.rec = rec
-	return w.mergeBase(ctx, at)
+	return w.mergeBase(ctx, &visit{name: w.names[t.branch], rec: rec, what: "commit"})
+}
+
+// noRecord handles a commit whose record cannot be read.
+func (w *marker) noRecord(p format.BranchPoint, err error) error {
+	at := &visit{name: w.names[p.Branch], rec: &format.Record{Branch: p.Branch, Version: p.Version}, what: "commit"}
+	return w.failed(at, format.RecordKey(p.Branch, p.Version), err)
 }
 
 func (w *marker) isExpired(p format.BranchPoint) bool {
@@ -197,6 +229,10 @@ func (w *marker) visit(ctx context.Context, at *visit) error {
 	if !w.isExpired(p) {
 		w.kept++
 		return w.commit(ctx, at)
+	}
+	if w.ripe != nil && (p.Version >= w.ripe[p.Branch] || w.buried[p]) {
+		w.kept++
+		w.graced = append(w.graced, p)
 	}
 	if _, joint := w.mergeBases[p]; joint {
 		return w.mergeBase(ctx, at)
@@ -215,13 +251,13 @@ func (w *marker) mergeBase(ctx context.Context, at *visit) error {
 	return w.trees(ctx, []visit{{at.name, at.rec, at.deleted, nil, "row identities", *at.rec.RowIDs, 0, at.rec.Rows}})
 }
 
-// records reads the commits [from, to) of a branch, at once.
-func (w *marker) records(ctx context.Context, branch format.UUID, from, to uint64) ([]*format.Record, []error) {
-	recs, failed := make([]*format.Record, to-from), make([]error, to-from)
+// records reads commits at once.
+func (w *marker) records(ctx context.Context, points []format.BranchPoint) ([]*format.Record, []error) {
+	recs, failed := make([]*format.Record, len(points)), make([]error, len(points))
 	g := task.New(ctx, markBatch)
-	for i := range recs {
+	for i, p := range points {
 		g.Go(func(ctx context.Context) error {
-			recs[i], failed[i] = w.repo.recordOf(ctx, branch, from+uint64(i))
+			recs[i], failed[i] = w.repo.recordOf(ctx, p.Branch, p.Version)
 			return nil
 		})
 	}

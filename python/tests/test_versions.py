@@ -232,6 +232,14 @@ def test_expire(ds):
             ds.gc(**wrong)
 
 
+def test_gc_with_an_age_after_one_without(ds):
+    change(ds, 0, 100)
+    change(ds, 0, 101)
+    done = ds.gc(expire=timedelta(0), older_than=timedelta(0))
+    assert done.expired > 0 and done.objects > 0
+    assert ds.gc().objects == 0 and ds.fsck() and numbers(ds)[0] == 101
+
+
 def test_fsck(ds, tmp_path):
     assert ds.fsck() and not ds.fsck().problems
     chunks = sorted((tmp_path / "d" / "data").rglob("*"), key=lambda path: path.stat().st_size)
