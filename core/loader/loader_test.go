@@ -273,8 +273,8 @@ func TestMisfitsAreNamed(t *testing.T) {
 	}{
 		"stack":     {ragged, Stack, []string{`"x"`, "row 1000 has shape (3, 4)", "row 1002 has shape (4, 4)", "pad", "list", "transform"}},
 		"pad":       {mixed, Pad, []string{`"x"`, "row 1002 has shape (0, 0)", "list"}},
-		"hole":      {hole, Stack, []string{`row 1002 of tensor "x" was never written`, "list"}},
-		"hole, pad": {hole, Pad, []string{`row 1002 of tensor "x" was never written`}},
+		"hole":      {hole, Stack, []string{`row 1002 of tensor "x" has no sample`, "list"}},
+		"hole, pad": {hole, Pad, []string{`row 1002 of tensor "x" has no sample`}},
 	} {
 		src := newFake(4, &fakeColumn{name: "x", dtype: tensor.Uint8, shape: c.shape})
 		e := start(t, open(t, src, Options{BatchSize: 4, Collate: c.collate}), 0)

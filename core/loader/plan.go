@@ -228,7 +228,7 @@ func checkHoles(p *part, drop *dropper) error {
 			continue
 		}
 		if p.field.needsAll() {
-			err := errs.New(errs.Type, "row %d of tensor %q was never written; use collate=\"list\" to get a null for it", p.rows[i].Row, p.field.name)
+			err := errs.New(errs.Type, "row %d of tensor %q has no sample; a query with %s IS NOT NULL leaves such rows out, and collate=\"list\" gives None for them", p.rows[i].Row, p.field.name, p.field.name)
 			if !drop.skip {
 				return err
 			}
