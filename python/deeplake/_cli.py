@@ -198,7 +198,8 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
     if not yes:
         if not sys.stdin.isatty():
             raise click.UsageError("nobody is there to be asked; give --yes to delete")
-        click.confirm(f"Delete {place} with all its versions?", abort=True, err=True)
+        if not click.confirm(f"Delete {place} with all its versions?", err=True):
+            raise click.ClickException(f"{place} is not deleted")
     _native.delete(place, store=_storage.reach(None))
     show({"deleted": place}, as_json, [f"deleted {place}"])
 

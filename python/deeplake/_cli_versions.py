@@ -93,7 +93,9 @@ def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         before = len(lanes)
         lanes[at : at + 1] = parents[:1]
         if len(lanes) < before and len(entry["parents"]) > 0:
-            yield (" ".join("|" * at) + "/ " + " ".join("|" * (len(lanes) - at))).rstrip()
+            # The lane ends in its neighbour: the left one where there is one.
+            left = max(1, at)
+            yield (" ".join("|" * left) + "/ " + " ".join("|" * (len(lanes) - left))).rstrip()
         for parent in parents[1:]:
             lanes.append(parent)
             yield " ".join("|" * (len(lanes) - 1)) + "\\"
