@@ -376,6 +376,39 @@ func TestRetentionWithoutName(t *testing.T) {
 	wantWhole(t, d)
 }
 
+// TestGCAfterDeletionOfNames: without a grace period, names that were deleted at the very time of
+// the gc keep nothing.
+func TestGCAfterDeletionOfNames(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d, space, _ := aged(t, 3) // its clock stands still
+	store := openedStore(t, space, "d")
+	before := len(keysBelow(t, store, "data/"))
+	if err := d.Checkout(ctx, "work", true); err != nil {
+		t.Fatal(err)
+	}
+	updateNumbers(t, d, 0, 50)
+	commit(t, d, "on work")
+	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v1", "work", ""))
+	if err := d.Checkout(ctx, "main", false); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
+		t.Fatal(err)
+	}
+	if r := collect(t, d, version.GCOptions{}); r.Objects != 0 {
+		t.Fatalf("with a tag left: %+v", r)
+	}
+	if err := d.Versions().DeleteTag(ctx, "v1"); err != nil {
+		t.Fatal(err)
+	}
+	r := collect(t, d, version.GCOptions{})
+	if n := len(keysBelow(t, store, "data/")); r.Objects == 0 || r.Young != 0 || n != before {
+		t.Fatalf("%d chunks are left, want %d; %+v", n, before, r)
+	}
+	wantWhole(t, d)
+}
+
 // TestRetentionAfterShorterGrace: the removals of a gc are no damage to a gc with a longer grace
 // period, whether versions expired or lost their names. Damage of a kept version still is.
 func TestRetentionAfterShorterGrace(t *testing.T) {

@@ -3,7 +3,6 @@ package version
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,13 +102,10 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		if refs, err = c.repo.unreplaced(ctx, refs); err != nil {
 			return err
 		}
-		tips, err := c.repo.roots(ctx, c.repo.Now(), nil)
+		tips, err := c.repo.roots(ctx, time.Time{}, true, nil)
 		if err != nil {
 			return err
 		}
-		// A store whose clock is ahead of ours, or that dates nothing, seems to have deleted names
-		// just now.
-		tips = slices.DeleteFunc(tips, func(t root) bool { return t.gone })
 		if err := w.markAll(ctx, tips); err != nil {
 			return err
 		}

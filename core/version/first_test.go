@@ -159,7 +159,7 @@ func (c copier) CopyFrom(ctx context.Context, src storage.Provider, srcKey, key 
 func fakeChunks(t *testing.T, store storage.Provider, repo *Repo) {
 	t.Helper()
 	ctx := context.Background()
-	tips, err := repo.roots(ctx, repo.Now(), nil)
+	tips, err := repo.roots(ctx, repo.Now(), false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

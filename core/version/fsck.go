@@ -107,7 +107,7 @@ func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
 // there before its record.
 func (f *fsck) look(ctx context.Context) error {
 	r := f.repo
-	tips, err := r.roots(ctx, r.Now().Add(-GCGrace), func(name, key string, err error) error {
+	tips, err := r.roots(ctx, r.Now().Add(-GCGrace), false, func(name, key string, err error) error {
 		if !isDamage(err) {
 			return err
 		}

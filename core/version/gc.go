@@ -114,7 +114,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	if err != nil {
 		return nil, err
 	}
-	tips, err := r.roots(ctx, before, nil)
+	tips, err := r.roots(ctx, before, o.OlderThan == 0, nil)
 	if err != nil {
 		return nil, err
 	}

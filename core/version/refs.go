@@ -200,8 +200,8 @@ func (r *Repo) noBranch(ctx context.Context, name string) error {
 
 // CreateBranch makes a branch that begins as the commit at, and binds to it; errs.Exists if a
 // branch or a tag has that name. It reads and writes the same few objects whatever the size of the
-// dataset. A commit that is expired is errs.NotFound. Of several creations of a branch at a time one
-// succeeds.
+// dataset. A commit that is expired is errs.NotFound. Of several creations of a branch at the same
+// time one succeeds.
 func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, author string) (*Repo, *Snapshot, error) {
 	if err := checkNewRef("create branch", name); err != nil {
 		return nil, nil, err

@@ -15,18 +15,20 @@ import (
 type rootSearch struct {
 	repo  *Repo
 	since time.Time
+	all   bool // deleted names are gone, however recently
 	bad   func(name, key string, err error) error
 	roots []root
 }
 
 // roots are the commits that names stand for: of branches and tags, also of those that were deleted
-// after since, main first. bad is told of names that cannot be read, and decides whether to go on;
-// nil does not.
-func (r *Repo) roots(ctx context.Context, since time.Time, bad func(name, key string, err error) error) ([]root, error) {
+// after since, main first. With all, deleted names are left out: a store may date a deletion to the
+// moment of since, or later, or not at all. bad is told of names that cannot be read, and decides
+// whether to go on; nil does not.
+func (r *Repo) roots(ctx context.Context, since time.Time, all bool, bad func(name, key string, err error) error) ([]root, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }
 	}
-	s := &rootSearch{repo: r, since: since, bad: bad}
+	s := &rootSearch{repo: r, since: since, all: all, bad: bad}
 	if err := s.branch(ctx, format.Main, format.TSFKey(), r.TSF.Main, false); err != nil {
 		return nil, err
 	}
@@ -71,7 +73,7 @@ func (s *rootSearch) list(ctx context.Context, prefix string) ([]storage.Object,
 
 // recent reports whether an object is younger than since, or may be.
 func (s *rootSearch) recent(o storage.Object) bool {
-	return o.Modified.IsZero() || !o.Modified.Before(s.since)
+	return !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.since))
 }
 
 // saying is one object about a name.

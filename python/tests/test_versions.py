@@ -232,6 +232,14 @@ def test_expire(ds):
             ds.gc(**wrong)
 
 
+def test_gc_right_after_a_deletion(ds):
+    ds.checkout("work", create=True)
+    change(ds, 0, 100)
+    ds.checkout("main")
+    ds.branches.delete("work")
+    assert ds.gc(older_than=timedelta(0)).objects > 0 == ds.gc(older_than=timedelta(0)).objects
+
+
 def test_gc_with_an_age_after_one_without(ds):
     change(ds, 0, 100)
     change(ds, 0, 101)
