@@ -39,6 +39,9 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	}
 	im.place = uri
 	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) })
+	if failed := im.created(); err == nil || errs.Is(err, errs.Canceled) && failed != nil {
+		err = failed
+	}
 	canceled := errs.Is(err, errs.Canceled)
 	if err == nil && im.nothing() {
 		err = im.nothingError()
@@ -118,6 +121,16 @@ func (im *importer) create(ctx context.Context) error {
 	}
 	im.d = d
 	return im.firstTensors(ctx)
+}
+
+// created waits for the dataset that the first usable row has begun to make.
+func (im *importer) created() error {
+	if im.creation == nil {
+		return nil
+	}
+	g := im.creation
+	im.creation = nil
+	return g.Wait()
 }
 
 // resume goes on in the dataset of an earlier import of the same source, and refuses any other.

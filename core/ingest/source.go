@@ -115,7 +115,7 @@ func (l *source) probe(ctx context.Context) error {
 			l.kinds[kind]++
 			if class := classOf(key); class != "" {
 				l.labels = true
-				// A class needs a name that is text. Its files are left out, and the report says so.
+				// The files of a class whose name is not text are left out.
 				if l.local && utf8.ValidString(class) {
 					classes[class] = true
 				}

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
 
@@ -28,26 +29,28 @@ const stateKey = "ingest"
 
 // importer is one run of an import.
 type importer struct {
-	env     *dataset.Env
-	source  *source
-	o       Options
-	place   string           // URI of the dataset to be
-	d       *dataset.Dataset // nil: the first usable row makes it
-	job     *Job
-	report  *Report
-	codec   codec.ID
-	tensors map[string]bool // that there are
-	labels  bool            // the first directory of an object is its class
-	after   string          // key of the last object that is written or left out
-	again   string          // key of the archive that the run before has left half written
-	partial string          // key of the archive of which some rows are written, and not all
-	done    int64           // objects
-	version uint64          // of the dataset, when only this import writes to it
-	known   bool            // there were rows when the run began
-	usable  bool            // a file has given a row, or has one already
-	kinds   kindCounts      // of the files before the first usable one
-	pending int64           // changes since the last commit
-	settled bool            // the state in the dataset says that the import is complete
+	env    *dataset.Env
+	source *source
+	o      Options
+	place  string           // URI of the dataset to be
+	d      *dataset.Dataset // nil: the first usable row makes it
+	// creation makes the dataset while the first rows come; nil: it is done, or has not begun
+	creation *task.Group
+	job      *Job
+	report   *Report
+	codec    codec.ID
+	tensors  map[string]bool // that there are
+	labels   bool            // the first directory of an object is its class
+	after    string          // key of the last object that is written or left out
+	again    string          // key of the archive that the run before has left half written
+	partial  string          // key of the archive of which some rows are written, and not all
+	done     int64           // objects
+	version  uint64          // of the dataset, when only this import writes to it
+	known    bool            // there were rows when the run began
+	usable   bool            // a file has given a row, or has one already
+	kinds    kindCounts      // of the files before the first usable one
+	pending  int64           // changes since the last commit
+	settled  bool            // the state in the dataset says that the import is complete
 
 	fit     *fit // nil: pictures stay as they are
 	budget  *budget
@@ -119,7 +122,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 
 // add puts a new row into the window. Rows of an archive replace those of its earlier version.
 func (im *importer) add(ctx context.Context, o *object, r *row) error {
-	if im.d == nil {
+	if im.d == nil && im.creation == nil {
 		switch err := im.try(ctx, r); {
 		case bad(err):
 			r.reason = err.Error()
@@ -129,9 +132,8 @@ func (im *importer) add(ctx context.Context, o *object, r *row) error {
 		case err != nil:
 			return err
 		}
-		if err := im.create(ctx); err != nil {
-			return err
-		}
+		im.creation = task.New(ctx, 0)
+		im.creation.Go(im.create)
 	}
 	im.usable = true
 	if o.format.Members && im.partial != o.Key {
@@ -201,6 +203,9 @@ func (im *importer) flush(ctx context.Context) error {
 	im.window, im.held = nil, 0
 	if len(rows) == 0 {
 		return nil
+	}
+	if err := im.created(); err != nil {
+		return err
 	}
 	if err := im.makeTensors(ctx, rows); err != nil {
 		return err
