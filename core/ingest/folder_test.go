@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"deeplake/core/chunk"
@@ -150,6 +151,30 @@ func TestClassFolders(t *testing.T) {
 	}
 	if r := run(t, env, "mem://d", root, Options{Overwrite: true}); r.Rows != 4 {
 		t.Fatalf("overwriting import: %+v", r)
+	}
+}
+
+// TestLinkedClassFolders: folders behind symbolic links are classes too. One that contains itself
+// is left out with a reason, and a source of nothing else is an error.
+func TestLinkedClassFolders(t *testing.T) {
+	t.Parallel()
+	store, root, loop := t.TempDir(), t.TempDir(), t.TempDir()
+	write(t, store, map[string][]byte{"x/1.jpg": picture(t, 1, "jpeg"), "y/1.jpg": picture(t, 2, "jpeg")})
+	for link, to := range map[string]string{
+		filepath.Join(root, "cat"): filepath.Join(store, "x"), filepath.Join(root, "dog"): filepath.Join(store, "y"),
+		filepath.Join(store, "y", "again"): root, filepath.Join(loop, "self"): loop,
+	} {
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := testEnv()
+	r := run(t, env, "mem://d", root, Options{})
+	if r.Rows != 2 || fmt.Sprint(r.Classes) != "[cat dog]" || r.Skipped != 1 || r.Skips[0].Path != "dog/again/" || !strings.Contains(r.Skips[0].Reason, "cycle") {
+		t.Fatalf("report = %+v", r)
+	}
+	if text := fail(t, env, "mem://none", loop, Options{}, errs.Invalid); !strings.Contains(text, "folders: 1") || !strings.Contains(text, "cycle") {
+		t.Error(text)
 	}
 }
 

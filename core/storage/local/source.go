@@ -1,14 +1,12 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,9 +16,10 @@ import (
 )
 
 // Source is a directory of files that others write. Names are paths below it with "/", in byte
-// order. Links to files are followed, links to directories are not. What cannot be read is listed
-// too, with the size -1, and a directory of that sort with "/" at its end: reading it says why. All
-// methods may be called in parallel.
+// order. Links to files and directories are followed. A link to a directory that contains the link
+// is listed as unreadable. Unreadable files are listed with the size -1, and unreadable directories
+// also with "/" at their end: reading them returns the reason. All methods may be called in
+// parallel.
 type Source struct {
 	root   string // absolute
 	closed atomic.Bool
@@ -70,7 +69,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
 	}
 	w := sourceWalk{s: s, prefix: prefix, after: after, fn: fn}
-	_, err := w.dir(ctx, "")
+	_, err := w.dir(ctx, "", 0)
 	return err
 }
 
@@ -80,74 +79,8 @@ func (s *Source) Names(ctx context.Context, fn func(key string) bool) error {
 		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
 	}
 	w := sourceWalk{s: s, names: true, fn: func(e storage.Entry) bool { return fn(e.Key) }}
-	_, err := w.dir(ctx, "")
+	_, err := w.dir(ctx, "", 0)
 	return err
-}
-
-// sourceWalk is one listing.
-type sourceWalk struct {
-	s             *Source
-	prefix, after string
-	names         bool // sizes and tags are not wanted
-	fn            func(storage.Entry) bool
-}
-
-// dir walks the directory whose names begin with at, and says whether fn wants more.
-func (w *sourceWalk) dir(ctx context.Context, at string) (more bool, err error) {
-	entries, err := os.ReadDir(w.s.path(at))
-	if err != nil && at == "" {
-		return false, errs.Wrap(errs.Storage, "list", w.s.root, err)
-	}
-	if err != nil {
-		return at <= w.after || !strings.HasPrefix(at, w.prefix) || w.fn(storage.Entry{Key: at, Size: -1}), nil
-	}
-	name := func(e fs.DirEntry) string {
-		if e.IsDir() {
-			return e.Name() + "/"
-		}
-		return e.Name()
-	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(name(a), name(b)) })
-	for _, e := range entries {
-		if ctx.Err() != nil {
-			return false, errs.Wrap(errs.Canceled, "list", w.s.root, ctx.Err())
-		}
-		key := at + name(e)
-		if more, err := w.entry(ctx, key, e); err != nil || !more {
-			return more, err
-		}
-	}
-	return true, nil
-}
-
-func (w *sourceWalk) entry(ctx context.Context, key string, e fs.DirEntry) (more bool, err error) {
-	if e.IsDir() {
-		if !strings.HasPrefix(key, w.prefix) && !strings.HasPrefix(w.prefix, key) || key < w.after && !strings.HasPrefix(w.after, key) {
-			return true, nil
-		}
-		return w.dir(ctx, key)
-	}
-	if key <= w.after || !strings.HasPrefix(key, w.prefix) {
-		return true, nil
-	}
-	if w.names && e.Type()&fs.ModeSymlink == 0 {
-		return w.fn(storage.Entry{Key: key}), nil
-	}
-	st, err := os.Stat(w.s.path(key))
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !w.s.isLink(key):
-		return true, nil // removed meanwhile
-	case err == nil && st.IsDir():
-		return true, nil // behind a link
-	case err != nil || !st.Mode().IsRegular():
-		return w.fn(storage.Entry{Key: key, Size: -1}), nil
-	}
-	return w.fn(storage.Entry{Key: key, Size: st.Size(), Tag: sourceTag(st), Modified: st.ModTime()}), nil
-}
-
-func (s *Source) isLink(key string) bool {
-	st, err := os.Lstat(s.path(key))
-	return err == nil && st.Mode()&fs.ModeSymlink != 0
 }
 
 func (s *Source) path(key string) string { return filepath.Join(s.root, filepath.FromSlash(key)) }
@@ -169,6 +102,9 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 		return nil, errs.New(errs.Invalid, "read %q: the name leads out of the folder", key)
 	}
 	path := s.path(key)
+	if strings.HasSuffix(key, "/") {
+		return nil, unreadable(path)
+	}
 	f, st, err := openRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

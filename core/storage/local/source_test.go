@@ -34,18 +34,18 @@ func newSource(t *testing.T, files ...string) (*Source, string) {
 	return s.(*Source), root
 }
 
-// TestSourceListing: byte order of whole names, links to files and not to directories, parts of the
+// TestSourceListing: byte order of whole names, links to files and directories, parts of the
 // listing.
 func TestSourceListing(t *testing.T) {
 	t.Parallel()
 	all := []string{"A", "a-b/x", "a.b", "a/ b", "a/c/d", "a0", "ä/ü"}
 	s, root := newSource(t, all...)
-	for link, to := range map[string]string{"a/link": "../a0", "dirlink": "a/c", "gone": "nowhere"} {
+	for link, to := range map[string]string{"a/link": "../a0", "dirlink": "a/c", "a0b": "ä", "gone": "nowhere"} {
 		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all = append(all, "a/link", "gone")
+	all = append(all, "a/link", "a0b/ü", "dirlink/d", "gone")
 	slices.Sort(all)
 	for _, c := range []struct{ prefix, after string }{{"", ""}, {"a/", ""}, {"a", ""}, {"", "a-b/x"}, {"", "a/c"}, {"", "a/c/d"}, {"a/", "a/ b"}, {"", "zz"}, {"a/c/d", ""}} {
 		var want, got []string
@@ -71,6 +71,84 @@ func TestSourceListing(t *testing.T) {
 		return len(names) < 4
 	}); err != nil || !slices.Equal(names, all[:4]) {
 		t.Errorf("names = %q, %v, want %q", names, err, all[:4])
+	}
+}
+
+// TestLinksInCircles lists links to directories that contain them as unreadable, and each file
+// behind other links once for each path.
+func TestLinksInCircles(t *testing.T) {
+	t.Parallel()
+	s, root := newSource(t, "a/x", "b/y")
+	for link, to := range map[string]string{
+		"a/self": ".", "a/up": "..", "a/b": "../b", "b/root": root, "out": filepath.Dir(root), "again": "a",
+	} {
+		if err := os.Symlink(to, filepath.Join(root, filepath.FromSlash(link))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var files, left []string
+	if err := s.Objects(context.Background(), "", "", func(e storage.Entry) bool {
+		if !strings.HasPrefix(e.Key, "out/") && !strings.HasSuffix(e.Key, "/") {
+			files = append(files, e.Key)
+		}
+		if strings.HasSuffix(e.Key, "/") {
+			left = append(left, e.Key)
+			if _, err := s.Range(context.Background(), e.Key, 0, -1, ""); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "cycle") {
+				t.Errorf("read %q: %v", e.Key, err)
+			}
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a/b/y", "a/x", "again/b/y", "again/x", "b/y"}; !slices.Equal(files, want) {
+		t.Errorf("files = %q, want %q", files, want)
+	}
+	want := []string{"a/b/root/", "a/self/", "a/up/", "again/b/root/", "again/self/", "again/up/", "b/root/", "out/" + filepath.Base(root) + "/"}
+	if !slices.Equal(left, want) {
+		t.Errorf("left out: %q, want %q", left, want)
+	}
+}
+
+// TestNestedLinks bounds the paths through directories that link to each other.
+func TestNestedLinks(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprintf("d%02d/x", i))
+	}
+	s, root := newSource(t, names...)
+	for i := range 19 {
+		for _, link := range []string{"l", "m"} {
+			if err := os.Symlink(fmt.Sprintf("../d%02d", i+1), filepath.Join(root, fmt.Sprintf("d%02d", i), link)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	n, left := 0, 0
+	if err := s.Objects(context.Background(), "d00/", "", func(e storage.Entry) bool {
+		if n++; strings.HasSuffix(e.Key, "/") {
+			left++
+		}
+		return true
+	}); err != nil || n != 511+512 || left != 512 {
+		t.Errorf("%d names, %d of them left out, %v", n, left, err)
+	}
+}
+
+// TestUnreadableFolder returns the reason of the file system.
+func TestUnreadableFolder(t *testing.T) {
+	t.Parallel()
+	s, root := newSource(t, "shut/x", "y")
+	if err := os.Chmod(filepath.Join(root, "shut"), 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(filepath.Join(root, "shut"), 0o700) })
+	if _, err := os.ReadDir(filepath.Join(root, "shut")); err == nil {
+		t.Skip("this user reads all folders")
+	}
+	if _, err := s.Range(context.Background(), "shut/", 0, 1, ""); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("%v, want permission denied", err)
 	}
 }
 
