@@ -354,7 +354,9 @@ func TestCopy(t *testing.T) {
 		_, err := Copy(ctx, env, "mem://d", dst, o)
 		wantError(t, err, errs.Exists, "delete it")
 	}
-	_, err := Copy(ctx, env, "mem://d", "mem://d", CopyOptions{})
+	_, err := Copy(ctx, env, "mem://d", "mem://other", CopyOptions{CopyOptions: version.CopyOptions{History: true}, At: "1"})
+	wantError(t, err, errs.Invalid, "history", "give one of the two")
+	_, err = Copy(ctx, env, "mem://d", "mem://d", CopyOptions{})
 	wantError(t, err, errs.Invalid, "itself")
 }
 

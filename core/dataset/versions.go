@@ -492,13 +492,17 @@ func (v Versions) Fsck(ctx context.Context, o version.FsckOptions) (version.Fsck
 // CopyOptions are the options of Copy.
 type CopyOptions struct {
 	version.CopyOptions
-	At       string // the commit to copy without history; "" is the newest one of main
+	At       string // the commit to copy, only without history; "" is the newest one of main
 	From, To OpenOptions
 }
 
-// Copy makes the dataset at dst a copy of the one at src; see version.Copy.
+// Copy makes the dataset at dst a copy of the one at src; see version.Copy. A version to copy with
+// the history of all is errs.Invalid.
 func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (version.CopyReport, error) {
 	var none version.CopyReport
+	if o.History && o.At != "" {
+		return none, errs.New(errs.Invalid, "copy %q: history copies all versions, and at one of them; give one of the two", src)
+	}
 	o.From.At, o.From.ReadOnly = o.At, true
 	from, err := Open(ctx, env, src, o.From)
 	if err != nil {

@@ -200,7 +200,7 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
 @click.argument("dst")
 @click.option("--history", is_flag=True, help="Copy all branches and tags with all their versions.")
 @_branch_option
-@click.option("--at", default="", help="The version to copy; the newest by default.")
+@click.option("--at", default="", help="The version to copy, without --history; the newest by default.")
 @click.option("--message", "-m", default="", help="Of the one version of a copy without history.")
 @json_option
 def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as_json: bool) -> None:
@@ -209,6 +209,8 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
     """
     from deeplake._copy import CopyReport
 
+    if history and at:
+        raise click.UsageError("--history copies all versions, --at one of them; leave one of them out")
     source, target = _uri.resolve(src), _uri.resolve(dst)
     dataset = _native.open(source, branch=branch, at=at, read_only=True, store=_storage.reach(None))
     with _watched(dataset, "cp", "objects"):

@@ -48,7 +48,8 @@ def copy(
         src, dst: addresses, as in `deeplake.open`.
         history: copy all branches and tags with all their versions. False copies the rows of one
             version, as the first version of the copy.
-        branch, at: the version to copy without history, as in `deeplake.open`.
+        branch, at: the version to copy without history, as in `deeplake.open`. `at` is refused
+            with history.
         message: the message of the one version of a copy without history.
         storage: settings of the store of `src`, and of `dst` without `dst_storage`. Secrets go to
             `dst` only if it is on the same server.

@@ -79,6 +79,7 @@ def test_upkeep(cli, place, tmp_path):
     assert "version 3: 11 samples" in cli("rechunk", place)
     assert "lies well" in cli("rechunk", place)
     assert "copied 1 versions" in cli("cp", place, "one")
+    assert "--history copies all versions" in cli("cp", place, "all", "--history", "--at", "1", code=2)
     assert "copied 6 versions" in cli("cp", place, "all", "--history")
     assert len(deeplake.open(tmp_path / "all", branch="work")) == 10
     victim = next(path for path in (tmp_path / "d" / "data").rglob("*") if path.is_file())

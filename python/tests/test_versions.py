@@ -271,6 +271,8 @@ def test_copy(ds, tmp_path):
     assert report.commits == 4 and report.objects > 4
     with deeplake.open(tmp_path / "all") as whole:
         assert list(whole.branches) == ["main", "work"] and numbers(whole.at("v1"))[0] == 100
+    with pytest.raises(deeplake.InvalidArgumentError, match="give one of the two"):
+        deeplake.copy(ds.uri, tmp_path / "one", history=True, at="v1")
     deeplake.copy(ds.uri, tmp_path / "one", branch="work", message="a copy")
     with deeplake.open(tmp_path / "one") as one:
         assert numbers(one)[0] == 100 and [c.message for c in one.log()] == ["a copy"] and not one.tags
