@@ -135,11 +135,9 @@ def main():
         tab.at("pair").click()
 
         tab.at("versions").click()
-        radios = tab.page.get_by_role("dialog").get_by_role("radio")
-        radios.first.wait_for()
-        newest, older = 0, 1  # commits, newest first, have two radio buttons each
-        radios.nth(2 * older).check()
-        radios.nth(2 * newest + 1).check()
+        dialog = tab.page.get_by_role("dialog")
+        dialog.get_by_label("Compare from version 1").check()
+        dialog.get_by_label("Compare to version 2").check()
         tab.at("compare").click()
         tab.at("layout-slider").click()
         tab.at("slider").focus()
