@@ -106,11 +106,21 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {
 		return false, err
 	}
-	im.labels = im.source.labels && im.o.Labels != "none"
-	if !missing {
-		return false, im.resume(write)
+	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
+		im.kind = labelsByName
 	}
-	return true, nil
+	if missing {
+		return true, nil
+	}
+	desc, err := im.d.Describe()
+	if err != nil {
+		return false, err
+	}
+	im.version = desc.Head.Version
+	if len(desc.Tensors) == 0 && desc.Head.Version == 0 {
+		return false, im.firstTensors(write) // interrupted before the first commit
+	}
+	return false, im.resume(desc)
 }
 
 // create makes the dataset.
@@ -131,53 +141,6 @@ func (im *importer) created() error {
 	g := im.creation
 	im.creation = nil
 	return g.Wait()
-}
-
-// resume goes on in the dataset of an earlier import of the same source, and refuses any other.
-func (im *importer) resume(ctx context.Context) error {
-	desc, err := im.d.Describe()
-	if err != nil {
-		return err
-	}
-	im.version = desc.Head.Version
-	if len(desc.Tensors) == 0 && desc.Head.Version == 0 {
-		return im.firstTensors(ctx) // interrupted before the first commit
-	}
-	state, _ := desc.Info[stateKey].(map[string]any)
-	source, _ := state["source"].(string)
-	link, _ := state["link"].(bool)
-	switch {
-	case state == nil:
-		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
-	case source != im.source.URI():
-		return errs.New(errs.Exists, "import to %q: an import from %q lies there; continue that one, or overwrite it", desc.URI, source)
-	case link != im.o.Link:
-		return errs.New(errs.Exists, "import to %q: an import with link=%v lies there; continue it so, or overwrite it", desc.URI, link)
-	}
-	if im.settled, _ = state["complete"].(bool); !im.settled {
-		im.after, _ = state["after"].(string)
-		im.again, _ = state["partial"].(string)
-		im.report.Resumed = desc.Rows
-	}
-	im.tensors = map[string]bool{originTensor: true}
-	for _, t := range desc.Tensors {
-		switch t.Name {
-		case imageTensor:
-			if im.codec, _, err = im.env.Codecs.Parse(t.Compression); err != nil {
-				return err
-			}
-		default:
-			if t.Name != originTensor && valueOf(t.Name) == nil {
-				continue
-			}
-		}
-		im.tensors[t.Name] = true
-	}
-	im.labels = im.tensors["labels"]
-	if !im.tensors[imageTensor] {
-		return errs.New(errs.Exists, "import to %q: the tensor \"images\" of the earlier import is gone; overwrite the dataset", desc.URI)
-	}
-	return nil
 }
 
 // firstTensors makes the tensors of a new dataset. Others are made when the first row has something

@@ -4,14 +4,13 @@ import (
 	"archive/tar"
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -29,6 +28,8 @@ const (
 	readThrough = 1 << 20
 	// maxCopied bounds a text or JSON member.
 	maxCopied = 16 << 20
+	// endedSamples bounds the names of samples that are remembered of an archive.
+	endedSamples = 1 << 17
 	// countedKinds bounds the kinds of members that a report tells apart.
 	countedKinds = 64
 )
@@ -182,6 +183,11 @@ type shard struct {
 	base  string // of the sample that is being put together
 	row   row
 	some  bool             // it has something
+	seen  []string         // the kinds of its members
+	late  bool             // it ended before, and other samples followed
+	named bool             // a member of it has a name before a dot
+	ended map[uint64]bool  // hashes of the names of the samples that ended
+	seed  maphash.Seed     // of the hashes
 	kinds map[string]int64 // members that nothing is made of
 	end   int64            // of the last member that was right
 }
@@ -238,7 +244,7 @@ func (s *shard) member(h *tar.Header, data io.Reader) error {
 		if err := s.finish(); err != nil {
 			return err
 		}
-		s.base = base
+		s.base, s.late = base, len(s.ended) > 0 && s.ended[maphash.String(s.seed, base)]
 	}
 	if h.Size > s.from.size-at {
 		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.from.size-at)
@@ -248,6 +254,7 @@ func (s *shard) member(h *tar.Header, data io.Reader) error {
 		s.count("without a name before a dot")
 		return nil
 	}
+	s.named = true
 	if sparse(h) {
 		s.leaveOut(s.name+": "+h.Name, "a sparse file, whose bytes do not lie together")
 		return nil
@@ -273,26 +280,37 @@ func (s *shard) take(kind string, h *tar.Header, at int64, data io.Reader) error
 	name := s.name + ": " + h.Name
 	// A kind may hold dots: ".seg.png" is no picture of the sample.
 	_, picture := s.im.env.Codecs.ByExtension("." + kind)
+	slot := kind
 	switch {
 	case picture:
-		if s.row.image.Form == tensor.FormLink {
-			s.leaveOut(name, "a second picture of the same sample")
-			return nil
-		}
-		return s.picture(name, h, at, data)
-	case kind == "cls" || kind == "txt" || kind == "json":
-		if h.Size > maxCopied {
-			s.leaveOut(name, fmt.Sprintf("it has %d bytes, want at most %d", h.Size, maxCopied))
-			return nil
-		}
-		p := make([]byte, h.Size)
-		if _, err := io.ReadFull(data, p); err != nil {
-			return err
-		}
-		s.copied(kind, name, p)
-	default:
+		slot = "picture"
+	case kind != "cls" && kind != "txt" && kind != "json":
 		s.count("." + kind)
+		return nil
 	}
+	switch {
+	case s.late:
+		s.leaveOut(name, "other samples lie between it and its own; want the members of a sample one after the other")
+		return nil
+	case slices.Contains(s.seen, slot):
+		// It belongs to another sample of the same name. The first picture and the first label
+		// belong together.
+		s.leaveOut(name, "a second "+slot+" of the same sample")
+		return nil
+	}
+	s.seen = append(s.seen, slot)
+	switch {
+	case picture:
+		return s.picture(name, h, at, data)
+	case h.Size > maxCopied:
+		s.leaveOut(name, fmt.Sprintf("it has %d bytes, want at most %d", h.Size, maxCopied))
+		return nil
+	}
+	p := make([]byte, h.Size)
+	if _, err := io.ReadFull(data, p); err != nil {
+		return err
+	}
+	s.copied(kind, name, p)
 	return nil
 }
 
@@ -334,14 +352,11 @@ func (s *shard) copied(kind, name string, p []byte) {
 	case kind == "txt":
 		s.row.text = p
 	default:
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-			s.row.label = binary.LittleEndian.AppendUint64(nil, uint64(n))
-		} else if text == "" {
+		if text == "" {
 			s.leaveOut(name, "it is empty")
 			return
-		} else {
-			s.row.class = text
 		}
+		s.row.setLabel(text)
 	}
 	s.some = true
 	s.row.bytes += int64(len(p))
@@ -360,7 +375,8 @@ func (s *shard) finish() error {
 		s.rows = append(s.rows, s.row)
 		s.bytes += s.row.bytes
 	}
-	s.row, s.some, s.base = row{}, false, ""
+	s.remember()
+	s.row, s.some, s.base, s.seen, s.named = row{}, false, "", s.seen[:0], false
 	if len(s.rows) < portionRows && s.bytes < portionBytes {
 		return nil
 	}
@@ -370,6 +386,17 @@ func (s *shard) finish() error {
 		return sendError{err}
 	}
 	return nil
+}
+
+// remember notes that the sample ended, so that later members of it are not taken for another one.
+func (s *shard) remember() {
+	if !s.named || len(s.ended) >= endedSamples {
+		return
+	}
+	if s.ended == nil {
+		s.ended, s.seed = map[uint64]bool{}, maphash.MakeSeed()
+	}
+	s.ended[maphash.String(s.seed, s.base)] = true
 }
 
 // flush sends the last row, and reports members that became no row.

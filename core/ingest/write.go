@@ -24,9 +24,6 @@ const (
 	convertQuality = 95
 )
 
-// stateKey is the member of the dataset's info under which an import says how far it is.
-const stateKey = "ingest"
-
 // importer is one run of an import.
 type importer struct {
 	env    *dataset.Env
@@ -40,6 +37,7 @@ type importer struct {
 	report   *Report
 	codec    codec.ID
 	tensors  map[string]bool // that there are
+	kind     labelKind       // of the labels that there are
 	labels   bool            // the first directory of an object is its class
 	after    string          // key of the last object that is written or left out
 	again    string          // key of the archive that the run before has left half written
@@ -99,6 +97,9 @@ func (im *importer) write(wait, ctx context.Context, o *object) error {
 func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error {
 	for i := range rows {
 		r := &rows[i]
+		if r.reason == "" {
+			r.reason = im.mixedLabel(r)
+		}
 		switch {
 		case r.reason == unchanged:
 			im.usable = true
@@ -349,7 +350,7 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 		for k, v := range desc.Info {
 			info[k] = v
 		}
-		info[stateKey] = map[string]any{"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial}
+		info[stateKey] = im.state(complete)
 		if err := im.d.SetInfo(ctx, info); err != nil {
 			return err
 		}

@@ -1,0 +1,95 @@
+package ingest
+
+import (
+	"cmp"
+	"fmt"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+)
+
+// stateKey is the member of the dataset's info under which an import says how far it is.
+const stateKey = "ingest"
+
+// state returns what a later run must know.
+func (im *importer) state(complete bool) map[string]any {
+	return map[string]any{
+		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
+		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels,
+	}
+}
+
+// labels is the option with its default.
+func (o Options) labels() string { return cmp.Or(o.Labels, "auto") }
+
+// resume goes on in the dataset of an earlier import of the same source, and refuses any other.
+func (im *importer) resume(desc dataset.Description) error {
+	state, _ := desc.Info[stateKey].(map[string]any)
+	source, _ := state["source"].(string)
+	switch {
+	case state == nil:
+		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
+	case source != im.source.URI():
+		return errs.New(errs.Exists, "import to %q: an import from %q lies there; continue that one, or overwrite it", desc.URI, source)
+	}
+	for _, option := range []struct {
+		name string
+		now  any
+	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}} {
+		// Imports of earlier versions stored fewer options.
+		if was, ok := state[option.name]; ok && fmt.Sprint(was) != fmt.Sprint(option.now) {
+			return otherOption(desc.URI, option.name, was, option.now)
+		}
+	}
+	if im.settled, _ = state["complete"].(bool); !im.settled {
+		im.after, _ = state["after"].(string)
+		im.again, _ = state["partial"].(string)
+		im.report.Resumed = desc.Rows
+	}
+	if err := im.oldTensors(desc); err != nil {
+		return err
+	}
+	if folders, ok := state["folders"].(bool); ok {
+		im.labels = folders
+	} else {
+		im.labels = im.kind == labelsByName
+	}
+	if im.labels {
+		im.kind = labelsByName // of folders, although no row has one yet
+	}
+	return nil
+}
+
+func otherOption(uri, name string, was, now any) error {
+	return errs.New(errs.Exists, "import to %q: an import with %s=%v lies there, got %v; continue it so, or overwrite it", uri, name, was, now)
+}
+
+// oldTensors reads what tensors there are, and refuses another compression than theirs.
+func (im *importer) oldTensors(desc dataset.Description) error {
+	asked := im.codec // auto leaves it as it is
+	im.tensors, im.kind = map[string]bool{originTensor: true}, labelsUnknown
+	for _, t := range desc.Tensors {
+		switch {
+		case t.Name == imageTensor:
+			was, _, err := im.env.Codecs.Parse(t.Compression)
+			if err != nil {
+				return err
+			}
+			if c := im.o.Compression; c != "" && c != "auto" && asked != was {
+				return otherOption(desc.URI, "compression", was.Name(), c)
+			}
+			im.codec = was
+		case t.Name == "labels" && len(t.ClassNames) == 0:
+			im.kind = labelsByNumber
+		case t.Name == "labels":
+			im.kind = labelsByName
+		case t.Name != originTensor && valueOf(t.Name) == nil:
+			continue
+		}
+		im.tensors[t.Name] = true
+	}
+	if !im.tensors[imageTensor] {
+		return errs.New(errs.Exists, "import to %q: the tensor \"images\" of the earlier import is gone; overwrite the dataset", desc.URI)
+	}
+	return nil
+}
