@@ -14,7 +14,8 @@ import (
 
 // Retention says which versions are kept. A version that another one of its branch has followed is
 // kept as long as that other one is younger than Age: so what a branch was at any time since then
-// can be opened.
+// can be opened. A version that another branch left, or that a merge took in, is not kept for that:
+// only the parts stay that merges need.
 type Retention struct {
 	Age  time.Duration
 	Last int // the newest versions of each branch that are kept in any case; 0 is 1, the head
