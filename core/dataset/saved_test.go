@@ -156,6 +156,53 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 	}
 }
 
+// TestSavedViewOfDeletedBranch: a view of a branch that was deleted can be loaded as long as a tag
+// or a merge leads to its version. Else the error names the view, before a gc and after it.
+func TestSavedViewOfDeletedBranch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := upTo(t, testEnv(), "mem://d", 20)
+	defer func() { _ = d.Close() }()
+	for _, name := range []string{"tagged", "merged", "lost"} {
+		if err := d.Checkout(ctx, name, true); err != nil {
+			t.Fatal(err)
+		}
+		appendUpTo(t, d, 0, 3)
+		v := must[*View](t)(d.View(ctx))
+		if err := d.Versions().SaveView(ctx, SavedView{Name: name}, v, must[*View](t)(v.Select([]int64{7, 3})), false); err != nil {
+			t.Fatal(err)
+		}
+		if name == "tagged" {
+			must[TagInfo](t)(d.Versions().CreateTag(ctx, "v1", "", ""))
+		}
+		if err := d.Checkout(ctx, "main", false); err != nil {
+			t.Fatal(err)
+		}
+		if name == "merged" {
+			if _, done, err := d.Merge(ctx, name, version.OnConflictError, ""); err != nil || !done {
+				t.Fatal(done, err)
+			}
+		}
+		if err := d.Versions().DeleteBranch(ctx, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		for _, name := range []string{"tagged", "merged"} {
+			l := must[*Loaded](t)(d.Versions().LoadView(ctx, name))
+			if rows := readAll(t, l.Rows, "x"); len(rows) != 2 || string(rows[0]) != string(int64s(7)) {
+				t.Errorf("rows of %q are %v", name, rows)
+			}
+			_ = l.Dataset.Close()
+			at := must[*Dataset](t)(d.At(ctx, l.Saved.Commit))
+			_ = at.Close()
+		}
+		_, err := d.Versions().LoadView(ctx, "lost")
+		wantError(t, err, errs.NotFound, `load view "lost"`, "branch was deleted")
+		collect(t, d, version.GCOptions{})
+	}
+}
+
 // TestSavedViewsAreCopied holds that a copy with history has the views, and that fsck finds a
 // damaged one.
 func TestSavedViewsAreCopied(t *testing.T) {

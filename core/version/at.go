@@ -220,7 +220,8 @@ func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Ti
 }
 
 // atPrefix finds the commit whose uuid begins with prefix, nil if none does: first where this
-// branch comes from, then where the other branches do.
+// branch comes from, then where the other branches do, then where the tags do, as the branch of a
+// tag may be deleted.
 func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, error) {
 	head, err := r.headRecord(ctx)
 	if err != nil {
@@ -231,6 +232,16 @@ func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, err
 	if found != nil || err != nil {
 		return found, err
 	}
+	look := func(head *format.Record) error {
+		other, err := h.search(ctx, head, prefix, seen)
+		if err == nil && other != nil && found != nil {
+			err = ambiguous(prefix, found, other)
+		}
+		if other != nil {
+			found = other
+		}
+		return err
+	}
 	branches, err := r.Branches(ctx)
 	if err != nil && !errs.Is(err, errs.Unsupported) { // else the others cannot be found
 		return nil, err
@@ -239,18 +250,28 @@ func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, err
 		if b.ID == r.branch {
 			continue
 		}
-		if head, err = r.bound(b.Name, b.ID).headRecord(ctx); err != nil {
-			return nil, err
+		head, err := r.bound(b.Name, b.ID).headRecord(ctx)
+		if err == nil {
+			err = look(head)
 		}
-		other, err := h.search(ctx, head, prefix, seen)
 		if err != nil {
 			return nil, err
 		}
-		if other != nil && found != nil {
-			return nil, ambiguous(prefix, found, other)
+	}
+	tags, err := r.Tags(ctx)
+	if err != nil && !errs.Is(err, errs.Unsupported) {
+		return nil, err
+	}
+	for _, t := range tags {
+		if seen[format.BranchPoint{Branch: t.Branch, Version: t.Version}] {
+			continue
 		}
-		if other != nil {
-			found = other
+		rec, err := r.tagged(ctx, t)
+		if err == nil {
+			err = look(rec)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	return found, nil

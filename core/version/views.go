@@ -162,7 +162,8 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 	return errs.New(errs.Conflict, "delete view %q: others go on saving it in dataset %q; try again", name, r.Store.URI())
 }
 
-// AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired or gone.
+// AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired, or if no
+// branch or tag leads to it, as then a gc may have removed its objects.
 func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.UUID) (*Snapshot, error) {
 	rec, err := r.recordAt(ctx, p)
 	if errs.Is(err, errs.NotFound) {
@@ -177,7 +178,30 @@ func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.
 	if err := r.unexpired(ctx, rec); err != nil {
 		return nil, err
 	}
+	if err := r.reached(ctx, rec); err != nil {
+		return nil, err
+	}
 	return r.load(ctx, rec)
+}
+
+// reached refuses a commit of a deleted branch, unless a tag, or a merge of another branch, leads
+// to it. Where nothing can be listed it is not known.
+func (r *Repo) reached(ctx context.Context, rec *format.Record) error {
+	if rec.Branch == r.TSF.Main {
+		return nil
+	}
+	branches, err := r.Branches(ctx)
+	if errs.Is(err, errs.Unsupported) || errs.Is(err, errs.Denied) {
+		return nil
+	}
+	if err != nil || slices.ContainsFunc(branches, func(b Branch) bool { return b.ID == rec.Branch }) {
+		return err
+	}
+	found, err := r.atPrefix(ctx, rec.UUID.String())
+	if err == nil && found == nil {
+		err = errs.New(errs.NotFound, "open version %d (commit %s) of dataset %q: its branch was deleted, and no other branch or tag has it; tag the versions that must stay", rec.Version, rec.UUID, r.Store.URI())
+	}
+	return err
 }
 
 // views reads the newest object of every saved view.

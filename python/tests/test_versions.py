@@ -108,6 +108,20 @@ def test_a_name_means_one_version(ds):
     assert numbers(ds.at("v2@0"))[0] == 100 and numbers(ds.at(ds.tags["v2"]))[0] == 0
 
 
+def test_a_saved_view_of_a_deleted_branch(ds):
+    for name in ("lost", "kept"):
+        ds.checkout(name, create=True)
+        change(ds, 0, 100)
+        ds[:2].save(name)
+        ds.checkout("main")
+    tag = ds.tags.create("v1", at="kept")
+    ds.branches.delete("lost")
+    ds.branches.delete("kept")
+    with pytest.raises(deeplake.NotFoundError, match=r'load view "lost": .* its branch was deleted'):
+        ds.load_view("lost")
+    assert ds.load_view("kept")["x"][:].tolist() == [100, 1] and numbers(ds.at(tag))[0] == 100
+
+
 def test_diff(ds):
     ds.checkout("work", create=True)
     ds.append({"x": 10, "t": "row 10"})
