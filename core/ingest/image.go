@@ -125,7 +125,7 @@ func (im *importer) placed(key string, r *row) string {
 	if !im.labels {
 		return ""
 	}
-	if r.class = classOf(key); r.class == "" {
+	if r.class = im.source.classOf(key); r.class == "" {
 		return "lies outside the class folders, hence has no label"
 	}
 	return ""

@@ -66,6 +66,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 
 func (im *importer) finishReport() {
 	im.tell()
+	im.reportLists()
 	im.report.Unchanged = im.count.unchanged.Load()
 	im.mu.Lock()
 	defer im.mu.Unlock()

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -19,9 +18,6 @@ const (
 	// there.
 	probedImages  = 1000
 	probedObjects = 10_000
-	// sortedObjects is how many names are sorted in memory where a source lists them in another
-	// order.
-	sortedObjects = 1 << 20
 )
 
 // source is the source of an import, with the facts known before any object is read.
@@ -56,19 +52,16 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 	scheme, _, found := strings.Cut(uri, "://")
 	l := &source{Source: s, local: !found || scheme == "file", codecs: env.Codecs, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
-		l.Source = &sorted{Source: s}
+		l.Source = &list{Source: s}
 	}
 	return l, nil
 }
 
-// classOf is the name of the first directory of a key, "" for an object that lies in none. Of a
-// whole URL it is the last directory, as nothing tells where the data begin.
-func classOf(key string) string {
-	if scheme, rest, found := strings.Cut(key, "://"); found && !strings.Contains(scheme, "/") {
-		if _, dirs, found := strings.Cut(path.Dir(rest), "/"); found {
-			return path.Base(dirs)
-		}
-		return ""
+// classOf is the name of the first folder of a key, "" for an object that lies in none. Names of a
+// list have the last folder.
+func (l *source) classOf(key string) string {
+	if _, ok := l.Source.(*list); ok {
+		return listClass(key)
 	}
 	class, _, found := strings.Cut(key, "/")
 	if !found {
@@ -113,7 +106,7 @@ func (l *source) probe(ctx context.Context) error {
 		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
 			images++
 			l.kinds[kind]++
-			if class := classOf(key); class != "" {
+			if class := l.classOf(key); class != "" {
 				l.labels = true
 				// The files of a class whose name is not text are left out.
 				if l.local && utf8.ValidString(class) {
@@ -185,48 +178,4 @@ func (l *source) compression(o Options) string {
 		}
 	}
 	return most.Name()
-}
-
-// sorted lists a source in byte order that may list in another one.
-type sorted struct {
-	storage.Source
-}
-
-// Objects reads the listing once to see whether it is in order. If not, it holds all of it.
-func (s *sorted) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
-	inOrder, last, n := true, "", 0
-	err := s.Source.Objects(ctx, prefix, "", func(e storage.Entry) bool {
-		inOrder = e.Key > last || n == 0
-		last = e.Key
-		n++
-		return inOrder
-	})
-	if err != nil {
-		return err
-	}
-	if inOrder {
-		return s.Source.Objects(ctx, prefix, after, fn)
-	}
-	var all []storage.Entry
-	err = s.Source.Objects(ctx, prefix, "", func(e storage.Entry) bool {
-		all = append(all, e)
-		return len(all) <= sortedObjects
-	})
-	if err != nil {
-		return err
-	}
-	if len(all) > sortedObjects {
-		return errs.New(errs.Invalid, "list %q: more than %d names, and they are not in byte order; sort the listing (LC_ALL=C sort)", s.URI(), sortedObjects)
-	}
-	slices.SortStableFunc(all, func(a, b storage.Entry) int { return cmp.Compare(a.Key, b.Key) })
-	all = slices.CompactFunc(all, func(a, b storage.Entry) bool { return a.Key == b.Key })
-	for _, e := range all {
-		if ctx.Err() != nil {
-			return errs.Wrap(errs.Canceled, "list", s.URI(), ctx.Err())
-		}
-		if e.Key > after && !fn(e) {
-			return nil
-		}
-	}
-	return nil
 }

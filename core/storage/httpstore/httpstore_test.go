@@ -211,11 +211,29 @@ func TestListing(t *testing.T) {
 	}
 }
 
+// TestCheckName refuses what Range refuses without a request.
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	server := serving(t, map[string]string{"/l": ""})
+	s := source(t, rest(server)+"/l", storage.Settings{})
+	for name, want := range map[string]errs.Kind{"https://elsewhere.example/a.jpg": errs.Denied, "http://": errs.Invalid, "": errs.Invalid} {
+		if err := s.(interface{ CheckName(string) error }).CheckName(name); !errs.Is(err, want) {
+			t.Errorf("%q: %v, want %v", name, err, want)
+		}
+	}
+	for _, name := range []string{"a/1.jpg", server.URL + "/x.jpg"} {
+		if err := s.(interface{ CheckName(string) error }).CheckName(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
 func TestBadListings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
 		"page": {"<!DOCTYPE html>\n<html>", "web page"}, "size": {"a\tmany", "not a size"}, "negative": {"a\t-1", "not a size"},
 		"no name": {"\t5", "no name"}, "binary": {strings.Repeat("x", maxLine+1), "not a listing file"},
+		"picture": {"\xff\xd8\xff\xe0\x00\x10JFIF\t\b", "is no text"}, "control": {"a.jpg\t\b", "is no text"},
 	} {
 		s := source(t, rest(serving(t, map[string]string{"/l": c.text}))+"/l", storage.Settings{})
 		err := s.Objects(t.Context(), "", "", func(storage.Entry) bool { return true })

@@ -49,6 +49,17 @@ func (s *Source) Range(ctx context.Context, name string, off, n int64, tag strin
 	return at.Ask(ctx, name, u, off, n, tag)
 }
 
+// CheckName returns the error for which Range refuses a name without a request: errs.Invalid for no
+// URL, errs.Denied for a host that the policy refuses.
+func (s *Source) CheckName(name string) error {
+	u, err := resolve(s.base, name)
+	if err != nil || s.isHome(u) {
+		return err
+	}
+	_, err = s.policy.Stored(u.String())
+	return err
+}
+
 // other opens the host of u, which the listing names, or gives the one that is open.
 func (s *Source) other(ctx context.Context, u *url.URL) (*site, error) {
 	grant, err := s.policy.Stored(u.String())
@@ -122,6 +133,9 @@ func parseLine(line string) (e storage.Entry, ok bool, err error) {
 	line = strings.TrimSuffix(line, "\r")
 	if line == "" || line[0] == '#' {
 		return e, false, nil
+	}
+	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return e, false, errs.New(errs.Invalid, "the file is no text; give the URL of a text file with one URL or path in each line")
 	}
 	name, size, sized := strings.Cut(line, "\t")
 	e = storage.Entry{Key: name, Size: -1}
