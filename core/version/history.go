@@ -47,7 +47,7 @@ func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
 		return nil, err
 	}
 	if head < 0 {
-		return nil, r.noCommit()
+		return nil, r.noCommit(ctx)
 	}
 	return r.listed(ctx, uint64(head))
 }
@@ -61,7 +61,12 @@ func (r *Repo) listed(ctx context.Context, version uint64) (*format.Record, erro
 	return rec, err
 }
 
-func (r *Repo) noCommit() error {
+// noCommit is the error of a branch without commits: damage, unless the dataset was overwritten or
+// deleted.
+func (r *Repo) noCommit(ctx context.Context) error {
+	if err := r.unmoved(ctx, "read", "open it again"); err != nil {
+		return err
+	}
 	if r.name == format.Main {
 		return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q, where tsf.json says that it is", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
 	}

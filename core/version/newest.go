@@ -38,7 +38,7 @@ func (r *Repo) seek(ctx context.Context) (*format.Record, error) {
 		return err
 	})
 	if err == nil && newest == nil {
-		err = r.noCommit()
+		err = r.noCommit(ctx)
 	}
 	return newest, err
 }

@@ -180,12 +180,16 @@ func (r *Repo) replaced(data []byte) bool {
 
 // same refuses to write where another dataset has taken the place of r: errs.Conflict.
 func (r *Repo) same(ctx context.Context, op string) error {
+	return r.unmoved(ctx, op, "this is in no dataset now; discard() the changes, or open a dataset and write them there")
+}
+
+// unmoved checks that no other dataset has taken the place of r, else it is errs.Conflict.
+func (r *Repo) unmoved(ctx context.Context, op, remedy string) error {
 	var now format.TSF
 	err := chunkmap.Fetch(ctx, r.Store, format.TSFKey(), func(data []byte) (err error) {
 		now, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})
-	const remedy = "this is in no dataset now; discard() the changes, or open a dataset and write them there"
 	switch {
 	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == r.TSF.UUID:
 		return errs.New(errs.Conflict, "%s %q: the dataset was deleted since it was opened; %s", op, r.Store.URI(), remedy)

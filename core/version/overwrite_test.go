@@ -114,8 +114,8 @@ func TestOverwriteUnderWriter(t *testing.T) {
 	}
 }
 
-// TestNamesUnderOverwrite: a program that holds a dataset open gives and takes no names in the one
-// that was put in its place.
+// TestNamesUnderOverwrite: a program that holds a dataset open gives, takes and reads no names in the
+// one that was put in its place.
 func TestNamesUnderOverwrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -130,6 +130,7 @@ func TestNamesUnderOverwrite(t *testing.T) {
 		"delete tag":    func(r *Repo, _ *Snapshot) error { return r.DeleteTag(ctx, "t") },
 		"save view":     func(r *Repo, _ *Snapshot) error { return r.SaveView(ctx, "v", format.View{Deleted: true}, true) },
 		"delete view":   func(r *Repo, _ *Snapshot) error { return r.DeleteView(ctx, "v") },
+		"read":          func(r *Repo, _ *Snapshot) error { _, err := r.Head(ctx); return err },
 	}
 	for says, change := range changes {
 		for name, do := range names {

@@ -262,6 +262,13 @@ def test_gc_with_an_age_after_one_without(ds):
     assert ds.gc().objects == 0 and ds.fsck() and numbers(ds)[0] == 101
 
 
+def test_refresh_of_an_overwritten_dataset(ds):
+    deeplake.create(ds.uri, overwrite=True).close()
+    for read in (ds.refresh, ds.log):
+        with pytest.raises(deeplake.ConflictError, match="was overwritten by another one since it was opened"):
+            read()
+
+
 def test_fsck(ds, tmp_path):
     assert ds.fsck() and not ds.fsck().problems
     chunks = sorted((tmp_path / "d" / "data").rglob("*"), key=lambda path: path.stat().st_size)
