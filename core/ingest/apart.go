@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -13,6 +14,9 @@ import (
 // permitted, and the listing leaves out its files.
 func (im *importer) apart(ctx context.Context, uri string) error {
 	from := im.source.URI()
+	if !utf8.ValidString(from) {
+		return errs.New(errs.Invalid, "import from %q: the path is not UTF-8, and the dataset stores it; rename the folder", from)
+	}
 	same, err := im.samePlace(ctx, uri, from)
 	if err != nil {
 		return err

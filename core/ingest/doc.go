@@ -4,6 +4,7 @@
 //
 // An import is one pass over the listing of a storage.Source. It compares names, in byte order,
 // with the origins of the dataset's rows (origin.go, known.go, match.go). Workers fetch new and
-// changed objects in parallel (fetch.go, tar.go). Rows are written in listing order (write.go).
+// changed objects in parallel (fetch.go, tar.go). Rows are written in listing order (write.go). The
+// first usable row creates or replaces the dataset (usable.go): a source without one changes none.
 // Memory does not grow with the number of objects, except for the first names of a report.
 package ingest

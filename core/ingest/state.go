@@ -2,7 +2,10 @@ package ingest
 
 import (
 	"cmp"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -13,10 +16,28 @@ const stateKey = "ingest"
 
 // state returns what a later run must know.
 func (im *importer) state(complete bool) map[string]any {
-	return map[string]any{
+	state := map[string]any{
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels,
 	}
+	if !utf8.ValidString(im.after + im.partial) {
+		// JSON holds no such names, and the commit would fail.
+		state["after"], state["partial"], state["hex"] = hex.EncodeToString([]byte(im.after)), hex.EncodeToString([]byte(im.partial)), true
+	}
+	return state
+}
+
+// position sets the names at which an interrupted run has stopped.
+func (im *importer) position(state map[string]any) error {
+	im.after, _ = state["after"].(string)
+	im.again, _ = state["partial"].(string)
+	if coded, _ := state["hex"].(bool); !coded {
+		return nil
+	}
+	after, err := hex.DecodeString(im.after)
+	again, badAgain := hex.DecodeString(im.again)
+	im.after, im.again = string(after), string(again)
+	return errs.Wrap(errs.Corrupt, "continue the import to", im.d.URI(), errors.Join(err, badAgain))
 }
 
 // labels is the option with its default.
@@ -42,8 +63,9 @@ func (im *importer) resume(desc dataset.Description) error {
 		}
 	}
 	if im.settled, _ = state["complete"].(bool); !im.settled {
-		im.after, _ = state["after"].(string)
-		im.again, _ = state["partial"].(string)
+		if err := im.position(state); err != nil {
+			return err
+		}
 		im.report.Resumed = desc.Rows
 	}
 	if err := im.oldTensors(desc); err != nil {

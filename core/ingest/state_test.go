@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,5 +40,26 @@ func TestOtherOptions(t *testing.T) {
 				t.Errorf("%q is not in %q", c.want, text)
 			}
 		})
+	}
+}
+
+// TestInterruptedAtAnyName: an import that stops at a name that is not UTF-8 goes on behind it.
+func TestInterruptedAtAnyName(t *testing.T) {
+	t.Parallel()
+	env, lake := lakeEnv()
+	for i := range 6 {
+		lake.Put(fmt.Sprintf("\xc0%d.jpg", i), picture(t, i, "jpeg"))
+	}
+	outage := true
+	lake.Fail = func(key string, _, _ int64) error {
+		if outage && key >= "\xc03.jpg" {
+			return errs.New(errs.Storage, "read %q: the network is gone", key)
+		}
+		return nil
+	}
+	fail(t, env, "mem://d", "lake://b", Options{Checkpoint: 1, Workers: 1}, errs.Storage)
+	outage = false
+	if r := run(t, env, "mem://d", "lake://b", Options{Checkpoint: 1}); r.Resumed == 0 || r.Rows != 6 {
+		t.Errorf("report: %+v", r)
 	}
 }

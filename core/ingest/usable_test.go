@@ -90,6 +90,18 @@ func TestSourceGoesEmpty(t *testing.T) {
 	}
 }
 
+// TestSourceIsNotUTF8 refuses a source whose path the dataset cannot store.
+func TestSourceIsNotUTF8(t *testing.T) {
+	t.Parallel()
+	env, root := testEnv(), t.TempDir()
+	write(t, root, map[string][]byte{"old/a.jpg": picture(t, 1, "jpeg"), "f\xff/a.jpg": picture(t, 2, "jpeg")})
+	run(t, env, "mem://d", filepath.Join(root, "old"), Options{})
+	fail(t, env, "mem://d", filepath.Join(root, "f\xff"), Options{Overwrite: true}, errs.Invalid)
+	if got := stored(t, env, "mem://d", "images"); len(got) != 1 {
+		t.Error("the old dataset is gone")
+	}
+}
+
 // TestDatasetAndSourceLieApart refuses a source that the import would replace, by every path to
 // it, and leaves out the files of a dataset within its source.
 func TestDatasetAndSourceLieApart(t *testing.T) {

@@ -32,9 +32,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     type=click.Choice(["auto", "none"]),
     default="auto",
     show_default=True,
-    help="auto takes the first folder of a path for the class.",
+    help="auto takes the first folder of a path for the class, in a list the folder of the file.",
 )
-@click.option("--overwrite", is_flag=True, help="Delete a dataset that is there.")
+@click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, once the source has given a row.")
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
     "--compression",

@@ -187,7 +187,7 @@ def test_an_import_takes_no_secrets_along(home, foreign, tmp_path):
     (tmp_path / "y.jpg").write_bytes(FILE)
     own = [f'--storage=credentials={{"bearer_token": "{SECRET}"}}', f'--storage=headers={{"X-Key": "{SECRET}"}}']
     place = str(tmp_path / "a")
-    with pytest.raises(deeplake.AccessDeniedError, match="link_storage.*--allow-links"):
+    with pytest.raises(deeplake.AccessDeniedError, match=r"link_storage.*--allow-links"):
         # the other host is not the list's own
         create.main([place, f"from-{foreign.url}/list.txt", *own, "--labels", "none"], standalone_mode=False)
     assert not deeplake.exists(place)
