@@ -40,7 +40,7 @@ func StrategyOf(name string) (Strategy, error) {
 // done is false and s is the head.
 //
 // If the sides contradict each other, on decides. Class names that continue differently, differing
-// dtypes and two tensors of one name cannot be decided: they are always errs.Conflict, with a
+// dtypes and shapes, and two tensors of one name cannot be decided: they are always errs.Conflict, with a
 // ConflictError. If another writer commits first, the merge is computed anew. After an error
 // nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
@@ -170,10 +170,18 @@ func (m *merger) conflict(kind, tensor string, rows rowset.Set, remedy, what str
 	return errs.New(errs.Conflict, "%w", e)
 }
 
-const (
-	mergeRemedy  = `merge with on_conflict="ours" or "theirs", or make the two agree first`
-	schemaRemedy = "make the two agree, by a new tensor or rename_tensor(), and merge again"
-)
+const mergeRemedy = `merge with on_conflict="ours" or "theirs", or make the two agree first`
+
+// schemaRemedy is the way out of a clash of schemas, which on_conflict does not decide.
+func schemaRemedy(kind string) string {
+	switch kind {
+	case classNamesTwice:
+		return "on_conflict does not decide it, as labels are stored by number; append the rows of one side to the other again, with the labels as text"
+	case appendTwice:
+		return "on_conflict does not decide it; append the rows of one side to the other again, as the other has them"
+	}
+	return "on_conflict does not decide it; call rename_tensor() on one side, commit, and merge again"
+}
 
 // place finds the rows that only theirs has, and gives them places at the end of the axis.
 func (m *merger) place() {

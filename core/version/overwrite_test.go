@@ -114,8 +114,8 @@ func TestOverwriteUnderWriter(t *testing.T) {
 	}
 }
 
-// TestNamesUnderOverwrite: a program that holds a dataset open gives, takes and reads no names in the
-// one that was put in its place.
+// TestNamesUnderOverwrite: a program that holds a dataset open gives, takes and reads no names in
+// the one that was put in its place.
 func TestNamesUnderOverwrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -16,6 +16,12 @@ type clash struct {
 	what   string
 }
 
+// Kinds of clashes about one tensor that both sides have.
+const (
+	classNamesTwice = "class_names x class_names"
+	appendTwice     = "append x append" // of dtypes or shapes that were open
+)
+
 // sides are the words for the two schemas that are brought together: the one that stands, and the
 // one laid onto it.
 type sides struct{ stands, laid string }
@@ -93,7 +99,7 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	n := min(len(my.ClassNames), len(their.ClassNames))
 	for i := range n {
 		if my.ClassNames[i] != their.ClassNames[i] {
-			return &clash{"class_names x class_names", my.ID, my.Name,
+			return &clash{classNamesTwice, my.ID, my.Name,
 				fmt.Sprintf("%s named class %d of tensor %q %q, %s it is %q", words.stands, i, my.Name, their.ClassNames[i], words.laid, my.ClassNames[i])}
 		}
 	}
@@ -102,14 +108,14 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	}
 	if before.DType == "" && my.DType != "" {
 		if their.DType != "" && their.DType != my.DType {
-			return &clash{"append x append", my.ID, my.Name,
+			return &clash{appendTwice, my.ID, my.Name,
 				fmt.Sprintf("%s gave tensor %q dtype %s, %s it is %s", words.stands, my.Name, their.DType, words.laid, my.DType)}
 		}
 		their.DType = my.DType
 	}
 	if before.Shape == nil && my.Shape != nil {
 		if their.Shape != nil && !their.Shape.Equal(my.Shape) {
-			return &clash{"append x append", my.ID, my.Name,
+			return &clash{appendTwice, my.ID, my.Name,
 				fmt.Sprintf("%s gave tensor %q shape %s, %s it is %s", words.stands, my.Name, their.Shape, words.laid, my.Shape)}
 		}
 		their.Shape = my.Shape.Clone()
@@ -226,7 +232,7 @@ func (m *merger) mergeSchemas() error {
 	}
 	out, c := layTensors(base, theirs, ours, sides{"this branch", "in the one to be merged"})
 	if c != nil {
-		return m.conflict(c.kind, c.tensor, nil, schemaRemedy, "%s", c.what)
+		return m.conflict(c.kind, c.tensor, nil, schemaRemedy(c.kind), "%s", c.what)
 	}
 	known := m.ours.Schema.Index()
 	for i := range out.Tensors {

@@ -73,7 +73,8 @@ class History:
         Args:
             ref: the version to merge, as `at` of `deeplake.open`.
             on_conflict: the side that wins where both changed the same: "ours" (this branch) or
-                "theirs". "error" refuses.
+                "theirs". "error" refuses. Conflicting class names, dtypes, shapes and new tensors
+                are refused always; the error says the way out.
             message: the message of the commit.
 
         Returns:

@@ -109,7 +109,8 @@ class Branches(_Names[Commit]):
                 dataset is at, without uncommitted changes.
 
         Raises:
-            AlreadyExistsError: a branch has that name.
+            AlreadyExistsError: a branch or a tag has that name.
+            InvalidArgumentError: the name could mean a version or a commit.
         """
         self._source.handle().create_branch(name, "" if at is None else ref_of(at))
 
@@ -144,7 +145,8 @@ class Tags(_Names[Tag]):
             message: its purpose.
 
         Raises:
-            AlreadyExistsError: a tag has, or had, that name.
+            AlreadyExistsError: a tag has, or had, that name, or a branch has it.
+            InvalidArgumentError: the name could mean a version or a commit.
         """
         return _tag(self._source.handle().create_tag(name, "" if at is None else ref_of(at), message))
 

@@ -175,6 +175,37 @@ def test_merge_conflict(ds, on_conflict, want):
         ds.merge("work", on_conflict="mine")
 
 
+def test_conflicts_of_schemas_have_a_way_out(tmp_path):
+    with deeplake.create(tmp_path / "s", schema={"label": "class_label"}) as ds:
+        ds.append({"label": "cat"})
+        ds.commit("base")
+        for branch, name in (("work", "dog"), ("main", "bird")):
+            ds.checkout(branch, create=branch == "work")
+            ds.append({"label": name})
+            ds.create_tensor("y", dtype="uint8")
+            ds.commit(name)
+            ds.checkout("main")
+        for on_conflict in ("error", "ours", "theirs"):
+            with pytest.raises(deeplake.ConflictError, match="with the labels as text") as caught:
+                ds.merge("work", on_conflict=on_conflict)
+            assert caught.value.kind == "class_names x class_names"
+        ds.append({"label": ds.at("work")["label"].class_names[1], "y": None})
+        assert ds["label"].class_names == ["cat", "bird", "dog"]
+        ds.commit("as the error says")
+        ds.checkout("other", create=True)
+        ds.create_tensor("z", dtype="uint8")
+        ds.commit("theirs")
+        ds.checkout("main")
+        ds.create_tensor("z", dtype="int8")
+        ds.commit("ours")
+        with pytest.raises(deeplake.ConflictError, match=r"call rename_tensor\(\) on one side, commit, and merge"):
+            ds.merge("other", on_conflict="theirs")
+        ds.rename_tensor("z", "w")
+        ds.commit("as the error says")
+        ds.merge("other")
+        assert {"w", "z"} <= set(ds.tensors)
+
+
 def test_a_conflict_of_two_writers_says_where(ds):
     with deeplake.open(ds.uri) as other:
         ds.update(3, {"x": 1})
