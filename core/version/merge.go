@@ -40,8 +40,8 @@ func StrategyOf(name string) (Strategy, error) {
 // done is false and s is the head.
 //
 // If the sides contradict each other, on decides. Class names that continue differently, differing
-// dtypes and shapes, and two tensors of one name cannot be decided: they are always errs.Conflict, with a
-// ConflictError. If another writer commits first, the merge is computed anew. After an error
+// dtypes and shapes, and two tensors of one name cannot be decided: they are always errs.Conflict,
+// with a ConflictError. If another writer commits first, the merge is computed anew. After an error
 // nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
 	switch on {
