@@ -30,7 +30,7 @@ func TestCanonicalForm(t *testing.T) {
 		`SELECT a - (b - c) - d, a || b + c`:               `SELECT a - (b - c) - d, a || b + c`,
 		`SELECT - - 1, +-x`:                                `SELECT - -1, + -x`,
 		`SELECT a NOT BETWEEN 1 AND 2 AND b IN (1, 2)`:     `SELECT a NOT BETWEEN 1 AND 2 AND b IN (1, 2)`,
-		`SELECT a NOT IN ? AND b IN (?)`:                  `SELECT a NOT IN ? AND b IN (?)`,
+		`SELECT a NOT IN ? AND b IN (?)`:                   `SELECT a NOT IN ? AND b IN (?)`,
 		`SELECT a NOT IN ((SELECT b))`:                     `SELECT a NOT IN (SELECT b)`,
 		`SELECT a IN ((SELECT b) UNION SELECT c)`:          `SELECT a IN ((SELECT b) UNION SELECT c)`,
 		`SELECT (((SELECT 1)) + 1)`:                        `SELECT (SELECT 1) + 1`,
