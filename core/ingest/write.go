@@ -123,7 +123,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 
 // add puts a new row into the window. Rows of an archive replace those of its earlier version.
 func (im *importer) add(ctx context.Context, o *object, r *row) error {
-	if im.d == nil && im.creation == nil {
+	if im.creation == nil && im.d == nil { // in this order: the creation sets d
 		switch err := im.try(ctx, r); {
 		case bad(err):
 			r.reason = err.Error()

@@ -22,7 +22,7 @@ func (c *checker) in(x *tql.In, s *scope) (*node, error) {
 		return c.inQuery(x, v, s)
 	case x.Param != nil:
 		n, err := c.inParam(x, v)
-		return c.unlessNot(x, n, err)
+		return c.negate(x, n, err)
 	}
 	list, err := c.exprs(x.List, s)
 	if err != nil {
@@ -49,11 +49,11 @@ func (c *checker) in(x *tql.In, s *scope) (*node, error) {
 	} else {
 		n, err = c.anyOf(x.Pos(), v, list)
 	}
-	return c.unlessNot(x, n, err)
+	return c.negate(x, n, err)
 }
 
-// unlessNot returns the condition n of x, or that it does not hold for NOT IN.
-func (c *checker) unlessNot(x *tql.In, n *node, err error) (*node, error) {
+// negate returns the condition n, or for NOT IN its negation. It passes an error on.
+func (c *checker) negate(x *tql.In, n *node, err error) (*node, error) {
 	if err != nil || !x.Not {
 		return n, err
 	}
@@ -78,7 +78,7 @@ func (c *checker) inParam(x *tql.In, v *node) (*node, error) {
 			return nil, err
 		}
 	}
-	if err := refuseTags(v, items.Type); err != nil {
+	if err := refuseTextLists(v, items.Type); err != nil {
 		return nil, placed(c.text, v.at, err)
 	}
 	if _, err := compute.CompareType("=", v.t, items.Type); err != nil {
@@ -202,7 +202,7 @@ func (c *checker) anyOf(at tql.Pos, v *node, list []*node) (*node, error) {
 func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	t := array.Type{}
 	for _, y := range list {
-		if err := refuseTags(v, y.t); err != nil {
+		if err := refuseTextLists(v, y.t); err != nil {
 			return nil, placed(c.text, v.at, err)
 		}
 		if _, err := compute.CompareType("=", v.t, y.t); err != nil {

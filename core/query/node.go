@@ -38,7 +38,8 @@ type node struct {
 	also  *node          // a column that is read besides the args
 	terms []string       // the words that BM25 looks for
 	slow  bool           // a query is run for each row
-	lists bool           // a column of lists of texts: Field.Lists
+	// a column of lists of texts: Field.TextLists
+	textLists bool
 
 	cost float64 // of computing one row, in nanoseconds, without args
 	size float64 // of one row's value, in bytes

@@ -182,10 +182,10 @@ func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseTags(a, b.t); err != nil {
+	if err := refuseTextLists(a, b.t); err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	if err := refuseTags(b, a.t); err != nil {
+	if err := refuseTextLists(b, a.t); err != nil {
 		return nil, placed(c.text, at, err)
 	}
 	t, err := compute.CompareType(op, a.t, b.t)
@@ -196,9 +196,9 @@ func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	return n, err
 }
 
-// refuseTags refuses to compare lists of texts with a text.
-func refuseTags(x *node, with array.Type) error {
-	if !x.lists || !with.Text() {
+// refuseTextLists refuses to compare lists of texts with a text.
+func refuseTextLists(x *node, with array.Type) error {
+	if !x.textLists || !with.Text() {
 		return nil
 	}
 	return errs.New(errs.Type, "%q has lists of texts, and a text is equal to none; CONTAINS(%s, 'x') looks for one in them", x.say, x.say)
@@ -300,7 +300,7 @@ func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseTags(v, pattern.t); err != nil {
+	if err := refuseTextLists(v, pattern.t); err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
 	t, err := compute.LikeType(v.t, pattern.t)

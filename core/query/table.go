@@ -36,9 +36,9 @@ type RemoteTable interface {
 type Field struct {
 	Name string
 	Type array.Type
-	// Lists: the values are JSON lists of texts, as those of tags. Comparing one with a text would
-	// always give NULL, and is refused.
-	Lists bool
+	// TextLists: the values are JSON lists of texts, as those of tags. Comparing one with a text
+	// would always give NULL, and is refused.
+	TextLists bool
 	// Cost is the approximate time to read a value, in nanoseconds. Conditions on costly columns
 	// are evaluated for fewer rows.
 	Cost float64

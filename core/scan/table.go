@@ -81,7 +81,7 @@ func (f *field) describe() query.Field {
 	if f.compute != nil {
 		return query.Field{Name: f.name, Type: f.typ, Cost: costOfCompute}
 	}
-	q := query.Field{Name: f.name, Type: typeOf(f.column), Lists: f.column.Access().HType == "tag"}
+	q := query.Field{Name: f.name, Type: typeOf(f.column), TextLists: f.column.Access().HType == "tag"}
 	q.Bytes, q.Size = f.column.SampleBytes()
 	if q.Cost = costOfValue + costPerByte*q.Size; f.column.Encoded() {
 		q.Cost = costOfFile + costPerStored*q.Bytes + costPerDecoded*q.Size

@@ -103,7 +103,7 @@ func (w *marker) markAll(ctx context.Context, tips []root) error {
 	return w.grace(ctx)
 }
 
-// grace visits what is left of expired versions in their grace period.
+// grace visits the objects of expired versions in their grace period that are still there.
 func (w *marker) grace(ctx context.Context) error {
 	w.lenient = true
 	for batch := range slices.Chunk(w.graced, markBatch) {

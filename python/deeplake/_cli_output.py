@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import sys
 from collections.abc import Callable, Iterable
@@ -36,10 +37,10 @@ def show(value: Any, as_json: bool, lines: Iterable[str]) -> None:
         click.echo(printable(line))
 
 
-def as_json_text(value: Any) -> str:
-    """Returns JSON on one line, with letters as they are if the output can have them."""
-    plain = "".join((sys.stdout.encoding or "").lower().split("-")) not in ("utf8", "utf16", "utf32")
-    return printable_json(json.dumps(value, ensure_ascii=plain))
+def as_json_text(value: Any, *, allow_nan: bool = True) -> str:
+    """Returns JSON on one line. Letters stay as they are if the output is Unicode."""
+    is_unicode = codecs.lookup(sys.stdout.encoding or "ascii").name.startswith("utf")
+    return printable_json(json.dumps(value, ensure_ascii=not is_unicode, allow_nan=allow_nan))
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:

@@ -160,7 +160,7 @@ def _write_json(result: QueryView) -> None:
     before = "["
     for row in _rows(result, _WRITTEN_ELEMENTS):
         cells = {name: _finite(value) for name, value in zip(names, row, strict=True)}
-        click.echo(before + as_json_text(cells), nl=False)
+        click.echo(before + as_json_text(cells, allow_nan=False), nl=False)
         before = ",\n"
     click.echo("]" if before != "[" else "[]")
 

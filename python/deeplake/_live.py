@@ -27,8 +27,9 @@ def dropped(operation: str, uri: str) -> str:
     )
 
 
-# The rows of a tensor that are listed as updated.
-_MOST_LISTED = 1 << 20
+# The most rows of a tensor that are listed as updated. Updates of many rows take chunks of their
+# own anyway.
+_MOST_LISTED = 1 << 16
 
 _open: WeakSet[Live] = WeakSet()
 
@@ -199,7 +200,7 @@ class Live(Source):
                 for name in names:
                     listed = self._updated.setdefault(name, set())
                     if listed is not None and len(listed) + len(rows) <= _MOST_LISTED:
-                        listed.update(int(row) for row in rows)
+                        listed.update(_index.as_array(rows).tolist())
                     else:
                         self._updated[name] = None
                 for name in [name for name in self.columns if name in self._updated or name.startswith("_")]:

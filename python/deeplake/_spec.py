@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_keywords, check_text
 
+# The arguments of `create_tensor`, besides the name.
+_ARGUMENTS = (
+    "htype", "dtype", "shape", "compression", "quality", "subsampling", "class_names", "chunk_bytes", "downsample",
+    "exist_ok", "info",
+)  # fmt: skip
 
-def tensor_spec(
-    name: str,
-    htype: str = "generic",
-    *,
-    dtype: Any = None,
-    shape: Sequence[int | None] | None = None,
-    compression: str | None = None,
-    quality: int | None = None,
-    subsampling: str | None = None,
-    class_names: Sequence[str] | None = None,
-    chunk_bytes: int | None = None,
-    downsample: tuple[int, int] | None = None,
-    exist_ok: bool = False,
-    info: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Returns the spec of a tensor. The arguments are those of `Dataset.create_tensor`."""
+
+def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the spec of a tensor from its name and the other arguments of `create_tensor`."""
     check_text("create_tensor", "name", name)
     called = f'create tensor "{name}"'
-    texts = {"htype": htype, "compression": compression, "subsampling": subsampling}
-    for what, text in texts.items():
-        if text is not None:
+    spec: dict[str, Any] = {"name": name, "htype": "generic", "dtype": _dtype(called, given.get("dtype"))}
+    spec["exist_ok"] = bool(given.get("exist_ok", False))
+    for what in ("htype", "compression", "subsampling"):
+        if (text := given.get(what)) is not None:
             check_text(called, what, text)
-    numbers = {"quality": quality, "chunk_bytes": chunk_bytes}
-    return {
-        "name": name,
-        "dtype": _dtype(called, dtype),
-        "shape": None if shape is None else [_axis(called, shape, axis) for axis in _items(called, "shape", shape)],
-        "class_names": None if class_names is None else _class_names(called, class_names),
-        "downsample": None
-        if downsample is None
-        else [_whole(called, "downsample", n) for n in _items(called, "downsample", downsample)],
-        "exist_ok": bool(exist_ok),
-        "info": None if info is None else check_dict(called, "info", info),
-        **texts,
-        **{what: None if n is None else _whole(called, what, n) for what, n in numbers.items()},
-    }
-
-
-_ARGUMENTS = [name for name in inspect.signature(tensor_spec).parameters if name != "name"]
+            spec[what] = text
+    for what in ("quality", "chunk_bytes"):
+        if (number := given.get(what)) is not None:
+            spec[what] = _whole(called, what, number)
+    if (shape := given.get("shape")) is not None:
+        spec["shape"] = [_axis(called, shape, axis) for axis in _items(called, "shape", shape)]
+    if (names := given.get("class_names")) is not None:
+        spec["class_names"] = _class_names(called, names)
+    if (levels := given.get("downsample")) is not None:
+        spec["downsample"] = [_whole(called, "downsample", n) for n in _items(called, "downsample", levels)]
+    if (info := given.get("info")) is not None:
+        spec["info"] = check_dict(called, "info", info)
+    return spec
 
 
 def schema_specs(schema: Mapping[str, str | Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -64,7 +52,7 @@ def schema_specs(schema: Mapping[str, str | Mapping[str, Any]]) -> list[dict[str
                 f'create: schema["{name}"] is a {type(given).__name__}, want an htype or a dict of arguments'
             )
         check_keywords(f'create: schema["{name}"]', arguments, _ARGUMENTS)
-        specs.append(tensor_spec(name, **arguments))
+        specs.append(tensor_spec(name, arguments))
     return specs
 
 

@@ -101,20 +101,20 @@ class Writing:
         Example:
             ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
         """
-        spec = tensor_spec(
-            name,
-            htype,
-            dtype=dtype,
-            shape=shape,
-            compression=compression,
-            quality=quality,
-            subsampling=subsampling,
-            class_names=class_names,
-            chunk_bytes=chunk_bytes,
-            downsample=downsample,
-            exist_ok=exist_ok,
-            info=info,
-        )
+        given = {
+            "htype": htype,
+            "dtype": dtype,
+            "shape": shape,
+            "compression": compression,
+            "quality": quality,
+            "subsampling": subsampling,
+            "class_names": class_names,
+            "chunk_bytes": chunk_bytes,
+            "downsample": downsample,
+            "exist_ok": exist_ok,
+            "info": info,
+        }
+        spec = tensor_spec(name, given)
         self._source.write(lambda handle: handle.create_tensor(spec), types=True)
         return Tensor(self._source, name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import deeplake
 import numpy as np
 import pytest
+from deeplake import _spec
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +56,11 @@ def test_refused(ds: Any, call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(deeplake.InvalidArgumentError, match=message):
         call(ds)
     assert not ds.dirty and not deeplake.exists("mem://wrong")
+
+
+def test_a_schema_takes_the_arguments_of_create_tensor() -> None:
+    arguments = list(inspect.signature(deeplake.Dataset.create_tensor).parameters)
+    assert arguments == ["self", "name", *_spec._ARGUMENTS]
 
 
 @pytest.mark.parametrize("condition", ["tag = 'a'", "tag != 'a'", "tag IN ('a')", "tag LIKE 'a'", "'a' = tag"])

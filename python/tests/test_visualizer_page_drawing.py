@@ -285,16 +285,23 @@ def test_table_has_thumbnails(chromium):
             tab.page.route("**/api/samples", lambda route: route.continue_() if held else held.append(route))
             table.focus()
             tab.page.evaluate("() => (document.querySelector('[data-testid=table]').scrollTop = 400 * 54)")
-            while not held:
-                tab.page.wait_for_timeout(20)
+            wait_until(tab, lambda: held)
             tab.page.keyboard.press("End")
             last = table.locator('[aria-rowindex="900"]').get_by_role("img", name="images: 60")
             last.wait_for()
             assert share(shot(last), colors[2]) > 0.9
-            while not cancelled:  # the event may come after the picture
-                tab.page.wait_for_timeout(20)
+            wait_until(tab, lambda: cancelled)  # the event may come after the picture
             tab.page.unroute_all(behavior="ignoreErrors")
             tab.faults = [fault for fault in tab.faults if "ERR_FAILED" not in fault]
+
+
+def wait_until(tab, happened):
+    """Lets the browser run until something has happened, ten seconds at most."""
+    for _ in range(500):
+        if happened():
+            return
+        tab.page.wait_for_timeout(20)
+    raise AssertionError("it has not happened for ten seconds")
 
 
 def shot(element):

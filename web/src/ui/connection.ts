@@ -59,7 +59,7 @@ export class Connection {
   }
 
   private answered(): void {
-    // Some requests still succeed, such as those for what has been read before.
+    // A server without ranges still answers some requests. The banner stays.
     if (!this.down || this.reason !== "") return;
     this.down = false;
     this.tries = 0;
