@@ -51,7 +51,10 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 		return nil, err
 	}
 	begin := version.Create
-	if o.Overwrite {
+	switch {
+	case o.Overwrite && o.AtCommit:
+		begin = version.OverwriteAtCommit
+	case o.Overwrite:
 		begin = version.Overwrite
 	}
 	repo, head, err := begin(ctx, store, env.Writer, schema)
@@ -186,6 +189,19 @@ func (d *Dataset) Close() error {
 	d.closed = true
 	d.links.close()
 	return d.store.Close()
+}
+
+// Withdraw gives up a dataset that waits to replace another one at its first commit, and closes it.
+// It reports whether this is one: then the other one is still there.
+func (d *Dataset) Withdraw(ctx context.Context) (bool, error) {
+	d.mu.Lock()
+	repo := d.repo
+	d.mu.Unlock()
+	waits, err := repo.Withdraw(ctx)
+	if waits {
+		_ = d.Close()
+	}
+	return waits, err
 }
 
 // drop forgets the uncommitted changes.

@@ -27,6 +27,7 @@ func (e *Env) For(s storage.Settings) *Env {
 // CreateOptions are the options of Create.
 type CreateOptions struct {
 	Overwrite bool         // replace an existing dataset
+	AtCommit  bool         // with Overwrite: the existing dataset stays until the first commit
 	Tensors   []TensorSpec // which its first commit has
 	Storage   storage.Options
 }

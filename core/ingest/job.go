@@ -15,7 +15,7 @@ import (
 
 // Options are the settings of an import. Zero values mean the default.
 type Options struct {
-	Overwrite bool `json:"overwrite"` // delete a dataset that is there
+	Overwrite bool `json:"overwrite"` // replace a dataset that is there, at the first commit
 	// leave the files where they are, and index the members of tar archives too
 	Link bool `json:"link"`
 	// "auto" (default): the first folder of a path is the class; "none"

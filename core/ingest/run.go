@@ -46,22 +46,43 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	if err == nil && im.nothing() {
 		err = im.nothingError()
 	}
-	if err != nil && !canceled || im.d == nil {
+	if im.d == nil {
 		return nil, err
 	}
+	if err != nil && !canceled {
+		return nil, im.withdraw(write, err)
+	}
 	if canceled && fresh && im.report.Added+int64(len(im.window)) == 0 {
-		_ = im.d.Close()
-		gone := dataset.Delete(write, im.env, uri, im.o.Storage)
-		if gone == nil {
-			gone = err
-		}
-		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), gone)
+		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), im.unmake(write, uri, err))
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
-		return nil, commitErr
+		return nil, im.withdraw(write, commitErr)
 	}
 	im.finishReport()
 	return im.report, err
+}
+
+// withdraw gives up a dataset that was to replace another one and has no commit yet, because of
+// err.
+func (im *importer) withdraw(ctx context.Context, err error) error {
+	if waits, failed := im.d.Withdraw(ctx); waits && failed == nil {
+		return errs.New(errs.KindOf(err), "%w; the dataset that it was to overwrite is still there", err)
+	}
+	return err
+}
+
+// unmake removes the dataset without rows that the import has made, or withdraws it. It returns
+// err, or why that failed.
+func (im *importer) unmake(ctx context.Context, uri string, err error) error {
+	waits, gone := im.d.Withdraw(ctx)
+	if !waits && gone == nil {
+		_ = im.d.Close()
+		gone = dataset.Delete(ctx, im.env, uri, im.o.Storage)
+	}
+	if gone != nil {
+		return gone
+	}
+	return err
 }
 
 func (im *importer) finishReport() {
@@ -126,7 +147,7 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 
 // create makes the dataset.
 func (im *importer) create(ctx context.Context) error {
-	d, err := dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, Storage: im.o.Storage})
+	d, err := dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, AtCommit: true, Storage: im.o.Storage})
 	if err != nil {
 		return err
 	}

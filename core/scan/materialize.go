@@ -31,8 +31,8 @@ const (
 // unchanged; computed columns are computed.
 //
 // Fails with errs.Exists if the dataset exists, unless overwriting is requested or the dataset is
-// empty: without tensors and commits, as a killed copy leaves it. After an error, only a dataset
-// that existed before remains.
+// empty: without tensors and commits, as a killed copy leaves it. A dataset that is overwritten
+// stays until the copy is committed. After an error, only a dataset that existed before remains.
 func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
 		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
@@ -54,18 +54,18 @@ func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	if err == nil {
 		return d.Close()
 	}
-	_ = d.Close()
 	if fresh {
-		if gone := o.undo(context.WithoutCancel(ctx), env); gone != nil {
+		if gone := o.undo(context.WithoutCancel(ctx), env, d); gone != nil {
 			return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
 		}
 	}
+	_ = d.Close()
 	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
 }
 
 // begin makes the dataset, or opens an existing empty one.
 func (o *Copy) begin(ctx context.Context, env *dataset.Env) (d *dataset.Dataset, fresh bool, err error) {
-	d, err = dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, Storage: o.Storage})
+	d, err = dataset.Create(ctx, env, o.URI, dataset.CreateOptions{Overwrite: o.Overwrite, AtCommit: true, Storage: o.Storage})
 	if err == nil || o.Overwrite || !errs.Is(err, errs.Exists) {
 		return d, true, err
 	}
@@ -89,8 +89,14 @@ func (o *Copy) still(ctx context.Context, env *dataset.Env) error {
 	return err
 }
 
-// undo removes the dataset, unless a commit came meanwhile.
-func (o *Copy) undo(ctx context.Context, env *dataset.Env) error {
+// undo closes and removes the dataset that begin made, unless a commit came meanwhile. One that is
+// overwritten stays.
+func (o *Copy) undo(ctx context.Context, env *dataset.Env, made *dataset.Dataset) error {
+	waits, err := made.Withdraw(ctx)
+	if waits || err != nil {
+		return err
+	}
+	_ = made.Close()
 	d, err := dataset.Open(ctx, env, o.URI, dataset.OpenOptions{Storage: o.Storage})
 	if err != nil {
 		return err

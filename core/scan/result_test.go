@@ -574,6 +574,41 @@ func TestMaterializeFails(t *testing.T) {
 	}
 }
 
+// TestMaterializeOverFails: a copy that fails leaves the dataset that it was to overwrite.
+func TestMaterializeOverFails(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	v := must[*dataset.View](t)(small(t, env, "mem://d").View(ctx))
+	for name, old := range map[string]string{"there": "mem://old", "nothing": "mem://new"} {
+		if name == "there" {
+			small(t, env, old)
+		}
+		a := Plain(v)
+		typ := array.Type{DType: tensor.Int64, Shape: tensor.Shape{}}
+		a.table.fields = append(a.table.fields, &field{name: "own", typ: typ, compute: func(ctx context.Context, rows []int64) (*array.Column, error) {
+			return nil, errs.New(errs.Invalid, "no value for these rows")
+		}})
+		if err := a.Materialize(ctx, env, Copy{URI: old, Overwrite: true}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "no value") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		d, err := dataset.Open(ctx, env, old, dataset.OpenOptions{})
+		if name == "nothing" {
+			if !errs.Is(err, errs.NotFound) {
+				t.Errorf("where there was none, a dataset is left: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := says(t, Plain(must[*dataset.View](t)(d.View(ctx))), "x"); got != "5 3 8 1 9 2" {
+			t.Errorf("the old dataset has %s", got)
+		}
+		_ = d.Close()
+	}
+}
+
 func TestMaterializeOver(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -249,11 +249,15 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 	}
 }
 
-// confirm checks the dataset's identity once more, for a record that stands. It repeats a read that
-// fails: on an error the caller would commit the same changes twice.
+// confirm checks the dataset's identity once more, for a record that stands, and lets a dataset that
+// waits take its place. It repeats requests that fail: on an error the caller would commit the same
+// changes twice.
 func (r *Repo) confirm(ctx context.Context) error {
 	for try := 1; ; try++ {
 		err := r.same(ctx, "commit to")
+		if err == nil {
+			err = r.takePlace(ctx)
+		}
 		if !errs.Is(err, errs.Storage) || try == unclearTries {
 			return err
 		}
@@ -358,7 +362,7 @@ func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Sna
 			return nil, errs.Wrap(errs.Storage, "commit to", t.repo.Store.URI(), err)
 		}
 	}
-	if err := t.repo.same(ctx, "commit to"); err != nil {
+	if err := t.repo.confirm(ctx); err != nil {
 		return nil, err
 	}
 	return t.repo.load(ctx, rec)

@@ -1,7 +1,6 @@
 package version
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -25,12 +24,28 @@ const overwriteTries = 3
 func Overwrite(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
 	for try := 1; ; try++ {
 		r, s, err := overwrite(ctx, p, writer, schema)
+		if err == nil {
+			if err = r.takePlace(ctx); err != nil {
+				_, _ = r.Withdraw(context.WithoutCancel(ctx)) // a record that no name leads to is garbage
+			}
+		}
+		if err == nil {
+			return r, s, nil
+		}
 		if !errs.Is(err, errs.Conflict) && !errs.Is(err, errs.Exists) || try == overwriteTries {
-			return r, s, err
+			return nil, nil, err
 		}
 	}
 }
 
+// OverwriteAtCommit is Overwrite, but a dataset that is there stays until the first commit of the
+// new one. The commit fails with errs.Conflict if another overwrite or a deletion came first. Where
+// there is no dataset, or only a part of one, the new one is made at once.
+func OverwriteAtCommit(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
+	return overwrite(ctx, p, writer, schema)
+}
+
+// overwrite makes a dataset, which waits to replace one that is there.
 func overwrite(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
 	data, err := p.Get(ctx, format.TSFKey())
 	if err != nil && !errs.Is(err, errs.NotFound) {
@@ -56,55 +71,8 @@ func overwrite(ctx context.Context, p storage.Provider, writer string, schema *f
 	r := newRepo(p, format.TSF{
 		Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID(), Replaces: replaces[max(0, len(replaces)-format.MaxReplaced):],
 	}, writer)
-	return r.replace(ctx, schema, data)
-}
-
-// replace puts a new dataset in the place of the one whose tsf.json is old.
-func (r *Repo) replace(ctx context.Context, schema *format.Schema, old []byte) (*Repo, *Snapshot, error) {
-	const op = "overwrite dataset"
-	p := r.Store
-	// What is there before the new dataset is, belongs to it or to none that counts.
-	var doomed []string
-	for _, prefix := range format.Prefixes() {
-		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
-			if format.OurKey(o.Key) {
-				doomed = append(doomed, o.Key)
-			}
-			return true
-		}); err != nil {
-			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
-		}
-	}
-	rec, err := r.begin(ctx, schema)
-	if err != nil {
-		return nil, nil, err
-	}
-	tsf, err := format.EncodeTSF(r.TSF)
-	if err != nil {
-		return nil, nil, err
-	}
-	if found, err := p.Get(ctx, format.TSFKey()); err != nil || !bytes.Equal(found, old) {
-		_ = p.Delete(ctx, format.RecordKey(rec.Branch, 0))
-		if err == nil || errs.Is(err, errs.NotFound) {
-			return nil, nil, errs.New(errs.Conflict, "overwrite dataset %q: it was deleted or overwritten beside this; try again", p.URI())
-		}
-		return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
-	}
-	if err := p.Put(ctx, format.TSFKey(), tsf); err != nil {
-		if found, readErr := p.Get(ctx, format.TSFKey()); readErr != nil || !bytes.Equal(found, tsf) {
-			return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
-		}
-	}
-	// This write makes the one before durable: nothing of the old dataset is gone before the new
-	// one is there.
-	if err := putOurs(ctx, p, format.HintKey(rec.Branch), format.EncodeHint(0)); err != nil {
-		return nil, nil, errs.Wrap(errs.Storage, op, p.URI(), err)
-	}
-	if err := r.clean(ctx, doomed); err != nil {
-		return nil, nil, errs.New(errs.KindOf(err), "overwrite dataset %q: the new dataset is there, and objects of the old one are left; gc() removes them: %w", p.URI(), err)
-	}
-	s, err := r.load(ctx, rec)
-	return r, s, err
+	r.old = &predecessor{tsf: old, data: data}
+	return r.prepare(ctx, schema)
 }
 
 // clean removes the objects that were there before r was, but for records of datasets that r does
@@ -190,12 +158,16 @@ func (r *Repo) unmoved(ctx context.Context, op, remedy string) error {
 		now, err = format.DecodeTSF(data)
 		return errs.Wrap(errs.Corrupt, "read", format.TSFKey(), err)
 	})
+	was := r.TSF
+	if err == nil && now.UUID != was.UUID && r.old != nil {
+		was = r.old.waiting(was)
+	}
 	switch {
-	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == r.TSF.UUID:
+	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == was.UUID:
 		return errs.New(errs.Conflict, "%s %q: the dataset was deleted since it was opened; %s", op, r.Store.URI(), remedy)
 	case err != nil:
 		return errs.Wrap(errs.Storage, op, r.Store.URI(), err)
-	case now.UUID != r.TSF.UUID || now.Main != r.TSF.Main:
+	case now.UUID != was.UUID || now.Main != was.Main:
 		return errs.New(errs.Conflict, "%s %q: the dataset was overwritten by another one since it was opened; %s", op, r.Store.URI(), remedy)
 	}
 	return nil

@@ -23,6 +23,7 @@ type Repo struct {
 
 	name   string // of the branch
 	branch format.UUID
+	old    *predecessor // nil: r replaces no dataset that was there when it was made
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {

@@ -172,13 +172,13 @@ class View(Reading):
         """Copies the rows, in their order, into a new dataset, and opens it.
 
         Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are
-        copied unchanged. Computed columns become tensors. After a failure there is no dataset. A
+        copied unchanged. Computed columns become tensors. After a failure there is no new dataset. A
         killed process may leave an empty one; the same call then copies into it.
 
         Args:
             uri: the place of the new dataset, as in `deeplake.create`.
-            overwrite: first delete an existing dataset with all its versions, but never one that
-                the rows come from.
+            overwrite: replace an existing dataset with all its versions once the copy is complete,
+                but never one that the rows come from. After a failure the old one is there.
             message: the message of the commit.
             threads: threads of the copy; None takes one for each core.
             storage: settings of the new dataset's store.
