@@ -75,6 +75,7 @@ type copying struct {
 	repo    *Repo
 	dst     storage.Provider
 	o       CopyOptions
+	sizes   map[chunkKey]int64 // of chunks without tiles; nil: the store lists its objects
 	report  CopyReport
 	skipped atomic.Int64
 	server  atomic.Int64
@@ -113,6 +114,9 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 			c.report.Commits += int64(n)
 		}
 	} else {
+		if err := c.measure(ctx, w); err != nil {
+			return err
+		}
 		if err := w.commit(ctx, &visit{name: c.repo.name, rec: at.Record}); err != nil {
 			return err
 		}
@@ -165,8 +169,56 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	return err
 }
 
+// measure makes the walk note the sizes of chunks if the store cannot list its objects, as a web
+// server.
+func (c *copying) measure(ctx context.Context, w *marker) error {
+	err := c.repo.Store.List(ctx, "data/", "", func(storage.Object) bool { return false })
+	if !errs.Is(err, errs.Unsupported) {
+		return err
+	}
+	c.sizes = map[chunkKey]int64{}
+	w.leaf = func(_ context.Context, _ *visit, entries []format.Entry) error {
+		for i := range entries {
+			e := &entries[i]
+			if !e.Side.IsZero() {
+				w.seen[e.Side] = struct{}{}
+			}
+			if e.Tiles == 0 {
+				c.sizes[chunkKey{e.Session, e.Ordinal}] = e.Bytes
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// met names the objects that the walk has reached, with the sizes that it has noted; -1: not known.
+func (c *copying) met(w *marker) []storage.Object {
+	var out []storage.Object
+	for id := range w.seen {
+		out = append(out, storage.Object{Key: format.MapKey(id), Size: -1})
+	}
+	for session, ordinals := range w.chunks {
+		for it := ordinals.Iterator(); it.HasNext(); {
+			id := chunkKey{session, int64(it.Next())}
+			size, ok := c.sizes[id]
+			if !ok {
+				size = -1
+			}
+			out = append(out, storage.Object{Key: id.key(), Size: size})
+		}
+	}
+	for _, o := range out {
+		c.o.Progress.expect(1, max(0, o.Size))
+	}
+	return out
+}
+
 // wanted lists the objects that the walk has reached, and makes sure that it has them all.
 func (c *copying) wanted(ctx context.Context, w *marker, prefixes []string) ([]storage.Object, error) {
+	if c.sizes != nil {
+		return c.met(w), nil
+	}
 	missing := int64(len(w.seen) + len(w.txns))
 	for _, set := range w.chunks {
 		missing += int64(set.GetCardinality())
@@ -219,8 +271,10 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 			}
 			if same {
 				c.skipped.Add(1)
-			} else if err := c.object(ctx, o); err != nil {
+			} else if size, err := c.object(ctx, o); err != nil {
 				return err
+			} else {
+				o.Size = size
 			}
 			c.o.Progress.did(1, o.Size)
 			return nil
@@ -256,40 +310,64 @@ func (c *copying) equal(ctx context.Context, o storage.Object) (bool, error) {
 // compareBytes is how much of two objects is compared at once.
 const compareBytes = 4 << 20
 
-// object copies one object.
-func (c *copying) object(ctx context.Context, o storage.Object) error {
+// object copies one object, and returns its size.
+func (c *copying) object(ctx context.Context, o storage.Object) (int64, error) {
 	if cp, ok := storage.As[storage.Copier](c.dst); ok {
 		done, err := cp.CopyFrom(ctx, c.repo.Store, o.Key, o.Key)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if done {
 			c.server.Add(1)
-			return nil
+			return o.Size, nil
 		}
 	}
-	if session, ordinal, err := format.ParseDataKey(o.Key); err == nil {
-		return c.chunk(ctx, chunkKey{session, ordinal}, o.Size)
+	session, ordinal, notChunk := format.ParseDataKey(o.Key)
+	id := chunkKey{session, ordinal}
+	if notChunk == nil && o.Size > wholeChunk {
+		return o.Size, c.chunk(ctx, id, o.Size)
+	}
+	data, err := c.whole(ctx, o, notChunk == nil)
+	if err != nil {
+		return 0, chunkmap.Missing(err, "copy", o.Key)
+	}
+	if notChunk == nil {
+		err = (&chunkCheck{id: id}).look(ctx, heldObject{c.repo.Store, o.Key, data}, int64(len(data)))
+	} else {
+		err = c.page(o.Key, data)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(data)), c.dst.Put(ctx, o.Key, data)
+}
+
+// whole reads an object. The size of a chunk saves the request that asks for it.
+func (c *copying) whole(ctx context.Context, o storage.Object, chunk bool) ([]byte, error) {
+	if chunk && o.Size >= 0 {
+		data := make([]byte, o.Size)
+		return data, c.repo.Store.ReadAt(ctx, o.Key, data, 0)
 	}
 	data, err := c.repo.Store.Get(ctx, o.Key)
-	if err != nil {
-		return chunkmap.Missing(err, "copy", o.Key)
+	if err == nil && o.Size >= 0 && int64(len(data)) != o.Size {
+		err = errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
 	}
-	if int64(len(data)) != o.Size {
-		return errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
+	return data, err
+}
+
+// page holds an object that is no chunk against its name and its checksum.
+func (c *copying) page(key string, data []byte) error {
+	if err := c.named(key, data); err != nil {
+		return errs.Wrap(errs.Corrupt, "copy", key, err)
 	}
-	if err := c.named(o.Key, data); err != nil {
-		return errs.Wrap(errs.Corrupt, "copy", o.Key, err)
+	if strings.HasPrefix(key, "refs/") {
+		return nil
 	}
-	if !strings.HasPrefix(o.Key, "refs/") {
-		if len(data) < 5 {
-			return errs.New(errs.Corrupt, "copy %q: has %d bytes, too few for a frame", o.Key, len(data))
-		}
-		if _, err := format.DecodeFrame(format.Kind(data[4]), data); err != nil {
-			return errs.Wrap(errs.Corrupt, "copy", o.Key, err)
-		}
+	if len(data) < 5 {
+		return errs.New(errs.Corrupt, "copy %q: has %d bytes, too few for a frame", key, len(data))
 	}
-	return c.dst.Put(ctx, o.Key, data)
+	_, err := format.DecodeFrame(format.Kind(data[4]), data)
+	return errs.Wrap(errs.Corrupt, "copy", key, err)
 }
 
 // named holds a page or a transaction summary against its name.
@@ -304,21 +382,10 @@ func (c *copying) named(key string, data []byte) error {
 	return nil
 }
 
-// chunk copies a chunk piece by piece, each checked before it goes on.
+// chunk copies a large chunk piece by piece, each checked before it goes on. A smaller one takes
+// one request instead of four.
 func (c *copying) chunk(ctx context.Context, id chunkKey, size int64) error {
 	src := c.repo.Store
-	if size <= wholeChunk {
-		// One request instead of four.
-		data := make([]byte, size)
-		if err := src.ReadAt(ctx, id.key(), data, 0); err != nil {
-			return chunkmap.Missing(err, "copy", id.key())
-		}
-		held := heldObject{src, id.key(), data}
-		if err := (&chunkCheck{id: id}).look(ctx, held, size); err != nil {
-			return err
-		}
-		return c.dst.Put(ctx, id.key(), data)
-	}
 	x, _, err := chunkIndex(ctx, src, id, format.UUID{}, size)
 	if err != nil {
 		return chunkmap.Missing(err, "copy", id.key())
