@@ -166,6 +166,14 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, CleanError(rootOf(err)))}
 }
 
+// later is an error that is not repeated within the call. Another call may succeed.
+type later struct{ error }
+
+func (l later) Unwrap() error { return l.error }
+
+// Retryable reports that another call may succeed, for errs.FieldsOf.
+func (l later) Retryable() bool { return true }
+
 // unreachable returns the error of a connection that did not come about. A host that has answered
 // before is worth waiting for; one that never did is most likely the wrong one, and a few tries are
 // enough.
@@ -187,7 +195,7 @@ func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	}
 	err := errs.New(errs.Storage, "%s %q cannot be reached: %s; check the %s, the network and the proxy", what, where, reason, c.host)
 	if !c.reached.Load() && c.failed.Add(1) >= firstTries {
-		return err
+		return later{err}
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: err}
 }
@@ -203,7 +211,7 @@ func (c *Client) silent(rq *http.Request, err error) error {
 	}
 	told := errs.New(errs.Storage, "host %q does not answer within %v; check the %s, or raise timeout", rq.URL.Host, wait, c.host)
 	if !c.reached.Load() {
-		return told
+		return later{told}
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: told}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -380,6 +381,13 @@ func TestUnreachable(t *testing.T) {
 			}
 			if f := (*storage.Fault)(nil); errors.As(err, &f) {
 				t.Errorf("%q is worth repeating for ever", err)
+			}
+			want := errs.RetryUnknown
+			if slices.Contains([]string{"refused", "silent", "silent TLS", "no proxy"}, r.name) {
+				want = errs.RetryYes
+			}
+			if got := errs.FieldsOf(err).Retry; got != want {
+				t.Errorf("%q: another call may succeed: %v, want %v", err, got, want)
 			}
 		})
 	}
