@@ -45,12 +45,15 @@ def bench(
 
     dataset = open_dataset(uri, at=at or None, read_only=True)
     loader = dataset.batches(
-        batch_size, shuffle=not in_order, num_workers=workers, tensors=tensors or None, collate="list"
+        batch_size, shuffle=not in_order, num_workers=workers, tensors=tensors or None, collate="list", on_error="skip"
     )
     results = [_epoch(loader) for _ in range(epochs)]
     threads = loader.stats()["decode"]["threads"]
     limits = {} if no_limits else _limits(dataset, list(tensors) or list(dataset.tensors), threads)
     lines = [*_epochs(results), *_beside(results[-1], limits, threads), f"  {results[-1]['bottleneck']}"]
+    if skipped := results[-1]["skipped"]:
+        what = "1 row" if skipped == 1 else f"{skipped:,} rows"
+        lines.append(f"  skipped {what} that cannot be read, the first: {results[-1]['first_skip']}")
     show({"epochs": results, "threads": threads, "limits": limits}, as_json, lines)
 
 
@@ -118,6 +121,8 @@ def _epoch(loader: Any) -> dict[str, Any]:
         "p99_gap_seconds": stats["gaps"]["p99_seconds"],
         "decode_share": stats["decode"]["busy_seconds"] / max(threads, 1e-9),
         "bottleneck": stats["bottleneck"],
+        "skipped": stats["skipped"],
+        "first_skip": stats["first_skips"][0]["error"] if stats["first_skips"] else None,
     }
 
 
@@ -181,7 +186,7 @@ def _decoding(dataset: Dataset, images: list[str], threads: int) -> float:
     from deeplake import _native
 
     rows = range(min(len(dataset), _ROWS))
-    stored = [[data for data in dataset[name].bytes(list(rows)) if data is not None] for name in images]
+    stored = [[data for data in dataset[name].bytes(list(rows)) if data is not None and _decodes(data)] for name in images]
     end = perf_counter() + _SECONDS
 
     def decode(part: int) -> int:
@@ -192,12 +197,23 @@ def _decoding(dataset: Dataset, images: list[str], threads: int) -> float:
                     _native.decode(data)
             rounds += 1
             if perf_counter() > end:
-                return rounds * len(rows[part::threads])
+                return rounds * len(stored[0][part::threads])
 
     with ThreadPoolExecutor(threads) as pool:
         start = perf_counter()
         done = sum(pool.map(decode, range(threads)))
         return done / (perf_counter() - start)
+
+
+def _decodes(data: bytes) -> bool:
+    from deeplake import _native
+    from deeplake._errors import Error
+
+    try:
+        _native.decode(data)
+    except Error:
+        return False
+    return True
 
 
 def _took(function: Any) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,6 +18,8 @@ from deeplake._names import suggest
 from deeplake._progress import bar
 
 _FROM = "from-"
+_IMAGES = (".jpg", ".jpeg", ".png", ".webp")
+_LOOK = 1000  # entries of a folder that are looked at
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
@@ -34,7 +38,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     show_default=True,
     help="auto takes the first folder of a path for the class, in a list the folder of the file.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, once the source has given a row.")
+@click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
     "--compression",
@@ -88,6 +92,10 @@ def create(
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
     if folder is None:
+        for option, given in (("--size", side), ("--decode", decode), ("--link", link), ("--checkpoint", checkpoint)):
+            if given:
+                raise click.UsageError(f"{option} is about the files of a source; give one as from-PATH, or leave it out")
+        _refuse_images(place)
         _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
         show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
@@ -109,6 +117,20 @@ def create(
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
     show(report, as_json, _report_lines(report))
+
+
+def _refuse_images(place: str) -> None:
+    """Refuses to make an empty dataset in a folder of images: the user wants a dataset of them."""
+    folder = Path(place.removeprefix("file://"))
+    if "://" in place.removeprefix("file://") or not folder.is_dir() or _native.exists(place, store=_storage.reach(None)):
+        return
+    for level in ("*", "*/*"):
+        for path in itertools.islice(folder.glob(level), _LOOK):
+            if path.suffix.lower() in _IMAGES and path.is_file():
+                raise click.UsageError(
+                    f"{place} has images, like {path.relative_to(folder)}, and no dataset; `deeplake create NEW "
+                    f"from-{place}` makes a dataset of them in another folder"
+                )
 
 
 def _settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from deeplake._cli_output import at_option, json_option, show, table
+from deeplake._errors import Error
 
 _AUTO = "auto"
 
@@ -44,9 +45,14 @@ def head(uri: str | None, count: int, text: str, images: str | None, at: str, as
         return
     names = list(view.tensors)
     classes = {name: tensor.class_names for name, tensor in view.tensors.items()}
-    rows = [{name: _plain(row[name], classes[name]) for name in names} for row in view[:count]]
+    rows = [{name: _sample(row, name, classes[name]) for name in names} for row in view[:count]]
     cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
-    show(rows, as_json, table(["row", *names], cells))
+    show([_plain_errors(row) for row in rows], as_json, table(["row", *names], cells))
+    failed = [(number, value) for number, row in enumerate(rows) for value in row.values() if isinstance(value, Error)]
+    if failed:
+        number, err = failed[0]
+        what = "1 sample" if len(failed) == 1 else f"{len(failed):,} samples, the first"
+        raise click.ClickException(f"cannot read {what} in row {number}: {err}")
 
 
 def _show_images(view: Any, count: int, images: str) -> None:
@@ -78,6 +84,18 @@ def _show_images(view: Any, count: int, images: str) -> None:
     sys.stdout.buffer.flush()
 
 
+def _plain_errors(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"error": str(value)} if isinstance(value, Error) else value for name, value in row.items()}
+
+
+def _sample(row: Any, name: str, classes: Sequence[str] | None) -> Any:
+    """Returns a printable form of a sample, or the error of one that cannot be read."""
+    try:
+        return _plain(row[name], classes)
+    except Error as err:
+        return err
+
+
 def _plain(value: Any, classes: Sequence[str] | None) -> Any:
     """Returns a printable form of a sample: small values, or the description of an array."""
     if value is None or isinstance(value, str | bool | int | float | dict):
@@ -94,5 +112,7 @@ def _plain(value: Any, classes: Sequence[str] | None) -> Any:
 
 
 def _cell(value: Any, width: int = 40) -> str:
+    if isinstance(value, Error):
+        return f"<{type(value).__name__}>"
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())
     return text if len(text) <= width else text[: width - 3] + "..."

@@ -136,6 +136,33 @@ def test_ls_beside_a_damaged_dataset(cli, tmp_path):
     assert bad["rows"] is None and "tsf.json" in bad["error"] and good["rows"] == 0
 
 
+def test_a_damaged_picture(cli, tmp_path):
+    with deeplake.create(tmp_path / "set", schema={"image": {"htype": "image", "compression": "png"}, "x": {"dtype": "int64"}}) as ds:
+        for i in range(4):
+            file = encoded(picture(i, 64, 64), "PNG")
+            ds.append({"image": deeplake.read(file if i != 2 else file[:60] + bytes(40) + file[100:]), "x": i})
+        ds.commit()
+    done = cli("head", tmp_path / "set", check=False)
+    assert done.returncode == 1 and done.stdout.count("uint8 (64, 64, 3)") == 3 and "<CorruptError>" in done.stdout
+    assert "1 sample" in done.stderr and "row 2" in done.stderr
+    rows = json.loads(cli("head", tmp_path / "set", "--json", check=False).stdout)
+    assert [row["x"] for row in rows] == [0, 1, 2, 3] and "png" in rows[2]["image"]["error"].lower()
+    done = cli("bench", tmp_path / "set")
+    assert "1 row" in done.stdout and "skipped" in done.stdout
+    epoch = json.loads(cli("bench", tmp_path / "set", "--json").stdout)["epochs"][0]
+    assert (epoch["rows"], epoch["skipped"]) == (3, 1)
+
+
+def test_no_empty_dataset_among_images(cli, flowers, tmp_path):
+    for place in (flowers, flowers / "daisy"):
+        before = sorted(place.rglob("*"))
+        done = cli("create", place, check=False)
+        assert done.returncode == 2 and f"from-{place}" in done.stderr and sorted(place.rglob("*")) == before
+    for option in (["--size", "32"], ["--decode"], ["--link"], ["--checkpoint", "5"]):
+        done = cli("create", tmp_path / "set", *option, check=False)
+        assert done.returncode == 2 and option[0] in done.stderr and not deeplake.exists(tmp_path / "set")
+
+
 def test_an_output_without_letters(home, tmp_path):
     with deeplake.create(tmp_path / "set", schema={"word": "text"}) as ds:
         ds.append({"word": "日本 é"})
