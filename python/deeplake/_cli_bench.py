@@ -186,7 +186,9 @@ def _decoding(dataset: Dataset, images: list[str], threads: int) -> float:
     from deeplake import _native
 
     rows = range(min(len(dataset), _ROWS))
-    stored = [[data for data in dataset[name].bytes(list(rows)) if data is not None and _decodes(data)] for name in images]
+    stored = [
+        [data for data in dataset[name].bytes(list(rows)) if data is not None and _decodes(data)] for name in images
+    ]
     end = perf_counter() + _SECONDS
 
     def decode(part: int) -> int:

@@ -94,7 +94,7 @@ def create(
     if folder is None:
         for option, given in (("--size", side), ("--decode", decode), ("--link", link), ("--checkpoint", checkpoint)):
             if given:
-                raise click.UsageError(f"{option} is about the files of a source; give one as from-PATH, or leave it out")
+                raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
         _refuse_images(place)
         _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
         show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
@@ -121,8 +121,9 @@ def create(
 
 def _refuse_images(place: str) -> None:
     """Refuses to make an empty dataset in a folder of images: the user wants a dataset of them."""
-    folder = Path(place.removeprefix("file://"))
-    if "://" in place.removeprefix("file://") or not folder.is_dir() or _native.exists(place, store=_storage.reach(None)):
+    plain = place.removeprefix("file://")
+    folder = Path(plain)
+    if "://" in plain or not folder.is_dir() or _native.exists(place, store=_storage.reach(None)):
         return
     for level in ("*", "*/*"):
         for path in itertools.islice(folder.glob(level), _LOOK):

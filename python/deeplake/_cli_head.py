@@ -45,7 +45,8 @@ def head(uri: str | None, count: int, text: str, images: str | None, at: str, as
         return
     names = list(view.tensors)
     classes = {name: tensor.class_names for name, tensor in view.tensors.items()}
-    rows = [{name: _sample(row, name, classes[name]) for name in names} for row in view[:count]]
+    # One by one: a damaged sample must not hide the rows that a slice reads with it.
+    rows = [{name: _sample(view, row, name, classes[name]) for name in names} for row in range(min(count, len(view)))]
     cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
     show([_plain_errors(row) for row in rows], as_json, table(["row", *names], cells))
     failed = [(number, value) for number, row in enumerate(rows) for value in row.values() if isinstance(value, Error)]
@@ -88,10 +89,10 @@ def _plain_errors(row: dict[str, Any]) -> dict[str, Any]:
     return {name: {"error": str(value)} if isinstance(value, Error) else value for name, value in row.items()}
 
 
-def _sample(row: Any, name: str, classes: Sequence[str] | None) -> Any:
+def _sample(view: Any, row: int, name: str, classes: Sequence[str] | None) -> Any:
     """Returns a printable form of a sample, or the error of one that cannot be read."""
     try:
-        return _plain(row[name], classes)
+        return _plain(view[row][name], classes)
     except Error as err:
         return err
 

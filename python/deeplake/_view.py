@@ -172,8 +172,8 @@ class View(Reading):
         """Copies the rows, in their order, into a new dataset, and opens it.
 
         Tensors keep htype, dtype, compression, class names and info; JPEG, PNG and WebP files are
-        copied unchanged. Computed columns become tensors. After a failure there is no new dataset. A
-        killed process may leave an empty one; the same call then copies into it.
+        copied unchanged. Computed columns become tensors. After a failure there is no new dataset.
+        A killed process may leave an empty one; the same call then copies into it.
 
         Args:
             uri: the place of the new dataset, as in `deeplake.create`.

@@ -137,7 +137,9 @@ def test_ls_beside_a_damaged_dataset(cli, tmp_path):
 
 
 def test_a_damaged_picture(cli, tmp_path):
-    with deeplake.create(tmp_path / "set", schema={"image": {"htype": "image", "compression": "png"}, "x": {"dtype": "int64"}}) as ds:
+    with deeplake.create(
+        tmp_path / "set", schema={"image": {"htype": "image", "compression": "png"}, "x": {"dtype": "int64"}}
+    ) as ds:
         for i in range(4):
             file = encoded(picture(i, 64, 64), "PNG")
             ds.append({"image": deeplake.read(file if i != 2 else file[:60] + bytes(40) + file[100:]), "x": i})
