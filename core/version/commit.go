@@ -249,9 +249,9 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 	}
 }
 
-// confirm checks the dataset's identity once more, for a record that stands, and lets a dataset that
-// waits take its place. It repeats requests that fail: on an error the caller would commit the same
-// changes twice.
+// confirm checks the dataset's identity once more, for a record that stands, and lets a dataset
+// that waits take its place. It repeats requests that fail: on an error the caller would commit the
+// same changes twice.
 func (r *Repo) confirm(ctx context.Context) error {
 	for try := 1; ; try++ {
 		err := r.same(ctx, "commit to")
