@@ -182,7 +182,7 @@ func (r *Repo) rename(ctx context.Context) error {
 
 // Withdraw removes the records of a dataset that waits to replace another one, and reports whether
 // r was one. Its other objects have no name, and gc removes them. After a write of tsf.json without
-// an answer it removes nothing: the write may still come.
+// an answer it removes nothing, since the write may still come, and returns an error.
 func (r *Repo) Withdraw(ctx context.Context) (bool, error) {
 	o := r.old
 	if o == nil {
@@ -190,8 +190,11 @@ func (r *Repo) Withdraw(ctx context.Context) (bool, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.placed || o.asked {
-		return !o.placed, nil
+	switch {
+	case o.placed:
+		return false, nil
+	case o.asked:
+		return true, errs.New(errs.Storage, "overwrite dataset %q: the store gave no answer, so either the old dataset is there or the new one; open it to see", r.Store.URI())
 	}
 	main := r.TSF.Main
 	err := r.Store.Delete(ctx, format.RecordKey(main, 1), format.RecordKey(main, 0))
