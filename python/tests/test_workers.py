@@ -464,7 +464,8 @@ def test_ctrl_c_ends_a_wait(ds, start):
     began = time.monotonic()
     del loader, processes
     gc.collect()
-    assert time.monotonic() - began < 1
+    # The workers sleep for a minute. A collection itself may take a second where TensorFlow and JAX are loaded.
+    assert time.monotonic() - began < 10
     _await(lambda: not any(_alive(pid) and _is_worker(pid) for pid in pids))
 
 
