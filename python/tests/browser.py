@@ -56,13 +56,14 @@ def chromium():
 class Tab:
     """A page in a context of its own, with everything that a test must not overlook."""
 
-    def __init__(self, browser, link, **options):
+    def __init__(self, browser, link, *, allowed=(), **options):
         options.setdefault("viewport", {"width": WIDTH, "height": HEIGHT})
         self.context = browser.new_context(**options)
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
         self.faults = []  # messages of scripts, and of the content policy
         self.foreign = []  # requests to other places
+        self.allowed = allowed  # such places that may be asked
         self.origin = link.split("/#")[0]
         self.page.on("pageerror", lambda error: self.faults.append(f"exception: {error}"))
         self.page.on("console", self._console)
@@ -79,7 +80,7 @@ class Tab:
         dialog.dismiss()
 
     def _request(self, request):
-        if not request.url.startswith((self.origin, "blob:", "data:")):
+        if not request.url.startswith((self.origin, "blob:", "data:", *self.allowed)):
             self.foreign.append(request.url)
 
     def at(self, name):
