@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -44,6 +45,11 @@ class MixedSource(Source):
 
     def length(self) -> int:
         return sum(part.length() for part in self.parts)
+
+    def epoch_rows(self) -> int:
+        """Returns the number of rows of an epoch, as `how` ends it."""
+        with contextlib.closing(self.loader(_single(self._chosen))) as loader:
+            return len(loader)
 
     def tensors(self) -> dict[str, dict[str, Any]]:
         return self._description
@@ -90,6 +96,12 @@ class Mix(Loadable):
     def tensors(self) -> list[str]:
         """The names of the tensors of a batch."""
         return self._source.names()
+
+    def __len__(self) -> int:
+        """Returns the number of rows of an epoch. It depends on `mode`, `weights`, `stop` and
+        `length`.
+        """
+        return self._source.epoch_rows()
 
     def __repr__(self) -> str:
         mode, weights = self._source.how["mode"], self._source.how["weights"]
@@ -164,8 +176,13 @@ def mix(
         "length": length,
     }
     # The core refuses a bad mixture here, not in the first loader.
-    _native_mix(parts, how, {"batch_size": 1, "tensors": None if tensors is None else list(tensors)}).close()
+    _native_mix(parts, how, _single(tensors)).close()
     return Mix(MixedSource(parts, how, tensors))
+
+
+def _single(tensors: Sequence[str] | None) -> dict[str, Any]:
+    """Returns the options of a loader whose batches are single rows."""
+    return {"batch_size": 1, "tensors": None if tensors is None else list(tensors)}
 
 
 def _native_mix(parts: list[Pinned], how: Mapping[str, Any], options: Mapping[str, Any]) -> _native.Loader:

@@ -89,7 +89,7 @@ def row(source: Source, index: int) -> Row:
 
 
 def rows(source: Source) -> Iterator[Row]:
-    """Yields the rows as they are now; the core is asked for many at a time."""
+    """Yields the rows as they are now; the core reads many at a time."""
     pinned = source.pinned()
     length = pinned.length()
     for start in range(0, length, _BLOCK_ROWS):

@@ -150,7 +150,7 @@ class _Stream(Passes, IterableDataset):
                 "iterate in a worker process: every worker would give all rows; iterate over ds.pytorch(...) itself, "
                 "or give ds.torch_dataset() to a DataLoader of your own"
             )
-        # Somebody else's DataLoader. Accelerate's skip_first_batches makes one of ours, and counts
+        # The DataLoader of another library. Accelerate's skip_first_batches makes one, and counts
         # from the start of the epoch, whatever state the loader was given; torchdata's
         # StatefulDataLoader gives this dataset its state.
         return self._pass(whole=self._of_loader)

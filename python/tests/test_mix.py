@@ -82,7 +82,9 @@ def test_exact_batches(sets: list[deeplake.Dataset]) -> None:
 
 def test_where_an_epoch_ends(sets: list[deeplake.Dataset]) -> None:
     def shares(**arguments: Any) -> tuple[int, int]:
-        seen = taken(deeplake.mix(sets, **arguments).batches(10, shuffle=True))
+        mixed = deeplake.mix(sets, **arguments)
+        seen = taken(mixed.batches(10, shuffle=True))
+        assert len(mixed) == len(seen)
         return sum(x < 1000 for x in seen), sum(x >= 1000 for x in seen)
 
     assert shares() == (120, 60)

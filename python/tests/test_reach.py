@@ -33,7 +33,7 @@ def home(tmp_path: Path) -> Iterator[Recorder]:
 
 @pytest.fixture
 def foreign() -> Iterator[Recorder]:
-    """Somebody else's host, with a picture and a dataset."""
+    """The host of another user, with a picture and a dataset."""
     with recording() as here:
         here.files["/x.jpg"] = FILE
         yield here
