@@ -165,7 +165,9 @@ func CastType(x Type, to string) (Type, error) {
 func castable(x, t Type) error {
 	ok := true
 	switch {
-	case x.DType == 0, t.Text() && x.DType != tensor.Bytes, x.Text():
+	case x.DType == 0, t.Text() && x.DType != tensor.Bytes:
+	case x.Text():
+		ok = t.DType != tensor.JSON || x.Scalar()
 	case t.DType == tensor.JSON:
 		ok = x.DType == tensor.JSON || x.Scalar() && x.DType != tensor.Bytes
 	case x.DType == tensor.JSON:

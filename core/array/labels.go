@@ -27,6 +27,30 @@ func LabelText(c *Column) *Column {
 	})
 }
 
+// TextLists returns rows that are texts along one axis, such as the names of several labels, as
+// lists of texts. NULL stays NULL.
+func TextLists(c *Column) (*Column, error) {
+	list := Of(tensor.String)
+	list.List = true
+	if c.DType == 0 {
+		return Nothing(list, c.N), nil
+	}
+	c = c.Expand()
+	texts, ends := Elems[string](c), make([]int, c.N)
+	items := make([]string, 0, len(texts))
+	for i := range ends {
+		if !c.IsNull(i) {
+			if s := c.ShapeAt(i); len(s) > 1 {
+				return nil, InRow(errs.Type, i, "row %d has texts of shape %s, want at most one axis", Here, s)
+			}
+			lo, hi := c.Span(i)
+			items = append(items, texts[lo:hi]...)
+		}
+		ends[i] = len(items)
+	}
+	return FromLists(FromStrings(items, nil), ends, c.Null), nil
+}
+
 // LabelNumbers returns the class numbers of names. A name that is no class is an error.
 func LabelNumbers(c *Column, names []string) (*Column, error) {
 	index := make(map[string]int64, len(names))

@@ -201,6 +201,9 @@ func area(args []*array.Column) (*array.Column, error) {
 			if p, err = read(i, p); err != nil {
 				return nil, err
 			}
+			if len(p) != 1 && c[0].Dims == 1 {
+				return nil, array.InRow(errs.Type, i, "AREA: row %d has shape %s, want (4,)", array.Here, s)
+			}
 			if shapes[i] = (tensor.Shape{int64(len(p))}); len(s) == 1 && len(p) == 1 {
 				shapes[i] = tensor.Shape{}
 			}

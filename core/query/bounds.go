@@ -35,7 +35,7 @@ func testOf(cond *node) (test, bool) {
 			return perhaps
 		}}, true
 	case cond.compute == nil || len(cond.args) < 2:
-		if cond.op == "NOT" && len(cond.args) == 1 || cond.op == "IS NOT NULL" && len(cond.args) == 1 {
+		if cond.op == "NOT" && len(cond.args) == 1 {
 			if t, ok := testOf(cond.args[0]); ok && cond.args[0].ref != nil {
 				return test{t.column, func(z *Zone) verdict { return [...]verdict{perhaps, always, never}[t.judge(z)] }}, true
 			}

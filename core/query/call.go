@@ -19,6 +19,16 @@ type aggregateCall struct {
 	distinct bool
 	arg      *node // nil: COUNT(*)
 	t        array.Type
+	// of STRING_AGG(text, separator); nil: the usual one
+	separator *string
+}
+
+// aggregator makes an aggregator of values of type t.
+func (a *aggregateCall) aggregator(t array.Type) (aggregate.Aggregator, error) {
+	if a.separator != nil {
+		return aggregate.NewStringAgg(a.distinct, t, *a.separator)
+	}
+	return aggregate.New(a.name, a.distinct, t)
 }
 
 // The operations of nodes that read a row's position.
@@ -90,9 +100,15 @@ func (c *checker) call(x *tql.Call, s *scope) (*node, error) {
 	return c.function(x.Pos(), x.Name, args)
 }
 
+// stringAgg is the one aggregate that takes two arguments.
+const stringAgg = "STRING_AGG"
+
 // isAggregate reports whether a call aggregates rows. A name that is also a function of arrays is
 // that function if its argument is an array.
 func isAggregate(x *tql.Call, args []*node) bool {
+	if x.Name == stringAgg && len(args) == 2 {
+		return true
+	}
 	if !slices.Contains(aggregate.Names(), x.Name) || len(args) > 1 {
 		return false
 	}
@@ -117,6 +133,14 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 		if x.Name == "COUNT" && a.arg.ref != nil && a.arg.ref.want == Values && !x.Distinct {
 			a.arg = c.present(a.arg)
 		}
+		if len(args) == 2 {
+			y := args[1]
+			if !y.constant() || !y.t.Scalar() || !y.t.Text() || y.value.IsNull(0) {
+				return nil, c.fail(y.at, "%s: the separator is %s, want a constant text", x.Name, y.say)
+			}
+			separator, _ := y.value.Value(0).(string)
+			a.separator = &separator
+		}
 		var err error
 		if a.t, err = aggregate.ResultType(a.name, a.arg.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
@@ -128,7 +152,11 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 		key = a.arg.id
 		n.depth = a.arg.depth + 1
 	}
-	n.id = c.intern("aggregate ", a.name, a.distinct, key)
+	parts := []any{"aggregate ", a.name, a.distinct, key}
+	if a.separator != nil {
+		parts = append(parts, " by ", *a.separator)
+	}
+	n.id = c.intern(parts...)
 	return n, nil
 }
 
@@ -151,6 +179,9 @@ func (c *checker) present(of *node) *node {
 func (c *checker) function(at tql.Pos, name string, args []*node) (*node, error) {
 	f := compute.Find(name)
 	if f == nil {
+		if slices.Contains(aggregate.Names(), name) {
+			return nil, c.fail(at, "%s has %d arguments, want 1", name, len(args))
+		}
 		names := FunctionNames()
 		for user := range c.o.Functions {
 			names = append(names, user)

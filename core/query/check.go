@@ -229,6 +229,8 @@ func (c *checker) literal(at tql.Pos, v any) *node {
 		t.DType = tensor.Bool
 	case int64:
 		t.DType, t.Weak = tensor.Int64, true
+	case uint64:
+		t.DType = tensor.Uint64 // not Weak: most dtypes cannot hold it
 	case float64:
 		t.DType, t.Weak = tensor.Float64, true
 	case string:

@@ -255,6 +255,9 @@ func (x *node) sentence(depth int) string {
 	}
 	switch len(x.args) {
 	case 1:
+		if x.op == truthOp {
+			return x.args[0].sentence(depth + 1)
+		}
 		if x.say == "IS NULL" || x.say == "IS NOT NULL" {
 			return x.args[0].sentence(depth) + " " + x.say
 		}

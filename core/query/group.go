@@ -325,7 +325,7 @@ func (g *grouping) begin(p *partial) error {
 		if s.agg.arg != nil {
 			t = s.agg.arg.t
 		}
-		a, err := aggregate.New(s.agg.name, s.agg.distinct, t)
+		a, err := s.agg.aggregator(t)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -30,16 +32,36 @@ func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args 
 	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: compute.FactsOf(op)}
 	infallible := sync.OnceValue(n.infallible)
 	n.compute = func(_ *frame, values []*array.Column) (*array.Column, error) {
-		out, err := fn(values)
 		if invariant.Enabled {
+			out, err := fn(values)
 			n.facts.Check(op, values, infallible(), out, err)
+			return out, err
 		}
-		return out, err
+		return contained(op, fn, values)
 	}
 	return c.make(n, op)
 }
 
+// contained computes an operator. A panic fails the query alone: an operator holds no lock, and
+// what it made is dropped.
+func contained(op string, fn func(args []*array.Column) (*array.Column, error), values []*array.Column) (out *array.Column, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, errs.New(errs.Internal, "compute %s: panic: %v\n%s", op, p, debug.Stack())
+		}
+	}()
+	return fn(values)
+}
+
 func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
+	if l, ok := x.X.(*tql.Literal); ok && x.Op == "-" {
+		switch v, _ := l.Value.(uint64); {
+		case v == 1<<63:
+			return c.literal(x.Pos(), int64(math.MinInt64)), nil
+		case v > 0:
+			return c.literal(x.Pos(), -float64(v)), nil
+		}
+	}
 	v, err := c.expr(x.X, s)
 	if err != nil {
 		return nil, err
@@ -93,11 +115,19 @@ func (c *checker) binary(x *tql.Binary, s *scope) (*node, error) {
 	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Arith(x.Op, v[0], v[1]) })
 }
 
-// logical is AND or OR: of scalars with three values, of arrays element by element.
+// logical is AND or OR: of scalars with three values, of arrays element by element. Scalar operands
+// become bools: WHERE evaluates those of AND as conditions of their own.
 func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
-	for _, n := range []*node{a, b} {
-		if err := compute.TruthType(n.t); err != nil {
-			return nil, placed(c.text, n.at, err)
+	for _, n := range []**node{&a, &b} {
+		if err := compute.TruthType((*n).t); err != nil {
+			return nil, placed(c.text, (*n).at, err)
+		}
+		if !(*n).t.Scalar() {
+			continue
+		}
+		var err error
+		if *n, err = c.truth(*n); err != nil {
+			return nil, err
 		}
 	}
 	t, err := compute.LogicType(op, a.t, b.t)
@@ -111,6 +141,9 @@ func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
 	return c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return fn(v[0], v[1]) })
 }
 
+// truthOp is the condition that a number or an array is.
+const truthOp = "TRUE OF"
+
 // truth is x as a condition: of an array, whether any element holds.
 func (c *checker) truth(x *node) (*node, error) {
 	if err := compute.TruthType(x.t); err != nil {
@@ -119,7 +152,7 @@ func (c *checker) truth(x *node) (*node, error) {
 	if x.t.Scalar() && x.t.DType == tensor.Bool {
 		return x, nil
 	}
-	return c.apply(x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return compute.Truth(v[0]) })
+	return c.apply(x.at, truthOp, array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return compute.Truth(v[0]) })
 }
 
 // byName makes two operands comparable if one is a class label: a string that the query gives
@@ -224,17 +257,17 @@ func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	op := "IS NULL"
-	if x.Not {
-		op = "IS NOT NULL"
-	}
 	scalar := array.Of(tensor.Bool)
 	if v.ref != nil && v.ref.want == Values && v.ref.part == nil {
 		nulls := c.reading(v, Nulls, scalar)
 		if !x.Not {
 			return nulls, nil
 		}
-		return c.apply(x.Pos(), op, scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+		return c.apply(x.Pos(), "NOT", scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+	}
+	op := "IS NULL"
+	if x.Not {
+		op = "IS NOT NULL"
 	}
 	return c.apply(x.Pos(), op, scalar, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) {
 		nulls := compute.IsNull(a[0])

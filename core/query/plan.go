@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"math"
+	"slices"
 	"strconv"
 
 	"deeplake/core/array"
@@ -122,6 +123,28 @@ func (c *checker) statement(s *tql.Statement, outer *scope, bound *[]*node) (*pl
 		}
 	}
 	return p, nil
+}
+
+// storable makes results of a query that datasets can store: arrays of texts become lists.
+func (c *checker) storable(p *plan) error {
+	p.outs = slices.Clone(p.outs)
+	for i, o := range p.outs {
+		t := o.x.t
+		if !t.Text() || t.Dims == 0 {
+			continue
+		}
+		list := array.Of(tensor.String)
+		if list.List = true; t.List || t.Dims > 1 {
+			return tql.Errorf(c.text, o.x.at, errs.Type, "result %q is a %s, want texts or lists of texts", o.name, t)
+		}
+		x, err := c.apply(o.x.at, "LIST", list, cheap, []*node{o.x}, func(v []*array.Column) (*array.Column, error) { return array.TextLists(v[0]) })
+		if err != nil {
+			return err
+		}
+		x.say = o.x.say
+		p.outs[i].x = x
+	}
+	return nil
 }
 
 // named is a query of WITH, and the ones before it.

@@ -89,6 +89,9 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		if err != nil {
 			return nil, err
 		}
+		if err := c.storable(p); err != nil {
+			return nil, err
+		}
 		out.batches = append(out.batches, p)
 	}
 	out.plan, out.far, out.places = out.batches[0], c.far, c.places

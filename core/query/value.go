@@ -23,7 +23,8 @@ func (c *checker) array(x *tql.Array, s *scope) (*node, error) {
 		return nil, placed(c.text, x.Pos(), err)
 	}
 	if len(items) == 0 {
-		return c.constantNode(x.Pos(), array.Empty(t)), nil
+		none := &array.Column{Type: t, N: 1, Const: true, Same: t.Shape, Data: []float64{}}
+		return c.constantNode(x.Pos(), none), nil
 	}
 	n, err := c.apply(x.Pos(), "ARRAY", t, cheap, items, array.Stack)
 	if err == nil {

@@ -35,13 +35,13 @@ func holdComputed(_ context.Context, _ *dataset.Env, r *query.Result, outputs []
 	return nil
 }
 
-// likeStored returns c as a dataset would store it: NULL lists are empty, and NULL items left out.
+// likeStored returns c as a dataset would store it: without the NULL items of lists.
 func likeStored(c *array.Column) *array.Column {
 	c = c.Expand()
 	if !c.List {
 		return c
 	}
-	out := &array.Column{Type: c.Type, N: c.N, Ends: make([]int, c.N)}
+	out := &array.Column{Type: c.Type, N: c.N, Null: c.Null, Ends: make([]int, c.N)}
 	if c.DType == 0 || c.Items == nil {
 		return out
 	}

@@ -292,6 +292,7 @@ func (m *copier) files(ctx context.Context, f *field, from, n int64) (tensor.Row
 		out.RowItems = make([]int64, n)
 		for i := range refs {
 			if refs[i].Hole() {
+				items, out.RowItems[i] = append(items, refs[i]), 1 // a row without a list
 				continue
 			}
 			own := make([]chunk.Ref, refs[i].Items)

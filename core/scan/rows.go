@@ -49,8 +49,7 @@ func sampleOf(c *array.Column, i int) tensor.Sample {
 	return s
 }
 
-// lists returns rows of lists. A dataset stores neither a NULL list nor NULL items: a NULL list
-// becomes empty, and NULL items are omitted.
+// lists returns rows of lists. A dataset stores no NULL items: they are omitted.
 func (t *tensorOf) lists(c *array.Column) (tensor.Rows, error) {
 	out := tensor.Rows{Tensor: t.name, RowItems: make([]int64, c.N)}
 	items := c.Items
@@ -59,6 +58,7 @@ func (t *tensorOf) lists(c *array.Column) (tensor.Rows, error) {
 	}
 	for i := range c.N {
 		if c.IsNull(i) {
+			out.Samples, out.RowItems[i] = append(out.Samples, tensor.Sample{Form: tensor.FormHole}), 1
 			continue
 		}
 		for at := start(c, i); at < c.Ends[i]; at++ {

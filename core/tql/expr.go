@@ -268,10 +268,14 @@ func (p *parser) primary() Expr {
 	return nil
 }
 
-// number reads a number. It is an integer if it has no point or exponent and fits into 64 bits.
+// number reads a number. It is an integer if it has no point or exponent and fits into 64 bits:
+// int64, or uint64 if it fits only there.
 func (p *parser) number() Expr {
 	t := p.advance()
 	if n, err := strconv.ParseInt(t.Text, 10, 64); err == nil {
+		return &Literal{Start(t.At), n}
+	}
+	if n, err := strconv.ParseUint(t.Text, 10, 64); err == nil {
 		return &Literal{Start(t.At), n}
 	}
 	f, err := strconv.ParseFloat(t.Text, 64)

@@ -463,6 +463,8 @@ func FormatValue(v any) string {
 		return Quote(v)
 	case int64:
 		return strconv.FormatInt(v, 10)
+	case uint64:
+		return strconv.FormatUint(v, 10)
 	case float64:
 		text := strconv.FormatFloat(v, 'g', -1, 64)
 		if !strings.ContainsAny(text, ".e") {

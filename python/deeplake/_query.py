@@ -194,8 +194,10 @@ def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
     if isinstance(value, dict):
         return "", value, "json"
     if isinstance(value, bool | int | float):
-        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
             raise InvalidArgumentError(f"query: parameter {number} is {value}, beyond what 64 bits hold")
+        if isinstance(value, int) and value >= 1 << 63:
+            return "", np.uint64(value).reshape(()), "uint64"
         return "", value, "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
     if isinstance(value, bytes):
         return "", value, "bytes"

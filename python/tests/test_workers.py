@@ -404,6 +404,22 @@ def test_a_worker_that_dies_is_an_error_at_once(ds, start):
         assert time.monotonic() - began < 5, "the start of an interpreter included"
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_transform_that_exits(ds, workers):
+    def exits(row):
+        if row["texts"] == stop:
+            raise SystemExit("enough")
+        return row
+
+    want = ds["texts"][:8]
+    stop = ds["texts"][11]
+    got = []
+    with pytest.raises(SystemExit, match="enough"):
+        for batch in ds[:20].batches(4, tensors=["texts"], transform=exits, python_workers=workers):
+            got += batch["texts"]
+    assert got == want
+
+
 def _workers_run(loader):
     """Starts the workers of a loader, without a batch."""
     loader._pipeline()

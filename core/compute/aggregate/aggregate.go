@@ -58,7 +58,8 @@ var kinds = []Kind{
 	{"MEDIAN", "MEDIAN(x): with GROUP BY or over all rows, the value in the middle, or the mean of the two there", false, plainNumbers, gather},
 	{"BOOL_AND", "BOOL_AND" + boolsDoc, true, boolsType, distinctOnce(least)},
 	{"BOOL_OR", "BOOL_OR" + boolsDoc, true, boolsType, distinctOnce(greatest)},
-	{"STRING_AGG", "STRING_AGG(text): the texts of a group, with commas between them", false, textsType, gather},
+	{"STRING_AGG", "STRING_AGG(text[, separator]): the texts of a group, with a constant text between them, a comma if there is none", false,
+		textsType, gather},
 }
 
 const (
@@ -98,6 +99,15 @@ func ResultType(name string, x array.Type) (array.Type, error) {
 		return array.Type{}, errs.New(errs.NotFound, "there is no aggregate %q%s", name, errs.Suggest(name, Names()))
 	}
 	return a.check(a.Name, x)
+}
+
+// NewStringAgg makes a STRING_AGG of values of type x, with a separator.
+func NewStringAgg(distinct bool, x array.Type, separator string) (Aggregator, error) {
+	a, err := New("STRING_AGG", distinct, x)
+	if g, ok := a.(*gathering); ok {
+		g.separator = separator
+	}
+	return a, err
 }
 
 // New makes an aggregator of values of type x.

@@ -140,11 +140,13 @@ type gathering struct {
 	name     string
 	x, t     array.Type
 	distinct bool
-	parts    []*array.Column
-	group    []int32
-	groups   int
-	done     []bool // of FIRST: the group has its row
-	held     int64
+
+	separator string // of STRING_AGG
+	parts     []*array.Column
+	group     []int32
+	groups    int
+	done      []bool // of FIRST: the group has its row
+	held      int64
 }
 
 // Held is part of Keeper.
@@ -243,7 +245,7 @@ func (a *gathering) Result() (*array.Column, error) {
 	case "MEDIAN":
 		return median(all, rows, ends), nil
 	case "STRING_AGG":
-		return joined(all, rows, ends), nil
+		return joined(all, rows, ends, a.separator), nil
 	}
 	pick := make([]int, a.groups)
 	from := 0
@@ -303,7 +305,7 @@ func median(c *array.Column, rows, ends []int) *array.Column {
 }
 
 // joined is texts with commas between.
-func joined(c *array.Column, rows, ends []int) *array.Column {
+func joined(c *array.Column, rows, ends []int, separator string) *array.Column {
 	c = c.Expand()
 	if c.Label() {
 		c = array.LabelText(c)
@@ -318,7 +320,7 @@ func joined(c *array.Column, rows, ends []int) *array.Column {
 				continue
 			}
 			if !null[g] {
-				out[g] += ","
+				out[g] += separator
 			}
 			null[g] = false
 			out[g] += d[r]

@@ -109,5 +109,5 @@ func least(_ string, _ bool, _, result array.Type) Aggregator    { return newExt
 func greatest(_ string, _ bool, _, result array.Type) Aggregator { return newExtreme(result, true) }
 
 func gather(name string, distinct bool, x, result array.Type) Aggregator {
-	return &gathering{name: name, x: x, t: result, distinct: distinct}
+	return &gathering{name: name, x: x, t: result, distinct: distinct, separator: ","}
 }

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from deeplake import _native
-from deeplake._errors import InternalError, WorkerError
+from deeplake._errors import ClosedError, WorkerError
 from deeplake._steps import Steps
 from deeplake._workers.launch import Processes
 from deeplake._workers.task import Result, Task
@@ -179,7 +179,7 @@ class Pool:
         if self._state.broken:
             raise WorkerError(self._state.broken)
         if self._state.closed:
-            raise InternalError("load: the workers were closed while a batch was on its way")
+            raise ClosedError("load: the workers of this loader are closed, as at the end of the interpreter")
 
     def wait(self) -> None:
         """Waits for a change. The caller holds `changed`. Ctrl-C ends the wait."""

@@ -172,7 +172,7 @@ class _Worker:
                 held = _arrays(list(columns.values()))
             result = self._result(task, columns)
             columns = {}
-        except Exception as err:
+        except BaseException as err:  # a callable may call sys.exit
             result = Result(task.number, 0, 0, failure=_failure(err))
         result.began, result.seconds = began_ns, perf_counter() - began
         result.kept = self._copies = self._copies or any(sys.getrefcount(array) > 3 for array in held)
@@ -249,7 +249,7 @@ def _arrays(values: list[Any]) -> list[Any]:
     return found
 
 
-def _failure(err: Exception) -> Failure:
+def _failure(err: BaseException) -> Failure:
     pickled: bytes | None = None
     try:
         pickled = cloudpickle.dumps(err)

@@ -376,3 +376,51 @@ def test_other_hosts(ds, name):
     batches = list(view.tensorflow(batch_size=10) if name == "tensorflow" else view.jax(batch_size=10))
     assert [int(y) for batch in batches for y in np.asarray(batch["y"])] == list(range(20))
     assert np.asarray(batches[0]["w"])[1].tolist() == [6, 8, 10] and batches[0]["image"].shape == (10, 24, 32, 3)
+
+
+def test_rows_without_a_list_stay_so(place, tmp_path):
+    ds = deeplake.create(place)
+    ds.create_tensor("p", "polygon")
+    ds.create_tensor("x", dtype="int64")
+    ds.extend({"p": [None, [], [np.ones((3, 2), np.float32)]], "x": [1, 2, 3]})
+    ds.commit()
+    view = ds.query("SELECT COALESCE(p, p) AS q, p, SPLIT(NULLIF('a', CAST(x AS TEXT)), ',') AS s, x")
+    assert [len(value) if value is not None else None for value in view["q"][:]] == [None, 0, 1]
+    assert view.query("SELECT x WHERE q IS NULL")["x"][:].tolist() == [1]
+    copy = view.materialize(tmp_path / "copy")
+    for name in ("p", "q"):
+        assert [len(value) if value is not None else None for value in copy[name][:]] == [None, 0, 1]
+
+
+def test_several_labels_as_texts(place):
+    ds = deeplake.create(place)
+    ds.create_tensor("l", "class_label", class_names=["a", "b", "z"])
+    rows = [[0], [0, 1], np.zeros(0, np.int64), None] * 3
+    ds.extend({"l": [None if row is None else np.asarray(row, np.int64) for row in rows]})
+    ds.commit()
+    want = [["a"], ["a", "b"], [], None] * 3
+    view = ds.query("SELECT CAST(l AS TEXT) AS r")
+    assert [None if value is None else list(value) for value in view["r"][:]] == want
+    assert [None if row["r"] is None else list(row["r"]) for row in view[5:8]] == want[5:8]
+    with pytest.raises(deeplake.TensorTypeError, match="list of text"):
+        ds.query("SELECT LIST(CAST(l AS TEXT)) AS r GROUP BY LENGTH(l)")
+
+
+def test_the_ends_of_integers(place):
+    ds = deeplake.create(place)
+    ds.create_tensor("u", dtype="uint64")
+    ds.create_tensor("i", dtype="int64")
+    top, least = 2**64 - 1, -(2**63)
+    ds.extend({"u": np.array([top, top - 1, 3], np.uint64), "i": [least, least + 1, 5]})
+    ds.commit()
+    for text, params in ((f"u = {top}", []), ("u = ?", [top]), (f"u > {top - 1}", []), (f"u IN ({top})", [])):
+        assert ds.query(f"SELECT u WHERE {text}", *params)["u"][:].tolist() == [top], text
+    for text, params in (
+        (f"i = {least}", []),
+        ("i = ?", [least]),
+        (f"i IN ({least}, 7)", []),
+        (f"i < {least + 1}", []),
+    ):
+        assert ds.query(f"SELECT i WHERE {text}", *params)["i"][:].tolist() == [least], text
+    with pytest.raises(deeplake.InvalidArgumentError, match="64 bits"):
+        ds.query("SELECT u WHERE u = ?", 2**64)
