@@ -364,9 +364,10 @@ class Column {
         out->dtype = dtype_of(array.dtype());
         if (out->dtype == 0) {
             const bool texts = array.dtype().kind() == 'U';
-            fail(DL_TYPE, "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
-                              ", which tensors cannot hold" +
-                              (texts ? "; several class labels of one row are given as numbers" : ""));
+            fail(DL_TYPE,
+                 "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
+                     ", which tensors cannot hold" +
+                     (texts ? "; several class labels of one row are given as numbers" : ""));
         }
         // resize(refcheck=False) and an assignment to shape free memory that the core reads. NumPy
         // refuses to resize an array with a weak reference; the shape is copied.
