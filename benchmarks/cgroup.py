@@ -24,6 +24,7 @@ class MemoryGroup:
     """
 
     def __init__(self, limit: int) -> None:
+        self.limit = limit
         legacy = (ROOT / "memory").is_dir()
         self._path = (ROOT / "memory" if legacy else ROOT) / f"deeplake-bench-{os.getpid()}"
         try:
@@ -33,6 +34,15 @@ class MemoryGroup:
             with suppress(OSError):
                 self._path.rmdir()
             raise MissingError(f"no control group limits memory here ({error.strerror}); run as root") from error
+
+    def killed(self) -> int:
+        """Returns how many processes the kernel has killed because the group had no memory left."""
+        for name in ("memory.events", "memory.oom_control"):
+            with suppress(OSError):
+                for line in (self._path / name).read_text().splitlines():
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        return 0
 
     def add(self, pid: int) -> None:
         """Moves a process into the group; its later children follow."""

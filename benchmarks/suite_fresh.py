@@ -12,7 +12,7 @@ import cgroup
 import data
 import suite_check
 from adapters.base import CORES
-from protocol import Contender, Entry, Turn, race
+from protocol import Contender, ContenderError, Entry, Turn, race
 from roster import ENTRANTS, Entrant
 from suite import FAILURES, LIMIT, OUR, OURS, SCRATCH, Chapter, contender, number, spread, versions
 from suite_epoch import BATCH, CPU, CROP, FIRST, GAP, RATE, RATIO, THRIFT, WORKERS, named, part, ratios, thrift
@@ -126,13 +126,32 @@ def _turns(
             with contender(entrant, "Peer", uri=str(folder), **arguments) as one:
                 if group is not None:
                     group.add(one.pid)
-                answer = one.call(call, workers=CORES)
+                    answer = _within(group, one, call)
+                else:
+                    answer = one.call(call, workers=CORES)
             turns[name].add(answer, 0)
             data.say(f"  round {round_ + 1} {name}: {answer['seconds']:.3f} s, {answer['cpu']:.2f} CPU-s")
             got, want = answer["value"]["count"], arguments["count"] if call == "anew" else BATCH
             assert got == want, f"{got} images, want {want}"
     chapter.watch(*turns.values())
     return turns
+
+
+def _within(group: cgroup.MemoryGroup, one: Contender, call: str) -> dict[str, Any]:
+    """Calls a contender whose memory is limited.
+
+    Raises:
+        ContenderError: it failed; for want of memory, the message says so.
+    """
+    before = group.killed()
+    try:
+        return one.call(call, workers=CORES)
+    except ContenderError as error:
+        if group.killed() == before:
+            raise
+        raise ContenderError(
+            one.name, f"needs more memory than the {group.limit / 1e9:.1f} GB that it may use"
+        ) from error
 
 
 def _limits(chapter: Chapter, ours: Turn, files: data.JpegSet, group: cgroup.MemoryGroup) -> None:

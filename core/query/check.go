@@ -404,6 +404,9 @@ func (c *checker) unknown(x *tql.Name, s *scope) error {
 		return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no source %q", x.Of)
 	}
 	hint := errs.Suggest(x.Name, all)
+	if hint == "" && x.Of == "" && strings.HasPrefix(c.text[x.Pos().Offset:], `"`) {
+		hint = "; a text has single quotes, as in " + tql.Quote(x.Name)
+	}
 	if hint == "" && len(all) > 0 && len(all) <= 20 {
 		hint = "; there are " + strings.Join(all, ", ")
 	}

@@ -78,6 +78,9 @@ func (c *checker) statement(s *tql.Statement, outer *scope, bound *[]*node) (*pl
 		}
 		defer func() { c.with = before }()
 		for i := range s.With {
+			if slices.ContainsFunc(s.With[:i], func(q tql.Named) bool { return q.Name == s.With[i].Name }) {
+				return nil, c.fail(s.At, "WITH has two queries of the name %q", s.With[i].Name)
+			}
 			seen := map[string]*named{}
 			for name, q := range c.with {
 				seen[name] = q
@@ -201,7 +204,11 @@ func (c *checker) count(x tql.Expr, what string) (int64, error) {
 			return 0, nil
 		}
 	}
-	return 0, c.fail(x.Pos(), "%s is %s, want a whole number of at least 0", what, tql.Text(x))
+	got := tql.Text(x)
+	if n.constant() && n.t.Scalar() {
+		got = tql.FormatValue(n.value.Value(0))
+	}
+	return 0, c.fail(x.Pos(), "%s is %s, want a whole number of at least 0", what, got)
 }
 
 func (c *checker) sampled(b body, s *tql.Sample) (*sampling, error) {

@@ -95,6 +95,12 @@ func (l *lexer) next() (Token, error) {
 	switch {
 	case first == utf8.RuneError && size == 1:
 		return t, l.failed(l.at, "this is not UTF-8")
+	case first == ';':
+		l.skip(1)
+		if err := l.space(); err != nil || l.rest() == "" {
+			return Token{At: l.at}, err
+		}
+		return t, l.failed(t.At, "a query is one statement; a ';' may only end it")
 	case first == '\'' || first == '"':
 		return l.quoted(t, rest, byte(first))
 	case isDigit(rest[0]) || rest[0] == '.' && len(rest) > 1 && isDigit(rest[1]):

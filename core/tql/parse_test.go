@@ -98,7 +98,7 @@ func TestMistakes(t *testing.T) {
 		`SELECT a[]`:                      `line 1, column 10: got ], want an index, a slice like 1:5, or ...`,
 		`SELECT 'abc`:                     `line 1, column 8: what begins here in quotes has no end; want '`,
 		`SELECT ""`:                       `line 1, column 8: a name is empty`,
-		`SELECT a ; b`:                    `line 1, column 10: the character ';' means nothing here`,
+		`SELECT a ; b`:                    `line 1, column 10: a query is one statement; a ';' may only end it`,
 		`SELECT 12abc`:                    `line 1, column 8: a number ends in a letter, 12a`,
 		`SELECT 1e999`:                    `line 1, column 8: the number 1e999 is beyond what 64 bits hold`,
 		`SELECT a /* b`:                   `line 1, column 10: this comment has no end; want */`,
