@@ -164,11 +164,13 @@ class RemoteContender(Contender):
         """Calls a method there. The value's `lost` is the time, in seconds, that the servers cost the contender.
 
         On n processors that are busy for a share p of the time, s seconds of the servers cost s / n * p. Work of the
-        servers costs nothing while the contender waits.
+        servers costs nothing while the contender waits. `others` does not count the servers.
         """
         before = self._servers.cpu()
         answer = super().call(call, **arguments)
         cores, seconds = machine.cores(), answer["seconds"]
+        served = (self._servers.cpu() - before) / cores
         busy = min(answer["cpu"] / (cores * seconds), 1.0) if seconds else 0.0
-        answer["value"]["lost"] = (self._servers.cpu() - before) / cores * busy
+        answer["value"]["lost"] = served * busy
+        answer["others"] = max(0.0, answer["others"] - served / seconds) if seconds else 0.0
         return answer

@@ -12,7 +12,7 @@ import data
 import machine
 import report
 from protocol import Contender, Figure, Line, Result, Spread, Table, Turn, faster
-from remote import Servers, Store
+from remote import RemoteContender, Servers, Store
 
 BATCH = 64
 SLOW, SILENT = 0.01, 0.001  # shares of the requests
@@ -39,7 +39,8 @@ def measure(full: bool = False) -> Result:
         uri = f"s3://{store.bucket()}/dataset"
         deeplake.copy(str(data.make_lake(files)), uri, dst_storage=deeplake.Storage(**store.settings(direct=True)))
         for order, options in ORDERS.items():
-            with Contender(
+            with RemoteContender(
+                servers,
                 "deeplake",
                 "loaders",
                 "Ours",

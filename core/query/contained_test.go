@@ -1,0 +1,23 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"deeplake/core/array"
+	"deeplake/core/errs"
+)
+
+// TestContained: builds without invariants compute operators through contained.
+func TestContained(t *testing.T) {
+	t.Parallel()
+	var none []*array.Column
+	out, err := contained("AREA", func(args []*array.Column) (*array.Column, error) { return args[3], nil }, none)
+	if out != nil || !errs.Is(err, errs.Internal) || !strings.Contains(err.Error(), "compute AREA: panic: runtime error: index out of range [3]") {
+		t.Errorf("a panic gave %v, %v", out, err)
+	}
+	one := array.FromBools([]bool{true}, nil)
+	if out, err = contained("NOT", func([]*array.Column) (*array.Column, error) { return one, nil }, none); out != one || err != nil {
+		t.Errorf("without a panic: %v, %v", out, err)
+	}
+}
