@@ -112,7 +112,7 @@ def compare(work: Work, folders: Mapping[str, Path], processes: int, rounds: int
     """Lets the builds take turns, in `processes` new processes of each, one after the other.
 
     A process keeps the luck of its memory layout for all its rounds: new processes even it out. They start in turns,
-    since the first one finds more large pages.
+    so that no build is always the first.
     """
 
     def start(name: str) -> Contender:

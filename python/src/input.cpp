@@ -367,7 +367,8 @@ class Column {
             fail(DL_TYPE,
                  "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
                      ", which tensors cannot hold" +
-                     (texts ? "; several class labels of one row are given as numbers" : ""));
+                     (texts ? "; if they are class labels, give several of one row as numbers"
+                            : ""));
         }
         // resize(refcheck=False) and an assignment to shape free memory that the core reads. NumPy
         // refuses to resize an array with a weak reference; the shape is copied.
