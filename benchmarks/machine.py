@@ -50,7 +50,13 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def commit() -> str:
-    """Returns the commit of the sources, with a + where native or package sources differ from it."""
+    """Returns the commit of the sources, with a + where native or package sources differ from it.
+
+    DEEPLAKE_COMMIT names it where there is no repository.
+    """
+    given = os.environ.get("DEEPLAKE_COMMIT")
+    if given:
+        return given
     try:
         head = _git("rev-parse", "--short=10", "HEAD")
         return head + ("+" if _git("status", "--porcelain", "--", "core", "capi", "python") else "")

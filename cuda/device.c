@@ -29,11 +29,13 @@ struct dli_cuda_device {
     void* module; /* NULL: the kernels are not loaded */
     void* kernels[DLI_CUDA_KERNELS];
     dli_nvjpeg nvjpeg;
+    void* decoders[DLI_NVJPEG_DECODERS]; /* streams; NULL: nvJPEG is not open */
 };
 
 typedef struct {
     dli_allocator base; /* first: the ring knows the rest by it */
     dli_cuda_device* device;
+    bool pools; /* its memory is allocated and freed in the order of the copy stream */
 } allocator;
 
 /* A stream that used a block, and the event at the end of that use. */
@@ -106,10 +108,19 @@ static void retain(dli_cuda_device* d) {
     atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
 }
 
+/* close_files closes nvJPEG, in the current context. */
+static void close_files(dli_cuda_device* d) {
+    if (d->nvjpeg.handle != NULL) dli_nvjpeg_close(&d->nvjpeg);
+    for (int i = 0; i < DLI_NVJPEG_DECODERS; i++) {
+        if (d->decoders[i] != NULL) d->call.stream_destroy(d->decoders[i]);
+        d->decoders[i] = NULL;
+    }
+}
+
 static void release(dli_cuda_device* d) {
     if (atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) != 1) return;
     if (enter(d) == SUCCESS) {
-        if (d->nvjpeg.handle != NULL) dli_nvjpeg_close(&d->nvjpeg);
+        close_files(d);
         d->call.stream_destroy(d->copies);
         if (d->module != NULL) d->call.module_unload(d->module);
         leave(d);
@@ -215,6 +226,7 @@ static void host_unmap(dli_allocator* a, void* data, uint64_t size, void* state)
 
 static void* device_map(dli_allocator* a, uint64_t size, void** state, int* code) {
     dli_cuda_device* d = ((allocator*)a)->device;
+    bool pools = ((allocator*)a)->pools;
     block* b = calloc(1, sizeof *b);
     if (b == NULL) {
         *code = OUT_OF_MEMORY;
@@ -225,7 +237,7 @@ static void* device_map(dli_allocator* a, uint64_t size, void** state, int* code
     if (*code == SUCCESS) {
         *code = new_event(d, &b->written);
         if (*code == SUCCESS) {
-            *code = d->pools ? d->call.alloc_async(&p, size, d->copies) : d->call.alloc(&p, size);
+            *code = pools ? d->call.alloc_async(&p, size, d->copies) : d->call.alloc(&p, size);
             if (*code != SUCCESS) d->call.event_destroy(b->written);
         }
         leave(d);
@@ -260,7 +272,8 @@ static void device_unmap(dli_allocator* a, void* data, uint64_t size, void* stat
         /* Freeing without a pool waits for the whole device by itself. */
         int code = note(d, await_uses(d, b));
         if (code != SUCCESS) code = await_uses(d, b); /* of the whole device */
-        if (code == SUCCESS) note(d, d->pools ? d->call.free_async(p, d->copies) : d->call.free(p));
+        if (code == SUCCESS)
+            note(d, ((allocator*)a)->pools ? d->call.free_async(p, d->copies) : d->call.free(p));
         note(d, d->call.event_destroy(b->written));
         for (size_t i = 0; i < b->made; i++) note(d, d->call.event_destroy(b->uses[i].event));
         leave(d);
@@ -325,30 +338,36 @@ static void device_idle(dli_allocator* a, void* state) {
     leave(d);
 }
 
-static dli_allocator* make(dli_cuda_device* d, dli_allocator base) {
+static dli_allocator* make(dli_cuda_device* d, dli_allocator base, bool pools) {
     allocator* a = calloc(1, sizeof *a);
     if (a == NULL) return NULL;
     retain(d);
-    *a = (allocator){.base = base, .device = d};
+    *a = (allocator){.base = base, .device = d, .pools = pools};
     return &a->base;
 }
 
 dli_allocator* dli_cuda_host(dli_cuda_device* d) {
-    return make(d, (dli_allocator){.device_type = dli_shared_memory()->device_type,
-                                   .map = host_map,
-                                   .unmap = host_unmap,
-                                   .closed = closed});
+    dli_allocator host = {.device_type = dli_shared_memory()->device_type,
+                          .map = host_map,
+                          .unmap = host_unmap,
+                          .closed = closed};
+    return make(d, host, false);
 }
 
-dli_allocator* dli_cuda_memory(dli_cuda_device* d) {
-    return make(d, (dli_allocator){.device_type = DEVICE_CUDA,
-                                   .device_id = d->number,
-                                   .map = device_map,
-                                   .unmap = device_unmap,
-                                   .acquire = device_acquire,
-                                   .idle = device_idle,
-                                   .closed = closed});
+static dli_allocator* make_memory(dli_cuda_device* d, bool pools) {
+    dli_allocator memory = {.device_type = DEVICE_CUDA,
+                            .device_id = d->number,
+                            .map = device_map,
+                            .unmap = device_unmap,
+                            .acquire = device_acquire,
+                            .idle = device_idle,
+                            .closed = closed};
+    return make(d, memory, pools);
 }
+
+dli_allocator* dli_cuda_memory(dli_cuda_device* d) { return make_memory(d, d->pools); }
+
+dli_allocator* dli_cuda_unordered(dli_cuda_device* d) { return make_memory(d, false); }
 
 /* ---- Copies ---- */
 
@@ -375,53 +394,78 @@ int dli_cuda_load(dli_cuda_device* d, const void* binary) {
 
 int dli_cuda_open_files(dli_cuda_device* d, const dli_nvjpeg_calls* calls) {
     if (d->nvjpeg.handle != NULL) return SUCCESS;
-    int code = enter(d);
+    int code = enter(d), opened = 0;
     if (code != SUCCESS) return DLI_CUDA_DRIVER - code;
-    code = dli_nvjpeg_open(&d->nvjpeg, calls);
+    for (int i = 0; i < DLI_NVJPEG_DECODERS && code == SUCCESS; i++)
+        code = d->call.stream_create(&d->decoders[i], STREAM_NON_BLOCKING, 0);
+    if (code == SUCCESS) opened = dli_nvjpeg_open(&d->nvjpeg, calls);
+    if (code != SUCCESS || opened != 0) close_files(d);
     leave(d);
-    return code;
+    return code == SUCCESS ? opened : DLI_CUDA_DRIVER - code;
 }
 
 static uint64_t address_of(const dli_slab* slab) {
     return (uint64_t)(uintptr_t)dli_slab_data(slab);
 }
 
-/* decode queues the decoding of files. */
-static int decode(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                  const dli_cuda_file* files, size_t n) {
+int dli_cuda_decode(dli_cuda_device* d, int decoder, dli_slab* to, dli_slab* from,
+                    const dli_cuda_file* files, size_t n) {
+    block* b = dli_slab_state(to);
     if (d->nvjpeg.handle == NULL) return DLI_CUDA_REFUSED;
     dli_nvjpeg_file* all = calloc(n, sizeof *all);
     if (all == NULL) return OUT_OF_MEMORY;
     for (size_t i = 0; i < n; i++) {
         const dli_cuda_file* f = &files[i];
-        all[i] =
-            (dli_nvjpeg_file){(unsigned char*)dli_slab_data(from) + f->from, f->size,
-                              address_of(f->scratch ? scratch : to) + f->to, f->width, f->channels};
+        all[i] = (dli_nvjpeg_file){(unsigned char*)dli_slab_data(from) + f->from, f->size,
+                                   address_of(to) + f->to, f->width, f->channels};
     }
-    int code = dli_nvjpeg_decode(&d->nvjpeg, all, n, d->copies);
+    int code = enter(d);
+    if (code == SUCCESS) {
+        void* stream = d->decoders[decoder];
+        if (dli_nvjpeg_decode(&d->nvjpeg, decoder, all, n, stream) != 0) code = DLI_CUDA_REFUSED;
+        if (code == SUCCESS) code = d->call.event_record(b->written, stream);
+        if (code != SUCCESS) d->call.ctx_synchronize(); /* some files may be being decoded */
+        leave(d);
+    }
     free(all);
-    return code == 0 ? SUCCESS : DLI_CUDA_REFUSED;
+    return code;
 }
 
-/* queue queues copies, files and kernels, up to the first failure. *begun tells whether one was
- * queued. */
-static int queue(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                 const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_file* files,
-                 size_t files_n, const dli_cuda_launch* launches, size_t launches_n, bool* begun) {
-    for (size_t i = 0; i < ranges_n; i++) {
-        const dli_cuda_range* r = &ranges[i];
-        uint64_t p = address_of(r->scratch ? scratch : to) + r->to;
-        int code = d->call.copy_in(p, (char*)dli_slab_data(from) + r->from, r->size, d->copies);
+/* The work of a dli_cuda_stage. */
+typedef struct {
+    dli_slab *to, *scratch, *decoded, *from;
+    const dli_cuda_range* ranges;
+    size_t ranges_n;
+    const dli_cuda_move* moves;
+    size_t moves_n;
+    const dli_cuda_launch* launches;
+    size_t launches_n;
+} work;
+
+/* queue queues copies and kernels, up to the first failure. *begun tells whether one was queued. */
+static int queue(dli_cuda_device* d, const work* w, bool* begun) {
+    for (size_t i = 0; i < w->ranges_n; i++) {
+        const dli_cuda_range* r = &w->ranges[i];
+        uint64_t p = address_of(r->scratch ? w->scratch : w->to) + r->to;
+        char* from = (char*)dli_slab_data(w->from) + r->from;
+        int code = d->call.copy_in(p, from, r->size, d->copies);
         if (code != SUCCESS) return code;
         *begun = true;
     }
-    if (files_n > 0) {
-        *begun = true; /* also where it is refused, some may be */
-        int code = decode(d, to, scratch, from, files, files_n);
+    if (w->decoded != NULL) {
+        block* b = dli_slab_state(w->decoded);
+        int code = d->call.stream_wait(d->copies, b->written, 0);
         if (code != SUCCESS) return code;
     }
-    for (size_t i = 0; i < launches_n; i++) {
-        const dli_cuda_launch* l = &launches[i];
+    for (size_t i = 0; i < w->moves_n; i++) {
+        const dli_cuda_move* m = &w->moves[i];
+        int code = d->call.copy_within(address_of(w->to) + m->to, address_of(w->decoded) + m->from,
+                                       m->size, d->copies);
+        if (code != SUCCESS) return code;
+        *begun = true;
+    }
+    for (size_t i = 0; i < w->launches_n; i++) {
+        const dli_cuda_launch* l = &w->launches[i];
         uint64_t tasks = l->tasks;
         uint32_t count = l->count;
         void* arguments[] = {&tasks, &count};
@@ -433,24 +477,35 @@ static int queue(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* 
     return SUCCESS;
 }
 
-int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                   const dli_cuda_range* ranges, size_t ranges_n, const dli_cuda_file* files,
-                   size_t files_n, const dli_cuda_launch* launches, size_t launches_n) {
+int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* decoded,
+                   dli_slab* from, const dli_cuda_range* ranges, size_t ranges_n,
+                   const dli_cuda_move* moves, size_t moves_n, const dli_cuda_launch* launches,
+                   size_t launches_n) {
+    work w = {to, scratch, decoded, from, ranges, ranges_n, moves, moves_n, launches, launches_n};
     block* b = dli_slab_state(to);
     reading* r = dli_slab_state(from);
-    bool begun = false;
+    bool begun = decoded != NULL;
     if (r == NULL) return INVALID_VALUE; /* it is of another ring */
     int code = enter(d);
     if (code != SUCCESS) return code;
     code = await_uses(d, b);
     if (code == SUCCESS) code = d->call.event_record(r->begun, d->copies);
     /* Only the copy stream uses scratch, in order. */
-    if (code == SUCCESS)
-        code = queue(d, to, scratch, from, ranges, ranges_n, files, files_n, launches, launches_n,
-                     &begun);
+    if (code == SUCCESS) code = queue(d, &w, &begun);
     if (code == SUCCESS) code = d->call.event_record(r->ended, d->copies);
     if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
-    if (code != SUCCESS && begun) settle(d); /* nothing tells its end */
+    if (code != SUCCESS && begun) { /* nothing tells its end */
+        settle(d);
+        if (decoded != NULL) d->call.ctx_synchronize();
+    }
+    leave(d);
+    return code;
+}
+
+int dli_cuda_settle(dli_cuda_device* d) {
+    int code = enter(d);
+    if (code != SUCCESS) return code;
+    code = d->call.ctx_synchronize();
     leave(d);
     return code;
 }

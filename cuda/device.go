@@ -85,6 +85,12 @@ func (d *Device) Host(budget int64) (*slab.Ring, error) {
 	return d.ring(budget, "page-lock memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_host(c) })
 }
 
+// unordered returns a ring of memory of the device that any stream may write as soon as it is
+// allocated. It must be closed.
+func (d *Device) unordered(budget int64) (*slab.Ring, error) {
+	return d.ring(budget, "allocate memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_unordered(c) })
+}
+
 // Memory returns a ring of memory of the device. It must be closed.
 func (d *Device) Memory(budget int64) (*slab.Ring, error) {
 	return d.ring(budget, "allocate memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_memory(c) })
@@ -122,44 +128,76 @@ type copyRange struct {
 	scratch        bool // to the scratch slab
 }
 
-// stage begins to copy parts of a slab of a Host ring to slabs of a Memory ring, to decode files of
-// it, and then to run kernels. scratch may be nil. loader.ErrRefused: nvJPEG does not decode a
-// file.
-func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, files []C.dli_cuda_file, launches []launch) error {
-	parts := make([]C.dli_cuda_range, len(ranges))
-	for i, r := range ranges {
+// stagingWork is what stage begins.
+type stagingWork struct {
+	to       *slab.Slab // of a Memory ring
+	scratch  *slab.Slab // of a Memory ring; may be nil
+	decoded  *slab.Slab // of decode; may be nil
+	from     *slab.Slab // of a Host ring
+	ranges   []copyRange
+	moves    []C.dli_cuda_move // from decoded to to
+	launches []launch
+}
+
+// stage begins to copy parts of slabs to the device, and then to run kernels.
+func (d *Device) stage(w stagingWork) error {
+	parts := make([]C.dli_cuda_range, len(w.ranges))
+	for i, r := range w.ranges {
 		parts[i] = C.dli_cuda_range{from: C.uint64_t(r.from), to: C.uint64_t(r.to), size: C.uint64_t(r.size)}
 		if r.scratch {
 			parts[i].scratch = 1
 		}
 	}
-	kernels := make([]C.dli_cuda_launch, len(launches))
-	for i, l := range launches {
+	kernels := make([]C.dli_cuda_launch, len(w.launches))
+	for i, l := range w.launches {
 		kernels[i] = C.dli_cuda_launch{kernel: C.int(l.kernel), blocks: C.uint(l.blocks), threads: C.uint(l.threads),
 			tasks: C.uint64_t(l.tasks), count: C.uint32_t(l.count)}
 	}
-	var room *C.dli_slab
-	if scratch != nil {
-		room = (*C.dli_slab)(scratch.Pointer())
-	}
-	refused := false
-	err := d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
-		if len(launches) > 0 {
+	return d.with("copy a batch", func(c *C.dli_cuda_device) C.int {
+		if len(kernels) > 0 {
 			if code := C.dli_cuda_load(c, unsafe.Pointer(unsafe.StringData(kernelBinary))); code != success {
 				return code
 			}
 		}
-		code := C.dli_cuda_stage(c, (*C.dli_slab)(to.Pointer()), room, (*C.dli_slab)(from.Pointer()), unsafe.SliceData(parts), C.size_t(len(parts)),
-			unsafe.SliceData(files), C.size_t(len(files)), unsafe.SliceData(kernels), C.size_t(len(kernels)))
-		if refused = code == C.DLI_CUDA_REFUSED; refused {
-			return success
-		}
-		return code
+		return C.dli_cuda_stage(c, ofSlab(w.to), ofSlab(w.scratch), ofSlab(w.decoded), ofSlab(w.from), unsafe.SliceData(parts), C.size_t(len(parts)),
+			unsafe.SliceData(w.moves), C.size_t(len(w.moves)), unsafe.SliceData(kernels), C.size_t(len(kernels)))
 	})
-	if refused {
-		err = loader.ErrRefused
+}
+
+// ofSlab returns a slab as C knows it; nil is NULL.
+func ofSlab(s *slab.Slab) *C.dli_slab {
+	if s == nil {
+		return nil
 	}
-	return err
+	return (*C.dli_slab)(s.Pointer())
+}
+
+// decode begins to decode files of a slab of a Host ring to one of an unordered ring, which no
+// stream uses any more. One goroutine at a time has a decoder. Other calls need not wait for it: it
+// takes milliseconds. loader.ErrRefused: nvJPEG does not decode a file. The device stays open
+// meanwhile.
+func (d *Device) decode(decoder int, to, from *slab.Slab, files []C.dli_cuda_file) error {
+	var open *C.dli_cuda_device
+	err := d.with("decode files", func(c *C.dli_cuda_device) C.int {
+		open = c
+		return success
+	})
+	if err != nil {
+		return err
+	}
+	code := C.dli_cuda_decode(open, C.int(decoder), ofSlab(to), ofSlab(from), unsafe.SliceData(files), C.size_t(len(files)))
+	switch code {
+	case success:
+		return nil
+	case C.DLI_CUDA_REFUSED:
+		return loader.ErrRefused
+	}
+	return d.deviceError("decode files", int32(code))
+}
+
+// settle waits for all work on the device.
+func (d *Device) settle() error {
+	return d.with("wait for the device", func(c *C.dli_cuda_device) C.int { return C.dli_cuda_settle(c) })
 }
 
 // progress tells how far the last work of stage out of a slab of a Host ring is, if all work before
@@ -167,7 +205,7 @@ func (d *Device) stage(to, scratch, from *slab.Slab, ranges []copyRange, files [
 func (d *Device) progress(from *slab.Slab) (progress, error) {
 	var p C.int
 	err := d.with("wait for a copy", func(c *C.dli_cuda_device) C.int {
-		return C.dli_cuda_progress(c, (*C.dli_slab)(from.Pointer()), &p)
+		return C.dli_cuda_progress(c, ofSlab(from), &p)
 	})
 	return progress(p), err
 }
@@ -182,14 +220,14 @@ var _ = map[bool]int{
 // The caller holds a reference.
 func (d *Device) Acquire(memory *slab.Slab, stream uintptr) error {
 	return d.with("wait for a batch", func(*C.dli_cuda_device) C.int {
-		return C.dli_slab_acquire((*C.dli_slab)(memory.Pointer()), pointer(stream))
+		return C.dli_slab_acquire(ofSlab(memory), pointer(stream))
 	})
 }
 
 // Read copies len(to) bytes of a slab of a Memory ring to the host, and waits for them.
 func (d *Device) Read(to []byte, from *slab.Slab, offset int64) error {
 	return d.with("read memory", func(c *C.dli_cuda_device) C.int {
-		return C.dli_cuda_read(c, (*C.dli_slab)(from.Pointer()), C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(to)), C.uint64_t(len(to)))
+		return C.dli_cuda_read(c, ofSlab(from), C.uint64_t(offset), unsafe.Pointer(unsafe.SliceData(to)), C.uint64_t(len(to)))
 	})
 }
 

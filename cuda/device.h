@@ -24,6 +24,7 @@ typedef struct dli_cuda_driver {
     int (*free_async)(uint64_t p, void* stream);
     int (*copy_in)(uint64_t to, const void* from, size_t size, void* stream);
     int (*copy_out)(void* to, uint64_t from, size_t size, void* stream);
+    int (*copy_within)(uint64_t to, uint64_t from, size_t size, void* stream);
     int (*stream_create)(void** stream, unsigned flags, int priority);
     int (*stream_destroy)(void* stream);
     int (*stream_synchronize)(void* stream);
@@ -52,10 +53,12 @@ DLI_HIDDEN int dli_cuda_open(const dli_cuda_driver* driver, int handle, int numb
 /* dli_cuda_close waits for the copies that run and drops the opener's reference. */
 DLI_HIDDEN int dli_cuda_close(dli_cuda_device* d);
 
-/* dli_cuda_host and dli_cuda_memory make the allocator of a ring: page-locked memory of the host,
- * and memory of the device. NULL: no memory. The ring's end frees it. */
+/* These make the allocator of a ring: page-locked memory of the host, memory of the device for the
+ * copy stream, and memory of the device that any stream may write as soon as it is allocated. NULL:
+ * no memory. The ring's end frees it. */
 DLI_HIDDEN dli_allocator* dli_cuda_host(dli_cuda_device* d);
 DLI_HIDDEN dli_allocator* dli_cuda_memory(dli_cuda_device* d);
+DLI_HIDDEN dli_allocator* dli_cuda_unordered(dli_cuda_device* d);
 
 /* The kernels of cuda/kernels. */
 enum {
@@ -97,17 +100,31 @@ enum {
 typedef struct {
     uint64_t from, size, to; /* offsets in the slabs, bytes */
     uint32_t width, channels;
-    int scratch; /* they go to the scratch slab */
 } dli_cuda_file;
 
-/* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host to slabs of dli_cuda_memory, to
- * decode files, and then to run kernels. The copy stream first waits for the streams that used the
- * memory before. Nothing on the host waits. scratch may be NULL. After a failure nothing runs.
+/* dli_cuda_decode begins to decode files of a slab of dli_cuda_host to a slab of
+ * dli_cuda_unordered, by a decoder (0 to DLI_NVJPEG_DECODERS - 1), which one thread may use at a
+ * time. nvJPEG writes at once: no stream may use the slab any more. After a failure nothing runs.
  * DLI_CUDA_REFUSED: nvJPEG does not decode a file. */
-DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab* from,
-                              const dli_cuda_range* ranges, size_t ranges_n,
-                              const dli_cuda_file* files, size_t files_n,
+DLI_HIDDEN int dli_cuda_decode(dli_cuda_device* d, int decoder, dli_slab* to, dli_slab* from,
+                               const dli_cuda_file* files, size_t n);
+
+/* Pixels that dli_cuda_decode makes, and where they go. */
+typedef struct {
+    uint64_t from, to, size; /* offsets in the slabs, bytes */
+} dli_cuda_move;
+
+/* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host, and decoded pixels, to slabs of
+ * dli_cuda_memory, and then to run kernels. The copy stream first waits for the streams that used
+ * the memory before, and then for the pixels of dli_cuda_decode. Nothing on the host waits. scratch
+ * and decoded may be NULL. After a failure nothing runs. */
+DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch,
+                              dli_slab* decoded, dli_slab* from, const dli_cuda_range* ranges,
+                              size_t ranges_n, const dli_cuda_move* moves, size_t moves_n,
                               const dli_cuda_launch* launches, size_t launches_n);
+
+/* dli_cuda_settle waits for all work on the device, also that of others. */
+DLI_HIDDEN int dli_cuda_settle(dli_cuda_device* d);
 
 /* How far the work of a dli_cuda_stage is, if all work before it has ended. */
 enum {

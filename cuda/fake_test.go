@@ -45,7 +45,7 @@ func loadFake(path string) error {
 	for name, f := range map[string]any{
 		"fail": &fake.fail, "delay": &fake.delay, "memory": &fake.memory, "hold": &fake.hold, "calls": &fake.calls,
 		"violations": &fake.violations, "left": &fake.left, "deinitialize": &fake.deinitialize, "reset": &fake.reset,
-		"consumer": &fake.consumer, "consume": &fake.consume, "consumed": &fake.consumed, "run": &fake.run, "pixel": &fake.pixel,
+		"consumer": &fake.consumer, "consume": &fake.consume, "consumed": &fake.consumed, "decoded": &fake.decoded, "run": &fake.run, "pixel": &fake.pixel,
 	} {
 		symbol, err := purego.Dlsym(handle, "fake_cuda_"+name)
 		if err != nil {
@@ -70,6 +70,7 @@ var fake struct {
 	consumer     func(device int32, stream *uintptr) int32
 	consume      func(stream uintptr, from uint64, to unsafe.Pointer, size uintptr) int32
 	consumed     func(stream uintptr) int32
+	decoded      func()
 	pixel        func(file unsafe.Pointer, size uintptr, x, y uint32) uint8
 	run          func(kernel string, blocks, threads uint32, tasks unsafe.Pointer, count uint32) int32
 }

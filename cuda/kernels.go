@@ -34,17 +34,21 @@ func (p *plan) taskBytes() int64 {
 }
 
 // write writes the tasks to a slab of the host, with addresses of the device.
-func (p *plan) write(table, scratch, memory *slab.Slab) {
-	copied, batch := C.uint64_t(uintptr(scratch.Address())), C.uint64_t(uintptr(memory.Address()))
-	between := copied + C.uint64_t(p.copied)
+func (p *plan) write(table, scratch, decoded, memory *slab.Slab) {
+	copied, batch := addressOf(scratch), addressOf(memory)
+	room := copied + C.uint64_t(p.copied)
+	places := [...]C.uint64_t{inCopied: copied, inRoom: room, inDecoded: 0}
+	if decoded != nil {
+		places[inDecoded] = addressOf(decoded)
+	}
 	to := unsafe.Pointer(unsafe.SliceData(table.Bytes()))
 	for _, f := range p.files {
 		t := f.task
 		t.packed += copied
-		t.planes += between
+		t.planes += room
 		t.pixels += batch
 		if f.transformed {
-			t.pixels += between - batch
+			t.pixels += room - batch
 		}
 		*(*C.dli_jpeg_task)(to) = t
 		to = unsafe.Add(to, fileTaskSize)
@@ -53,19 +57,18 @@ func (p *plan) write(table, scratch, memory *slab.Slab) {
 		for _, pass := range list.tasks {
 			t := pass.task
 			t.job += copied
-			t.in += copied
-			if pass.between {
-				t.in += between - copied
-			}
-			t.out += between
+			t.in += places[pass.in]
+			t.out += room
 			if pass.last {
-				t.out += batch - between
+				t.out += batch - room
 			}
 			*(*C.dli_transform_task)(to) = t
 			to = unsafe.Add(to, passTaskSize)
 		}
 	}
 }
+
+func addressOf(s *slab.Slab) C.uint64_t { return C.uint64_t(uintptr(s.Address())) }
 
 // lists returns the lists of passes in the order of their launches: sums before what needs them.
 func (p *plan) lists() []*taskList {
@@ -76,22 +79,9 @@ func (p *plan) lists() []*taskList {
 	return all
 }
 
-// fileList returns the files that nvJPEG decodes.
-func (p *plan) fileList() []C.dli_cuda_file {
-	all := make([]C.dli_cuda_file, 0, len(p.whole))
-	for _, f := range p.whole {
-		c := C.dli_cuda_file{from: C.uint64_t(f.from), size: C.uint64_t(f.size), to: C.uint64_t(f.to), width: C.uint32_t(f.width), channels: C.uint32_t(f.channels)}
-		if f.transformed {
-			c.scratch, c.to = 1, c.to+C.uint64_t(p.copied)
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
 // launches returns the kernels in their order.
 func (p *plan) launches(scratch *slab.Slab) []launch {
-	at := uint64(uintptr(scratch.Address())) + uint64(p.tasks())
+	at := uint64(addressOf(scratch)) + uint64(p.tasks())
 	var all []launch
 	if n := uint32(len(p.files)); n > 0 {
 		all = append(all, launch{C.DLI_CUDA_JPEG_SAMPLES, p.groups, C.DLI_JPEG_THREADS_SAMPLES, at, n},

@@ -30,6 +30,9 @@ var nvjpegNames = [...]string{"libnvjpeg.so.13", "libnvjpeg.so.12", "libnvjpeg.s
 var nvjpegCalls = [...]string{"nvjpegCreateEx", "nvjpegDestroy", "nvjpegJpegStateCreate", "nvjpegJpegStateDestroy",
 	"nvjpegDecodeBatchedInitialize", "nvjpegDecodeBatched"}
 
+// nvjpegDecoders are how many batches may decode files at once.
+const nvjpegDecoders = C.DLI_NVJPEG_DECODERS
+
 // nvjpeg is the library nvJPEG, loaded. It stays so until the process ends.
 type nvjpeg struct {
 	path    string

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -16,6 +17,7 @@ import (
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/errs"
 	"deeplake/core/loader"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
@@ -142,6 +144,117 @@ func TestTransformedFiles(t *testing.T) {
 		}
 		compare(t, rig, pictures)
 	}
+}
+
+// TestFilesWriteNoMemoryInUse holds that the hardware engine, which waits for no stream, writes
+// neither the memory of a batch that a consumer still reads nor that of kernels that still run.
+func TestFilesWriteNoMemoryInUse(t *testing.T) {
+	begin(t)
+	t.Setenv("FAKE_NVJPEG_HARDWARE", "1")
+	r := rand.New(rand.NewPCG(23, 24))
+	rig := withFiles(t)
+	defer rig.end()
+	t.Run("consumer", func(t *testing.T) {
+		stream := consumer(t, 0)
+		first, second := partsOf([]someFile{encode(t, r, 40, 50, 3)}), partsOf([]someFile{encode(t, r, 40, 50, 3)})
+		memory, err := rig.stageParts(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, address := rig.result(memory, first[0]), memory.Address()
+		if err := rig.device.Acquire(memory, stream); err != nil {
+			t.Fatal(err)
+		}
+		fake.hold(stream, 1)
+		s := &seen{stream: stream, got: make([]byte, len(want))}
+		s.begin(memory)
+		memory.Release()
+		if memory, err = rig.stageParts(second); err != nil {
+			t.Fatal(err)
+		}
+		defer memory.Release()
+		if memory.Address() != address {
+			t.Fatal("the memory is not used again")
+		}
+		fake.decoded()
+		fake.hold(stream, 0)
+		if s.ok(); !bytes.Equal(s.got, want) {
+			t.Errorf("the consumer reads %s", difference(s.got, want))
+		}
+	})
+	t.Run("kernels", func(t *testing.T) {
+		const spec = `[{"op":"RandomResizedCrop","size":23},{"op":"CHW"}]`
+		pictures, parts, memory := make([][]transformed, 8), make([][]part, 8), make([]*slab.Slab, 8)
+		for n := range pictures {
+			for range 2 {
+				pictures[n] = append(pictures[n], encode(t, r, 40, 50, 3).transformed(t, spec, r.Uint64()))
+			}
+			parts[n] = partsOf(pictures[n])
+		}
+		fake.delay(500)
+		defer fake.delay(0)
+		for n := range memory {
+			var err error
+			if memory[n], err = rig.stageParts(parts[n]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n, m := range memory {
+			for i, p := range parts[n] {
+				if got := rig.result(m, p); !bytes.Equal(got, pictures[n][i].want) {
+					t.Errorf("picture %d of batch %d: %s", i, n, difference(got, pictures[n][i].want))
+				}
+			}
+			m.Release()
+		}
+	})
+}
+
+// TestFilesOfSeveralBatches decodes the files of several batches at once, and closes meanwhile.
+func TestFilesOfSeveralBatches(t *testing.T) {
+	begin(t)
+	t.Setenv("FAKE_NVJPEG_HARDWARE", "1")
+	r := rand.New(rand.NewPCG(25, 26))
+	rig := withFiles(t)
+	var files []someFile
+	for range 5 {
+		files = append(files, encode(t, r, 20+r.IntN(30), 20+r.IntN(30), 3))
+	}
+	var all, checked sync.WaitGroup
+	checked.Add(6)
+	for range 6 {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				parts := partsOf(files)
+				memory, err := rig.stageParts(parts)
+				if errs.Is(err, errs.Closed) && n > 0 {
+					return
+				}
+				if err != nil {
+					t.Errorf("batch %d: %v", n, err)
+					if n == 0 {
+						checked.Done()
+					}
+					return
+				}
+				if n == 0 {
+					for i, f := range files {
+						if got := rig.result(memory, parts[i]); !bytes.Equal(got, f.pixels()) {
+							t.Errorf("file %d: %s", i, difference(got, f.pixels()))
+						}
+					}
+					checked.Done()
+				}
+				memory.Release()
+			}
+		})
+	}
+	checked.Wait()
+	if err := rig.Close(); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+	rig.host.Close()
 }
 
 // TestRefusedFiles holds that a refused file is told apart, that nothing runs on, and that a device

@@ -25,17 +25,21 @@ type plan struct {
 	files  []fileTask
 	groups uint32
 	tiles  uint32
-	passes []passList  // by the number of the pass
-	whole  []wholeFile // that nvJPEG decodes
+	passes []passList // by the number of the pass
+
+	whole  []C.dli_cuda_file // that nvJPEG decodes, to rows without gaps
+	pixels int64             // bytes that these become
+	moves  []C.dli_cuda_move // of these to the batch
 }
 
-// wholeFile is a file of the host that nvJPEG decodes, to rows without gaps.
-type wholeFile struct {
-	from, size      int64
-	to              int64 // an offset
-	transformed     bool  // to lies between kernels, else in the batch
-	width, channels int
-}
+// place is where the pixels lie that a pass takes.
+type place uint8
+
+const (
+	inCopied  place = iota // what was copied to the scratch memory
+	inRoom                 // the memory between kernels
+	inDecoded              // what nvJPEG decodes to
+)
 
 // fileTask finishes a packed file.
 type fileTask struct {
@@ -45,9 +49,9 @@ type fileTask struct {
 
 // passTask is one pass of one picture.
 type passTask struct {
-	task    C.dli_transform_task // addresses are offsets
-	between bool                 // in lies between kernels, else it was copied
-	last    bool                 // out is the result
+	task C.dli_transform_task // addresses are offsets
+	in   place
+	last bool // out is the result
 }
 
 // passList has the passes of one number, and those that need a sum before.
@@ -58,8 +62,9 @@ type taskList struct {
 	tiles uint32
 }
 
-// mostGap is how many bytes between two images are copied rather than left out: a copy has a cost.
-const mostGap = 4096
+// mostGap is how many bytes between two images are copied rather than left out: a call for one more
+// copy takes the CPU as long as an H200 takes to copy 300 kB.
+const mostGap = 64 << 10
 
 const (
 	fileHead     = int64(unsafe.Sizeof(C.dli_jpeg_packed{}))
@@ -119,7 +124,8 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 		if want := int64(image.Height) * int64(image.Width) * int64(image.Channels); want != image.Length || want == 0 {
 			return errs.New(errs.Internal, "its pixels have %d bytes, want %d", want, image.Length)
 		}
-		p.whole = append(p.whole, wholeFile{from: image.From, size: image.Size, to: image.To, width: image.Width, channels: image.Channels})
+		from := p.decode(image.From, image.Size, image)
+		p.moves = append(p.moves, C.dli_cuda_move{from: C.uint64_t(from), to: C.uint64_t(image.To), size: C.uint64_t(image.Length)})
 		return nil
 	}
 	if !image.Transformed {
@@ -173,7 +179,7 @@ func (p *plan) image(image *loader.Image, data []byte, at int64) error {
 	t := p.file(file, image.Channels, at+size, uint32(job.x), uint32(job.y), uint32(job.in_width), uint32(job.in_height))
 	t.transformed = true
 	// The samples of the file are not needed any more when the second pass is.
-	pixels, samples := p.transform(job, image, at, picture{between: true, stride: stride}, input, 64*int64(file.blocks))
+	pixels, samples := p.transform(job, image, at, picture{place: inRoom, stride: stride}, input, 64*int64(file.blocks))
 	t.task.pixels, t.task.planes = C.uint64_t(pixels), C.uint64_t(samples)
 	return nil
 }
@@ -186,9 +192,18 @@ func (p *plan) wholeFile(job *C.dli_packed_job, size int64, image *loader.Image,
 	}
 	stride := int64(image.Width) * int64(job.channels)
 	first := int64(job.y)*stride + int64(job.x)*int64(job.channels)
-	pixels, _ := p.transform(job, image, at, picture{at: first, between: true, stride: stride}, stride*int64(image.Height), 0)
-	p.whole = append(p.whole, wholeFile{from: image.From + size, size: image.Size - size, to: pixels, transformed: true, width: image.Width, channels: image.Channels})
+	first += p.decode(image.From+size, image.Size-size, image)
+	p.transform(job, image, at, picture{at: first, place: inDecoded, stride: stride}, 0, 0)
 	return nil
+}
+
+// decode lets nvJPEG decode the file of an image, which lies on the host. It returns the offset of
+// the pixels.
+func (p *plan) decode(from, size int64, image *loader.Image) int64 {
+	to := p.pixels
+	p.whole = append(p.whole, C.dli_cuda_file{from: C.uint64_t(from), size: C.uint64_t(size), to: C.uint64_t(to), width: C.uint32_t(image.Width), channels: C.uint32_t(image.Channels)})
+	p.pixels += (int64(image.Height)*int64(image.Width)*int64(image.Channels) + 63) &^ 63
+	return to
 }
 
 // headBytes returns the size of the transform before a file.
@@ -257,9 +272,9 @@ func units(n, of int64) uint32 { return uint32((n + of - 1) / of) }
 
 // picture is where the pixels lie that a pass takes.
 type picture struct {
-	at      int64
-	between bool // kernels, counted from the first piece; else they were copied
-	stride  int64
+	at     int64 // inRoom: counted from the first piece
+	place  place
+	stride int64
 }
 
 // transform adds the passes of a job, which lies at an offset of the scratch memory. Two pieces of
@@ -273,18 +288,18 @@ func (p *plan) transform(job *C.dli_packed_job, image *loader.Image, at int64, i
 		size[k] = max(size[k], int64(passes[i].width)*int64(passes[i].height)*int64(job.channels))
 	}
 	pieces := [2]int64{p.take(size[0]), p.take(size[1])}
-	if in.between {
+	if in.place == inRoom {
 		in.at += pieces[0]
 	}
 	for len(p.passes) < len(passes) {
 		p.passes = append(p.passes, passList{})
 	}
 	for i := range passes {
-		t := passTask{task: C.dli_transform_task{job: C.uint64_t(at), in: C.uint64_t(in.at), in_stride: C.uint32_t(in.stride), pass: C.uint32_t(i)}, between: in.between}
+		t := passTask{task: C.dli_transform_task{job: C.uint64_t(at), in: C.uint64_t(in.at), in_stride: C.uint32_t(in.stride), pass: C.uint32_t(i)}, in: in.place}
 		if passes[i].what == C.DLI_PASS_CONTRAST {
 			p.passes[i].sums.add(t, int64(passes[i].in_width)*int64(passes[i].in_height))
 		}
-		in = picture{at: pieces[(i+1)%2], between: true, stride: int64(passes[i].width) * int64(job.channels)}
+		in = picture{at: pieces[(i+1)%2], place: inRoom, stride: int64(passes[i].width) * int64(job.channels)}
 		t.task.out = C.uint64_t(in.at)
 		if t.last = i == len(passes)-1; t.last {
 			t.task.out = C.uint64_t(image.To)

@@ -11,20 +11,30 @@ import (
 	"deeplake/core/slab"
 )
 
-// Stager brings batches to a device, in the order of Stage. It fulfils [loader.Stager].
+// Stager brings batches to a device. It fulfils [loader.Stager].
 type Stager struct {
-	device  *Device
-	memory  *slab.Ring // of batches
-	scratch *slab.Ring // of the device, for packed images
-	tables  *slab.Ring // of the host, for tasks of kernels
+	device   *Device
+	memory   *slab.Ring // of batches
+	scratch  *slab.Ring // of the device, for packed images
+	tables   *slab.Ring // of the host, for tasks of kernels
+	decoded  *slab.Ring // of the device, for what nvJPEG decodes
+	decoders chan int   // of nvJPEG that no batch uses; nil: nvJPEG is not open
+
+	open sync.RWMutex // held by each Stage; Close waits for them
 
 	mu      sync.Mutex
-	budget  int64        // of memory
-	copying []*slab.Slab // of the host, the earliest copy first
+	budget  int64     // of memory
+	copying []copying // the earliest copy first
 	balance balance
 	refused int // batches in a row
 	stats   loader.StagerStats
 	closed  bool
+}
+
+// copying is memory of a copy that has not ended.
+type copying struct {
+	host    *slab.Slab
+	decoded *slab.Slab // its input of nvJPEG; may be nil
 }
 
 var _ loader.Stager = (*Stager)(nil)
@@ -50,6 +60,10 @@ func NewStager(number int, o Options) (loader.Stager, error) {
 	if o.Inexact {
 		err = d.openFiles(o.NVJPEG)
 		s.balance.files = true
+		s.decoders = make(chan int, nvjpegDecoders)
+		for n := range nvjpegDecoders {
+			s.decoders <- n
+		}
 	}
 	if err == nil {
 		s.memory, err = d.Memory(0)
@@ -60,6 +74,9 @@ func NewStager(number int, o Options) (loader.Stager, error) {
 	if err == nil {
 		s.tables, err = d.Host(scratchBytes)
 	}
+	if err == nil {
+		s.decoded, err = d.unordered(scratchBytes)
+	}
 	if err != nil {
 		s.closeRings()
 		_ = d.Close() // nothing runs on it
@@ -69,7 +86,7 @@ func NewStager(number int, o Options) (loader.Stager, error) {
 }
 
 func (s *Stager) closeRings() {
-	for _, r := range []*slab.Ring{s.memory, s.scratch, s.tables} {
+	for _, r := range []*slab.Ring{s.memory, s.scratch, s.tables, s.decoded} {
 		if r != nil {
 			r.Close()
 		}
@@ -87,35 +104,74 @@ func (s *Stager) SetBudget(bytes int64) {
 	s.memory.SetBudget(bytes)
 }
 
-// Stage implements [loader.Stager].
+// Stage implements [loader.Stager]. Copies and kernels are queued by one batch at a time. nvJPEG
+// takes the CPU for milliseconds: several batches decode files at once.
 func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	p, err := planImages(batch)
+	if err != nil {
+		return nil, err
+	}
+	memory, decoded, err := s.reserve(batch, p)
+	if err != nil {
+		return nil, err
+	}
+	if decoded != nil {
+		n := <-s.decoders
+		err = s.device.decode(n, decoded, batch.Host, p.whole)
+		s.decoders <- n
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return nil, errs.New(errs.Closed, "copy a batch: the loader is closed")
+	if s.countRefused(err); err == nil {
+		err = s.begin(batch, p, memory, decoded)
+		if err != nil && decoded != nil {
+			_ = s.device.settle() // begin's error says more
+		}
 	}
-	p, err := s.releaseCopied()
-	if err != nil {
-		return nil, err
-	}
-	if len(batch.Images) > 0 {
-		s.balance.see(p)
-	}
-	memory, err := s.get(s.memory, batch.Size)
-	if err != nil {
-		return nil, err
-	}
-	err = s.begin(batch, memory)
-	s.countRefused(err)
 	if err != nil {
 		memory.Release()
+		if decoded != nil {
+			decoded.Release()
+		}
 		return nil, err
 	}
-	batch.Host.Retain()
-	s.copying = append(s.copying, batch.Host)
 	s.stats.Copies++
 	s.stats.Images += int64(len(batch.Images))
 	return memory, nil
+}
+
+// reserve notes what the device does and gets memory for a batch: its own, and for the files that
+// nvJPEG decodes, nil if there are none.
+func (s *Stager) reserve(batch *loader.Staging, p *plan) (memory, decoded *slab.Slab, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, errs.New(errs.Closed, "copy a batch: the loader is closed")
+	}
+	now, err := s.releaseCopied()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(batch.Images) > 0 {
+		if now == idle && s.balance.files && len(s.decoders) == 0 {
+			now = working
+		}
+		s.balance.see(now)
+	}
+	if len(p.whole) > 0 {
+		if cap(s.decoders) == 0 {
+			return nil, nil, loader.ErrRefused
+		}
+		if decoded, err = s.get(s.decoded, p.pixels); err != nil {
+			return nil, nil, err
+		}
+	}
+	if memory, err = s.get(s.memory, batch.Size); err != nil && decoded != nil {
+		decoded.Release()
+	}
+	return memory, decoded, err
 }
 
 // mostRefused batches in a row end the use of nvJPEG: each costs the CPU what it was to save.
@@ -132,57 +188,50 @@ func (s *Stager) countRefused(err error) {
 	}
 }
 
-// begin queues the work of a batch.
-func (s *Stager) begin(batch *loader.Staging, memory *slab.Slab) error {
-	ranges := make([]copyRange, 0, len(batch.Copies)+1)
-	bytes := int64(0)
+// begin queues the work of a batch. The caller has the lock.
+func (s *Stager) begin(batch *loader.Staging, p *plan, memory, decoded *slab.Slab) error {
+	w := stagingWork{to: memory, decoded: decoded, from: batch.Host, ranges: make([]copyRange, 0, len(batch.Copies)+len(p.ranges)), moves: p.moves}
+	bytes := p.copied
 	for _, c := range batch.Copies {
-		ranges = append(ranges, copyRange{from: c.From, to: c.To, size: c.Size})
+		w.ranges = append(w.ranges, copyRange{from: c.From, to: c.To, size: c.Size})
 		bytes += c.Size
 	}
-	if len(batch.Images) == 0 {
-		err := s.device.stage(memory, nil, batch.Host, ranges, nil, nil)
-		if err == nil {
-			s.stats.Bytes += bytes
-		}
-		return err
-	}
-	p, err := planImages(batch)
-	if err != nil {
-		return err
-	}
-	scratch, err := s.get(s.scratch, max(p.tasks()+p.taskBytes(), 1))
-	if err != nil {
-		return err
-	}
-	// The copy stream alone uses it, in order: the next batch may have it at once.
-	defer scratch.Release()
+	w.ranges = append(w.ranges, p.ranges...)
 	if p.taskBytes() > 0 {
-		if err := s.stageTasks(p, scratch, memory); err != nil {
+		scratch, err := s.get(s.scratch, p.tasks()+p.taskBytes())
+		if err != nil {
 			return err
 		}
+		// The copy stream alone uses it, in order: the next batch may have it at once.
+		defer scratch.Release()
+		if err := s.stageTasks(p, scratch, decoded, memory); err != nil {
+			return err
+		}
+		w.scratch, w.launches = scratch, p.launches(scratch)
 	}
-	err = s.device.stage(memory, scratch, batch.Host, append(ranges, p.ranges...), p.fileList(), p.launches(scratch))
-	if err == nil {
-		s.stats.Bytes += bytes + p.copied
-		s.stats.Files += int64(len(p.whole))
+	if err := s.device.stage(w); err != nil {
+		return err
 	}
-	return err
+	s.stats.Bytes += bytes
+	s.stats.Files += int64(len(p.whole))
+	batch.Host.Retain()
+	s.copying = append(s.copying, copying{batch.Host, decoded})
+	return nil
 }
 
 // stageTasks begins to copy the tasks of a plan to the scratch memory.
-func (s *Stager) stageTasks(p *plan, scratch, memory *slab.Slab) error {
+func (s *Stager) stageTasks(p *plan, scratch, decoded, memory *slab.Slab) error {
 	size := p.taskBytes()
 	table, err := s.tables.Get(size)
 	if err != nil {
 		return err
 	}
-	p.write(table, scratch, memory)
-	if err := s.device.stage(scratch, nil, table, []copyRange{{to: p.tasks(), size: size}}, nil, nil); err != nil {
+	p.write(table, scratch, decoded, memory)
+	if err := s.device.stage(stagingWork{to: scratch, from: table, ranges: []copyRange{{to: p.tasks(), size: size}}}); err != nil {
 		table.Release()
 		return err
 	}
-	s.copying = append(s.copying, table)
+	s.copying = append(s.copying, copying{host: table})
 	return nil
 }
 
@@ -190,13 +239,15 @@ func (s *Stager) stageTasks(p *plan, scratch, memory *slab.Slab) error {
 // to the device and tries again.
 func (s *Stager) get(ring *slab.Ring, n int64) (*slab.Slab, error) {
 	got, err := ring.Get(n)
-	if err == nil || s.memory.Stats().FreeSlabs+s.scratch.Stats().FreeSlabs == 0 {
+	if err == nil || s.memory.Stats().FreeSlabs+s.scratch.Stats().FreeSlabs+s.decoded.Stats().FreeSlabs == 0 {
 		return got, err
 	}
 	s.memory.SetBudget(0)
 	s.scratch.SetBudget(0)
+	s.decoded.SetBudget(0)
 	defer s.memory.SetBudget(s.budget)
 	defer s.scratch.SetBudget(scratchBytes)
+	defer s.decoded.SetBudget(scratchBytes)
 	return ring.Get(n)
 }
 
@@ -204,14 +255,21 @@ func (s *Stager) get(ring *slab.Ring, n int64) (*slab.Slab, error) {
 // Copies end in their order. The caller has the lock.
 func (s *Stager) releaseCopied() (progress, error) {
 	for len(s.copying) > 0 {
-		p, err := s.device.progress(s.copying[0])
+		p, err := s.device.progress(s.copying[0].host)
 		if err != nil || p != idle {
 			return p, err
 		}
-		s.copying[0].Release()
+		s.copying[0].release()
 		s.copying = append(s.copying[:0], s.copying[1:]...)
 	}
 	return idle, nil
+}
+
+func (c copying) release() {
+	c.host.Release()
+	if c.decoded != nil {
+		c.decoded.Release()
+	}
 }
 
 // Split implements [loader.Stager].
@@ -232,6 +290,8 @@ func (s *Stager) Stats() loader.StagerStats {
 
 // Close implements [loader.Stager].
 func (s *Stager) Close() error {
+	s.open.Lock()
+	defer s.open.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -239,8 +299,8 @@ func (s *Stager) Close() error {
 	}
 	s.closed = true
 	err := s.device.Close() // waits for the copies
-	for _, host := range s.copying {
-		host.Release()
+	for _, c := range s.copying {
+		c.release()
 	}
 	s.copying = nil
 	s.closeRings()

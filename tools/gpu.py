@@ -3,8 +3,10 @@
     python tools/gpu.py wheel python3.12     # here: a wheel for the Python there, with its C libraries, in build/gpu
     python3 tools/gpu.py test                # there: the tests of a real GPU
     python3 tools/gpu.py bench [OPTIONS]     # there: benchmarks/gpu.py
+    python3 tools/gpu.py cores [OPTIONS]     # there: benchmarks/cores.py, without loaders that are not installed
 
-The machine needs torch with CUDA, NumPy, Pillow and pytest. The sources and build/gpu travel there.
+The machine needs torch with CUDA, NumPy, Pillow and pytest; `cores` needs opencv, scikit-image and scikit-learn, too.
+The sources and build/gpu travel there.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build/gpu"
+LIMIT = "jpeg_limit"  # a program of benchmarks/ that needs headers to compile
 
 
 def wheel(python: str) -> None:
@@ -39,6 +42,12 @@ def wheel(python: str) -> None:
     repair = [*run, "auditwheel", "repair", "--wheel-dir", str(FOLDER), str(made)]
     subprocess.run(repair, check=True, env={**os.environ, "PATH": path})
     (done,) = FOLDER.glob("*.whl")
+    limit = ["cc", "-O2", "-o", str(FOLDER / LIMIT), str(ROOT / f"benchmarks/{LIMIT}.c")]
+    subprocess.run([*limit, "-Wl,-Bstatic", "-ljpeg", "-Wl,-Bdynamic", "-lpthread"], check=True)
+    commit = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD"], capture_output=True, check=True
+    )
+    (FOLDER / "commit").write_bytes(commit.stdout.strip())
     print(f"{done.relative_to(ROOT)}: {done.stat().st_size:,} bytes")
 
 
@@ -52,7 +61,8 @@ def site() -> dict[str, str]:
         with zipfile.ZipFile(wheels[0]) as packed:
             packed.extractall(place)
     before = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": str(place) + (os.pathsep + before if before else "")}
+    path = str(place) + (os.pathsep + before if before else "")
+    return {**os.environ, "PYTHONPATH": path, "DEEPLAKE_COMMIT": (FOLDER / "commit").read_text()}
 
 
 def main() -> None:
@@ -70,6 +80,13 @@ def main() -> None:
         sys.exit(code)
     elif what == ["bench"]:
         command = [sys.executable, "benchmarks/gpu.py", *rest]
+        sys.exit(subprocess.run(command, cwd=ROOT, env=site(), check=False).returncode)
+    elif what == ["cores"]:
+        programs = ROOT / "build/bench/bin"
+        programs.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(FOLDER / LIMIT, programs / LIMIT)  # newer than its source: it is not compiled again
+        (programs / LIMIT).chmod(0o755)
+        command = [sys.executable, "benchmarks/cores.py", *rest]
         sys.exit(subprocess.run(command, cwd=ROOT, env=site(), check=False).returncode)
     else:
         raise SystemExit(__doc__)

@@ -100,6 +100,11 @@ struct stream;
 int fake_push_decode(struct stream* s, const void* file, size_t size, void* to, unsigned width,
                      unsigned height);
 
+/* fake_own_stream begins a stream of nvJPEG's own in the current context, which lives until the
+ * process ends; fake_await lets a stream wait for what another has so far. Under the lock. */
+struct stream* fake_own_stream(void);
+int fake_await(struct stream* s, struct stream* other);
+
 /* fake_nvjpeg_left counts live handles and states; fake_clear_nvjpeg forgets them. */
 int fake_nvjpeg_left(void);
 void fake_clear_nvjpeg(void);
@@ -136,5 +141,7 @@ unsigned char fake_cuda_pixel(const void* file, size_t size, unsigned x, unsigne
 int fake_cuda_consumer(int device, void** stream);
 int fake_cuda_consume(void* stream, uint64_t from, void* to, size_t size);
 int fake_cuda_consumed(void* stream);
+/* Waits until no stream of nvJPEG's own has anything to do. */
+void fake_cuda_decoded(void);
 
 #endif

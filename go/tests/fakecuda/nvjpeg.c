@@ -1,5 +1,6 @@
 /* nvJPEG for tests. It decodes nothing: a file becomes fake_cuda_pixel. A file with the comment
- * "refuse" is refused. There is a hardware engine if FAKE_NVJPEG_HARDWARE is set. */
+ * "refuse" is refused. There is a hardware engine if FAKE_NVJPEG_HARDWARE is set. That one works on
+ * a stream of its own, which waits for no other, as on an H200. */
 #define _GNU_SOURCE
 #include "fake.h"
 
@@ -17,6 +18,7 @@ typedef struct {
     handle* of;
     int count, format;
     bool live;
+    struct stream* own; /* NULL: it decodes in the order of the caller's stream */
 } state;
 
 static int handles, states;
@@ -59,6 +61,7 @@ int nvjpegJpegStateCreate(handle* h, state** out) {
     if (!usable(h, "nvjpegJpegStateCreate")) return fake_leave(INVALID_PARAMETER);
     *out = calloc(1, sizeof **out);
     **out = (state){.of = h, .live = true};
+    if (getenv("FAKE_NVJPEG_HARDWARE") != NULL) (*out)->own = fake_own_stream();
     states++;
     return fake_leave(OK);
 }
@@ -118,8 +121,9 @@ int nvjpegDecodeBatched(handle* h, state* s, const unsigned char* const* files, 
                            width, images[i].pitch[0]);
             return fake_leave(INVALID_PARAMETER);
         }
-        code = fake_push_decode(stream, files[i], sizes[i], images[i].channel[0], width * channels,
-                                height);
+        code = fake_push_decode(s->own != NULL ? s->own : stream, files[i], sizes[i],
+                                images[i].channel[0], width * channels, height);
     }
+    if (s->own != NULL && code == OK) code = fake_await(stream, s->own);
     return fake_leave(code);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-typedef enum { COPY_IN, COPY_OUT, RECORD, WAIT, FREE, LAUNCH, DECODE } kind;
+typedef enum { COPY_IN, COPY_OUT, COPY_WITHIN, RECORD, WAIT, FREE, LAUNCH, DECODE } kind;
 
 typedef struct op {
     kind kind;
@@ -27,7 +27,8 @@ typedef struct stream {
     pthread_t thread;
     op *first, **last;
     bool busy, closing, held;
-    bool outside; /* of a consumer or the driver: it lives until the process ends */
+    bool outside; /* of a consumer, the driver or nvJPEG: it lives until the process ends */
+    bool decodes; /* of nvJPEG */
     struct stream* next;
 } stream;
 
@@ -46,7 +47,8 @@ static uint64_t digest(const void* p, size_t size) {
  */
 static void copy(op* o) {
     uintptr_t device = (uintptr_t)(o->kind == COPY_IN ? o->to : o->from);
-    if (!fake_device_memory(device, o->size)) {
+    if (!fake_device_memory(device, o->size) ||
+        (o->kind == COPY_WITHIN && !fake_device_memory((uintptr_t)o->to, o->size))) {
         fake_violation("a copy runs on freed memory of the device");
         return;
     }
@@ -99,6 +101,7 @@ static void run(op* o) {
             break;
         case COPY_IN:
         case COPY_OUT:
+        case COPY_WITHIN:
             copy(o);
             break;
         case RECORD:
@@ -181,6 +184,22 @@ static void push(stream* s, op o) {
     *s->last = made;
     s->last = &made->next;
     pthread_cond_broadcast(&fake_changed);
+}
+
+stream* fake_own_stream(void) {
+    stream* s = begin(fake_current(), true);
+    s->decodes = true;
+    return s;
+}
+
+int fake_await(stream* s, stream* other) {
+    if ((s = live(s, "nvjpegDecodeBatched")) == NULL) return INVALID_HANDLE;
+    event* e = calloc(1, sizeof *e);
+    *e = (event){.of = fake_current(), .dead = true, .recorded = 1, .next = events};
+    events = e;
+    push(other, (op){.kind = RECORD, .event = e, .number = 1});
+    push(s, (op){.kind = WAIT, .event = e, .number = 1});
+    return OK;
 }
 
 int fake_push_decode(stream* s, const void* file, size_t size, void* to, unsigned width,
@@ -327,6 +346,21 @@ int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t size, stream* s) {
     if (code != OK) return code;
     if ((s = live(s, "cuMemcpyDtoHAsync")) == NULL) return fake_leave(INVALID_HANDLE);
     push(s, (op){.kind = COPY_OUT, .to = to, .from = (void*)(uintptr_t)from, .size = size});
+    return fake_leave(OK);
+}
+
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, stream* s) {
+    int code = fake_enter("cuMemcpyDtoDAsync", false);
+    if (code != OK) return code;
+    if ((s = live(s, "cuMemcpyDtoDAsync")) == NULL) return fake_leave(INVALID_HANDLE);
+    if (!fake_device_memory((uintptr_t)to, size) || !fake_device_memory((uintptr_t)from, size)) {
+        fake_violation("cuMemcpyDtoDAsync: memory that is not allocated");
+        return fake_leave(INVALID_VALUE);
+    }
+    push(s, (op){.kind = COPY_WITHIN,
+                 .to = (void*)(uintptr_t)to,
+                 .from = (void*)(uintptr_t)from,
+                 .size = size});
     return fake_leave(OK);
 }
 
@@ -512,4 +546,11 @@ int fake_cuda_consumed(void* s) {
     drain(of_consumer(s));
     pthread_mutex_unlock(&fake_lock);
     return OK;
+}
+
+void fake_cuda_decoded(void) {
+    pthread_mutex_lock(&fake_lock);
+    for (stream* s = streams; s != NULL; s = s->next)
+        if (s->decodes) drain(s);
+    pthread_mutex_unlock(&fake_lock);
 }
