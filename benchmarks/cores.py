@@ -1,6 +1,6 @@
 """`make bench-cores`: an epoch on 1, 2, 4, 8 and 16 cores, ours beside the fastest other loaders.
 
-python benchmarks/cores.py [--images N] [--rounds N] [--threads N]...
+python benchmarks/cores.py [--images N] [--rounds N] [--threads N]... [--turn SECONDS]
 
 Every contender runs on the first N cores with N threads or workers. Counts beyond the cores of the machine are left
 out; asked for by --threads, they are refused. The result goes to benchmarks/results, or to build/bench/results where
@@ -35,20 +35,21 @@ def main() -> int:
     parser.add_argument("--images", type=int, default=FULL)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, action="append", help=f"only so many, of {COUNTS}")
+    parser.add_argument("--turn", type=float, default=suite_epoch.TURN, help="seconds that a turn takes at least")
     arguments = parser.parse_args()
     here = machine.cores()
     over = [count for count in arguments.threads or () if count > here]
     if over:
         parser.error(f"{over[0]} threads need as many cores, and this machine has {here}")
     counts = [count for count in arguments.threads or COUNTS if count <= here]
-    result = measure(data.jpegs(SET, arguments.images), counts, arguments.rounds)
+    result = measure(data.jpegs(SET, arguments.images), counts, arguments.rounds, arguments.turn)
     folder = report.save(result)
     print(report.text(result.as_json()))
     print(f"written to {folder / 'README.md'}", file=sys.stderr)
     return 0
 
 
-def measure(files: data.JpegSet, counts: list[int], rounds: int) -> Result:
+def measure(files: data.JpegSet, counts: list[int], rounds: int, least: float) -> Result:
     """Measures an epoch with each count of threads."""
     result = Result(
         "cores",
@@ -66,7 +67,7 @@ def measure(files: data.JpegSet, counts: list[int], rounds: int) -> Result:
         shutil.rmtree(SCRATCH, ignore_errors=True)
         SCRATCH.mkdir(parents=True)
         try:
-            ours = _one(result, files, count, rounds)
+            ours = _one(result, files, count, rounds, least)
         finally:
             shutil.rmtree(SCRATCH, ignore_errors=True)
         if first is None:
@@ -81,7 +82,7 @@ def measure(files: data.JpegSet, counts: list[int], rounds: int) -> Result:
     return result
 
 
-def _one(result: Result, files: data.JpegSet, threads: int, rounds: int) -> Turn:
+def _one(result: Result, files: data.JpegSet, threads: int, rounds: int, least: float) -> Turn:
     data.say(f"==== {threads} threads")
     word = "thread" if threads == 1 else "threads"
     with ExitStack() as stack:
@@ -109,7 +110,7 @@ def _one(result: Result, files: data.JpegSet, threads: int, rounds: int) -> Turn
                 reason = machine_free(str(error).strip().splitlines()[-1])
                 result.notes.append(f"{threads} {word}: without {entrant.name}: {reason}")
                 continue
-            entries[entrant.name] = Entry(peer, {"workers": threads, "least": suite_epoch.TURN if result.full else 0.0})
+            entries[entrant.name] = Entry(peer, {"workers": threads, "least": least if result.full else 0.0})
         turns = race(entries, rounds=rounds)
     result.watch(turns)
     for name, turn in turns.items():

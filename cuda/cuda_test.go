@@ -254,6 +254,44 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// TestReclaim waits for the earliest copy where it is told to.
+func TestReclaim(t *testing.T) {
+	begin(t)
+	r := newRig(t, 0)
+	defer r.end()
+	if got, err := r.Reclaim(true); got || err != nil {
+		t.Errorf("without a copy: %v, %v", got, err)
+	}
+	stream := consumer(t, 0)
+	first := r.stage(1000, 1)
+	if err := r.device.Read(make([]byte, 1), first, 0); err != nil { // the copy has ended
+		t.Fatal(err)
+	}
+	fake.hold(stream, 1)
+	s := r.read(stream, first, 1000, 1)
+	r.stage(1000, 2).Release() // into the memory that the stream still reads
+	if got, err := r.Reclaim(false); got || err != nil {
+		t.Errorf("while the copy waits: %v, %v", got, err)
+	}
+	done := make(chan bool)
+	go func() {
+		got, err := r.Reclaim(true)
+		if !got || err != nil {
+			t.Errorf("Reclaim = %v, %v", got, err)
+		}
+		close(done)
+	}()
+	runtime.Gosched()
+	fake.hold(stream, 0)
+	<-done
+	if len(r.copying) != 0 {
+		t.Errorf("%d copies are left", len(r.copying))
+	}
+	if !s.ok() {
+		t.Error("the consumer has read something else")
+	}
+}
+
 // TestStageAtRandom keeps and drops batches of many sizes, read by several streams that are slow.
 func TestStageAtRandom(t *testing.T) {
 	for seed := range uint64(6) {

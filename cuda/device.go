@@ -177,15 +177,11 @@ func ofSlab(s *slab.Slab) *C.dli_slab {
 // takes milliseconds. loader.ErrRefused: nvJPEG does not decode a file. The device stays open
 // meanwhile.
 func (d *Device) decode(decoder int, to, from *slab.Slab, files []C.dli_cuda_file) error {
-	var open *C.dli_cuda_device
-	err := d.with("decode files", func(c *C.dli_cuda_device) C.int {
-		open = c
-		return success
-	})
+	c, err := d.opened("decode files")
 	if err != nil {
 		return err
 	}
-	code := C.dli_cuda_decode(open, C.int(decoder), ofSlab(to), ofSlab(from), unsafe.SliceData(files), C.size_t(len(files)))
+	code := C.dli_cuda_decode(c, C.int(decoder), ofSlab(to), ofSlab(from), unsafe.SliceData(files), C.size_t(len(files)))
 	switch code {
 	case success:
 		return nil
@@ -193,6 +189,28 @@ func (d *Device) decode(decoder int, to, from *slab.Slab, files []C.dli_cuda_fil
 		return loader.ErrRefused
 	}
 	return d.deviceError("decode files", int32(code))
+}
+
+// await waits for the last work of stage out of a slab of a Host ring. The device stays open
+// meanwhile.
+func (d *Device) await(from *slab.Slab) error {
+	c, err := d.opened("wait for a copy")
+	if err != nil {
+		return err
+	}
+	if code := C.dli_cuda_await(c, ofSlab(from)); code != success {
+		return d.deviceError("wait for a copy", int32(code))
+	}
+	return nil
+}
+
+// opened returns the open device for a call beside which others may run.
+func (d *Device) opened(op string) (open *C.dli_cuda_device, err error) {
+	err = d.with(op, func(c *C.dli_cuda_device) C.int {
+		open = c
+		return success
+	})
+	return open, err
 }
 
 // settle waits for all work on the device.

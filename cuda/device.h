@@ -33,6 +33,7 @@ typedef struct dli_cuda_driver {
     int (*event_destroy)(void* event);
     int (*event_record)(void* event, void* stream);
     int (*event_query)(void* event);
+    int (*event_synchronize)(void* event);
     int (*module_load)(void** module, const void* image);
     int (*module_unload)(void* module);
     int (*module_function)(void** function, void* module, const char* name);
@@ -136,6 +137,9 @@ enum {
 /* dli_cuda_progress tells how far the last dli_cuda_stage out of a host slab is. Work that waits
  * for earlier work counts as DLI_CUDA_WAITS. */
 DLI_HIDDEN int dli_cuda_progress(dli_cuda_device* d, dli_slab* from, int* progress);
+
+/* dli_cuda_await waits for the last dli_cuda_stage out of a host slab. */
+DLI_HIDDEN int dli_cuda_await(dli_cuda_device* d, dli_slab* from);
 
 /* dli_cuda_read copies memory of the device to the host and waits: for tests and tools. */
 DLI_HIDDEN int dli_cuda_read(dli_cuda_device* d, dli_slab* from, uint64_t offset, void* to,

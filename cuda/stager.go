@@ -265,6 +265,44 @@ func (s *Stager) releaseCopied() (progress, error) {
 	return idle, nil
 }
 
+// Reclaim implements [loader.Stager].
+func (s *Stager) Reclaim(wait bool) (bool, error) {
+	s.open.RLock()
+	defer s.open.RUnlock()
+	oldest, got, err := s.ended()
+	if got || err != nil || oldest == nil || !wait {
+		if oldest != nil {
+			oldest.Release()
+		}
+		return got, err
+	}
+	err = s.device.await(oldest)
+	oldest.Release()
+	if err == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, err = s.releaseCopied() // it or another goroutine has dropped the slab
+	}
+	return err == nil, err
+}
+
+// ended drops the slabs of the copies that have ended. If there were none, it returns the slab of
+// the host of the earliest copy, with a reference; nil: nothing is copied.
+func (s *Stager) ended() (oldest *slab.Slab, got bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.copying)
+	if before == 0 {
+		return nil, false, nil
+	}
+	if _, err = s.releaseCopied(); err != nil || len(s.copying) < before {
+		return nil, err == nil, err
+	}
+	oldest = s.copying[0].host
+	oldest.Retain()
+	return oldest, false, nil
+}
+
 func (c copying) release() {
 	c.host.Release()
 	if c.decoded != nil {

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build/gpu"
-LIMIT = "jpeg_limit"  # a program of benchmarks/ that needs headers to compile
+PROGRAMS = ("jpeg_limit", "copy_limit")  # of benchmarks/: one needs headers to compile
 
 
 def wheel(python: str) -> None:
@@ -42,8 +42,9 @@ def wheel(python: str) -> None:
     repair = [*run, "auditwheel", "repair", "--wheel-dir", str(FOLDER), str(made)]
     subprocess.run(repair, check=True, env={**os.environ, "PATH": path})
     (done,) = FOLDER.glob("*.whl")
-    limit = ["cc", "-O2", "-o", str(FOLDER / LIMIT), str(ROOT / f"benchmarks/{LIMIT}.c")]
-    subprocess.run([*limit, "-Wl,-Bstatic", "-ljpeg", "-Wl,-Bdynamic", "-lpthread"], check=True)
+    for name in PROGRAMS:
+        compiler = ["cc", "-O2", "-o", str(FOLDER / name), str(ROOT / f"benchmarks/{name}.c")]
+        subprocess.run([*compiler, "-Wl,-Bstatic", "-ljpeg", "-Wl,-Bdynamic", "-lpthread"], check=True)
     commit = subprocess.run(
         ["git", "-C", str(ROOT), "rev-parse", "--short=10", "HEAD"], capture_output=True, check=True
     )
@@ -65,6 +66,15 @@ def site() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, "DEEPLAKE_COMMIT": (FOLDER / "commit").read_text()}
 
 
+def copy_programs() -> None:
+    """Puts the programs where benchmarks look for them: newer than their sources, they are not compiled again."""
+    programs = ROOT / "build/bench/bin"
+    programs.mkdir(parents=True, exist_ok=True)
+    for name in PROGRAMS:
+        shutil.copyfile(FOLDER / name, programs / name)
+        (programs / name).chmod(0o755)
+
+
 def main() -> None:
     what, rest = sys.argv[1:2], sys.argv[2:]
     if what == ["wheel"] and len(rest) == 1:
@@ -78,16 +88,10 @@ def main() -> None:
                 [checker, "--error-exitcode", "9", *tests], cwd=ROOT, env=site(), check=False
             ).returncode
         sys.exit(code)
-    elif what == ["bench"]:
-        command = [sys.executable, "benchmarks/gpu.py", *rest]
-        sys.exit(subprocess.run(command, cwd=ROOT, env=site(), check=False).returncode)
-    elif what == ["cores"]:
-        programs = ROOT / "build/bench/bin"
-        programs.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(FOLDER / LIMIT, programs / LIMIT)  # newer than its source: it is not compiled again
-        (programs / LIMIT).chmod(0o755)
-        command = [sys.executable, "benchmarks/cores.py", *rest]
-        sys.exit(subprocess.run(command, cwd=ROOT, env=site(), check=False).returncode)
+    elif what in (["bench"], ["cores"]):
+        copy_programs()
+        script = "benchmarks/gpu.py" if what == ["bench"] else "benchmarks/cores.py"
+        sys.exit(subprocess.run([sys.executable, script, *rest], cwd=ROOT, env=site(), check=False).returncode)
     else:
         raise SystemExit(__doc__)
 

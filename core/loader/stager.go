@@ -20,6 +20,9 @@ type Stager interface {
 	// means that no copy runs. ErrRefused means that the device cannot decode one of the files, and
 	// they have to come in another form.
 	Stage(s *Staging) (*slab.Slab, error)
+	// Reclaim drops the references to slabs whose copies have ended. If there are none and wait is
+	// true, it waits for the earliest copy. It reports whether it has dropped one.
+	Reclaim(wait bool) (bool, error)
 	// Split says who decodes the images of the next batches.
 	Split() Split
 	// Stats returns the figures of the copies and of the memory on the device.

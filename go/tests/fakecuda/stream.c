@@ -311,6 +311,15 @@ int cuEventQuery(event* e) {
     return fake_leave(e->reached < e->recorded ? NOT_READY : OK);
 }
 
+int cuEventSynchronize(event* e) {
+    int code = fake_enter("cuEventSynchronize", false);
+    if (code != OK) return code;
+    if (!usable(e, "cuEventSynchronize")) return fake_leave(INVALID_HANDLE);
+    for (uint64_t number = e->recorded; e->reached < number && fake_lost() == OK;)
+        pthread_cond_wait(&fake_changed, &fake_lock);
+    return fake_leave(fake_lost());
+}
+
 int cuStreamWaitEvent(stream* s, event* e, unsigned flags) {
     int code = fake_enter("cuStreamWaitEvent", false);
     if (code != OK) return code;
