@@ -13,6 +13,7 @@ import argparse
 import shutil
 import statistics
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
 
@@ -42,15 +43,15 @@ def main() -> int:
     if over:
         parser.error(f"{over[0]} threads need as many cores, and this machine has {here}")
     counts = [count for count in arguments.threads or COUNTS if count <= here]
-    result = measure(data.jpegs(SET, arguments.images), counts, arguments.rounds, arguments.turn)
-    folder = report.save(result)
+    for result in measure(data.jpegs(SET, arguments.images), counts, arguments.rounds, arguments.turn):
+        folder = report.save(result)  # what is measured so far: something may end the run
     print(report.text(result.as_json()))
     print(f"written to {folder / 'README.md'}", file=sys.stderr)
     return 0
 
 
-def measure(files: data.JpegSet, counts: list[int], rounds: int, least: float) -> Result:
-    """Measures an epoch with each count of threads."""
+def measure(files: data.JpegSet, counts: list[int], rounds: int, least: float) -> Iterator[Result]:
+    """Measures an epoch with each count of threads. Yields the result after each."""
     result = Result(
         "cores",
         f"Epoch on more cores: {files.name}, {files.count:,} images of {files.mean_bytes / 1000:.1f} kB",
@@ -62,6 +63,10 @@ def measure(files: data.JpegSet, counts: list[int], rounds: int, least: float) -
     if left_out:
         counts_left = ", ".join(map(str, left_out))
         result.notes.append(f"Left out: {counts_left} threads, since the machine has {machine.cores()} cores.")
+    result.notes.append(
+        f"Shuffled uint8 torch batches of {suite_epoch.BATCH}, whole images. Each contender runs on the first cores "
+        "alone, with as many threads or workers. The limit decodes from memory and delivers nothing."
+    )
     first: Turn | None = None
     for count in counts:
         shutil.rmtree(SCRATCH, ignore_errors=True)
@@ -75,11 +80,7 @@ def measure(files: data.JpegSet, counts: list[int], rounds: int, least: float) -
         elif counts[0] == 1:
             gain = Spread.of([one / more for one, more in zip(first.seconds, ours.seconds, strict=True)])
             result.figures.append(Figure(f"{count} threads: times the rate of one", gain, None))
-    result.notes.append(
-        f"Shuffled uint8 torch batches of {suite_epoch.BATCH}, whole images. Each contender runs on the first cores "
-        "alone, with as many threads or workers. The limit decodes from memory and delivers nothing."
-    )
-    return result
+        yield result
 
 
 def _one(result: Result, files: data.JpegSet, threads: int, rounds: int, least: float) -> Turn:

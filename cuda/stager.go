@@ -155,8 +155,8 @@ func (s *Stager) reserve(batch *loader.Staging, p *plan) (memory, decoded *slab.
 		return nil, nil, err
 	}
 	if len(batch.Images) > 0 {
-		if now == idle && s.balance.files && len(s.decoders) == 0 {
-			now = working
+		if now == idle && len(s.decoders) < cap(s.decoders) {
+			now = working // on the files of an earlier batch
 		}
 		s.balance.see(now)
 	}
