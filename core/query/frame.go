@@ -98,7 +98,7 @@ type frame struct {
 	extra  []*array.Column // computed before
 	n      int
 	first  int64   // where the first row stands among all; the others follow
-	places []int64 // where the rows stand, if they do not follow
+	places []int64 // where the rows stand; nil: as in parent, or they follow
 	memo   map[int]*array.Column
 
 	parent *frame // of which these are some rows
@@ -128,10 +128,24 @@ func (f *frame) recycle(kept ...*array.Column) {
 // position returns the position of row i among the rows of the select: its number, if the source is
 // a table.
 func (f *frame) position(i int) int64 {
-	if f.places != nil {
+	switch {
+	case f.places != nil:
 		return f.places[i]
+	case f.parent != nil:
+		return f.parent.position(f.picked[i])
 	}
 	return f.first + int64(i)
+}
+
+// standing returns the positions of all rows; nil: they follow the first.
+func (f *frame) standing() []int64 {
+	if f.places == nil && f.parent != nil {
+		f.places = make([]int64, f.n)
+		for i, row := range f.picked {
+			f.places[i] = f.parent.position(row)
+		}
+	}
+	return f.places
 }
 
 // only returns the frame of some of the rows, in order.
@@ -140,10 +154,6 @@ func (f *frame) only(rows []int) *frame {
 		return f
 	}
 	out := &frame{run: f.run, w: f.w, tables: f.tables, n: len(rows), memo: map[int]*array.Column{}, parent: f, picked: rows}
-	out.places = make([]int64, len(rows))
-	for i, row := range rows {
-		out.places[i] = f.position(row)
-	}
 	out.rows = make([]Rows, len(f.rows))
 	for k, from := range f.rows {
 		if from.N == 0 {

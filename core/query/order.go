@@ -336,7 +336,7 @@ func (f *frame) rel() *rel {
 		out.extra = append(out.extra, f.taken(i))
 	}
 	if len(f.rows) != 1 {
-		out.places = f.places
+		out.places = f.standing()
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"slices"
 
 	"deeplake/core/array"
 	"deeplake/core/query"
@@ -31,11 +32,9 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 		}
 		size *= n
 	}
-	low, high := rows.List[0], rows.List[0]
-	for _, row := range rows.List {
-		low, high = min(low, row), max(high, row)
-	}
-	n := high - low + 1
+	r.near.see(rows.List)
+	low := r.near.low
+	n := r.near.high - low + 1
 	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*gapBytes {
 		return nil, nil
 	}
@@ -47,13 +46,40 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	if err != nil {
 		return nil, err
 	}
-	at := make([]int, rows.N)
-	for i, row := range rows.List {
-		at[i] = int(row - low)
-	}
-	out := whole.Take(at)
+	out := whole.Take(r.near.at())
 	r.Recycle(whole, out) // not borrowed memory
 	clear(r.borrowed[before:])
 	r.borrowed = r.borrowed[:before]
 	return out, nil
+}
+
+// near is a list of rows as they lie behind the first of them. Columns of one batch have the same
+// list, which nobody writes.
+type near struct {
+	list      []int64
+	low, high int64
+	offsets   []int // from low, of list; shorter: not computed yet
+}
+
+// see takes in a list.
+func (n *near) see(list []int64) {
+	if len(list) == len(n.list) && &list[0] == &n.list[0] {
+		return
+	}
+	n.list, n.offsets = list, n.offsets[:0]
+	n.low, n.high = list[0], list[0]
+	for _, row := range list {
+		n.low, n.high = min(n.low, row), max(n.high, row)
+	}
+}
+
+// at returns the offsets, valid until the next see.
+func (n *near) at() []int {
+	if len(n.offsets) < len(n.list) {
+		n.offsets = slices.Grow(n.offsets, len(n.list))[:len(n.list)]
+		for i, row := range n.list {
+			n.offsets[i] = int(row - n.low)
+		}
+	}
+	return n.offsets
 }
