@@ -44,7 +44,7 @@ def main() -> int:
         parser.error(f"{over[0]} threads need as many cores, and this machine has {here}")
     counts = [count for count in arguments.threads or COUNTS if count <= here]
     for result in measure(data.jpegs(SET, arguments.images), counts, arguments.rounds, arguments.turn):
-        folder = report.save(result)  # what is measured so far: something may end the run
+        folder = report.save(result)  # after each count: a run that is killed keeps its results
     print(report.text(result.as_json()))
     print(f"written to {folder / 'README.md'}", file=sys.stderr)
     return 0

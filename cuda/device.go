@@ -128,7 +128,7 @@ type copyRange struct {
 	scratch        bool // to the scratch slab
 }
 
-// stagingWork is what stage begins.
+// stagingWork is the input of stage.
 type stagingWork struct {
 	to       *slab.Slab // of a Memory ring
 	scratch  *slab.Slab // of a Memory ring; may be nil

@@ -3,10 +3,10 @@
 // [deeplake/core/loader.Stager]. It knows neither datasets nor Python.
 //
 //   - driver.go finds the driver; find.go lists devices and names missing parts;
-//   - device.go opens a device, device.c is its part in C; memory.c has the allocators of rings, which
-//     deleters call on any thread; stage.c queues the work of a batch;
-//   - stager.go copies batches; plan.go and kernels.go plan the kernels that finish images, kernels/
-//     has them;
+//   - device.go opens a device, device.c is its part in C; memory.c has the allocators of rings,
+//     which deleters call on any thread; stage.c queues the work of a batch;
+//   - stager.go copies batches; plan.go and kernels.go plan the kernels that finish images, which
+//     lie in kernels/;
 //   - nvjpeg.go and nvjpeg.c let nvJPEG decode files; balance.go divides images between it, the
 //     kernels and the CPU;
 //   - gorgonia.go gives batches to gorgonia.org/cu, with a build tag;

@@ -36,7 +36,7 @@ type plan struct {
 type place uint8
 
 const (
-	inCopied  place = iota // what was copied to the scratch memory
+	inCopied  place = iota // the images that were copied to the scratch memory
 	inRoom                 // the memory between kernels
 	inDecoded              // what nvJPEG decodes to
 )

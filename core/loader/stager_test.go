@@ -9,7 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// slowDevice is a Stager whose copies end when somebody waits for them.
+// slowDevice is a Stager whose copies end when Reclaim waits for them.
 type slowDevice struct {
 	memory *slab.Ring
 

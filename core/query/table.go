@@ -98,7 +98,8 @@ type Borrower interface {
 	Return()
 }
 
-// Rows are rows of a table: From to From+N, or List.
+// Rows are rows of a table: From to From+N, or List. A list that a reader has seen does not change
+// while the reader is in use: columns of one list share work.
 type Rows struct {
 	From, N int64
 	List    []int64 // N of them, in any order; nil: the range

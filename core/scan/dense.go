@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deeplake/core/array"
+	"deeplake/core/internal/invariant"
 	"deeplake/core/query"
 )
 
@@ -53,8 +54,8 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	return out, nil
 }
 
-// near is a list of rows as they lie behind the first of them. Columns of one batch have the same
-// list, which nobody writes.
+// near caches the range of a list of rows, and the offset of each row from its start. The columns
+// of a batch share one list, which is read-only.
 type near struct {
 	list      []int64
 	low, high int64
@@ -64,6 +65,7 @@ type near struct {
 // see takes in a list.
 func (n *near) see(list []int64) {
 	if len(list) == len(n.list) && &list[0] == &n.list[0] {
+		invariant.Check(n.unchanged(), "a list of rows has changed between two columns")
 		return
 	}
 	n.list, n.offsets = list, n.offsets[:0]
@@ -71,6 +73,19 @@ func (n *near) see(list []int64) {
 	for _, row := range list {
 		n.low, n.high = min(n.low, row), max(n.high, row)
 	}
+}
+
+// unchanged reports whether the list agrees with what was computed from it.
+func (n *near) unchanged() bool {
+	if !invariant.Enabled {
+		return true
+	}
+	for i, row := range n.list {
+		if row < n.low || row > n.high || i < len(n.offsets) && int64(n.offsets[i]) != row-n.low {
+			return false
+		}
+	}
+	return true
 }
 
 // at returns the offsets, valid until the next see.

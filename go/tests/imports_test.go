@@ -151,7 +151,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset",
+		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset",
 			"core/array", "core/query"),
 	},
 	{
