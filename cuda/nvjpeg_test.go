@@ -324,6 +324,40 @@ func TestNoNVJPEG(t *testing.T) {
 	}
 }
 
+// TestFaultsBesideNVJPEG lets each call of the driver fail once while files are decoded.
+func TestFaultsBesideNVJPEG(t *testing.T) {
+	t.Setenv(NVJPEGVariable, os.Getenv(DriverVariable))
+	t.Setenv("FAKE_NVJPEG_HARDWARE", "1")
+	r := rand.New(rand.NewPCG(27, 28))
+	files := []someFile{encode(t, r, 20, 30, 3), encode(t, r, 20, 30, 1)}
+	const spec = `[{"op":"RandomResizedCrop","size":9}]`
+	pictures := []transformed{files[0].transformed(t, spec, 1), files[0].transformed(t, spec, 2)}
+	scenario := func(tb testing.TB) error {
+		s, err := NewStager(0, Options{Inexact: true})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		host, err := s.Host(1 << 20)
+		if err != nil {
+			return err
+		}
+		defer host.Close()
+		r := &rig{Stager: s.(*Stager), host: host, tb: tb}
+		for _, parts := range [][]part{partsOf(files), partsOf(pictures), partsOf(files)} {
+			memory, err := r.stageParts(parts)
+			if err != nil {
+				return err
+			}
+			memory.Release()
+		}
+		return s.Close()
+	}
+	for _, call := range driverNames {
+		t.Run(call, func(t *testing.T) { everyTurn(t, call, outOfMemory, scenario) })
+	}
+}
+
 // TestFaultsOfNVJPEG lets each turn of each call fail.
 func TestFaultsOfNVJPEG(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))

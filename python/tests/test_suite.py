@@ -205,7 +205,9 @@ def test_more_threads_than_cores_are_refused(
     monkeypatch.setattr(cores, "_one", lambda *_: cores.Turn(seconds=[1.0]))
     files = type("Files", (), {"name": "x", "count": 3, "mean_bytes": 1.0})()
     monkeypatch.setattr(cores, "SCRATCH", tmp_path / "scratch")
-    assert "Left out: 4, 8, 16 threads, since the machine has 2 cores." in cores.measure(files, [1, 2], 1).notes
+    results = [(len(one.figures), one.notes) for one in cores.measure(files, [1, 2], 1, 0.0)]
+    assert [figures for figures, _ in results] == [0, 1]  # after each count, with what is measured so far
+    assert "Left out: 4, 8, 16 threads, since the machine has 2 cores." in results[0][1]
 
 
 @pytest.mark.parametrize(

@@ -100,9 +100,10 @@ struct stream;
 int fake_push_decode(struct stream* s, const void* file, size_t size, void* to, unsigned width,
                      unsigned height);
 
-/* fake_own_stream begins a stream of nvJPEG's own in the current context, which lives until the
- * process ends; fake_await lets a stream wait for what another has so far. Under the lock. */
+/* fake_own_stream gives a stream of nvJPEG's own in the current context, and fake_drop_stream takes
+ * it back; fake_await lets a stream wait for what another has so far. Under the lock. */
 struct stream* fake_own_stream(void);
+void fake_drop_stream(struct stream* s);
 int fake_await(struct stream* s, struct stream* other);
 
 /* fake_nvjpeg_left counts live handles and states; fake_clear_nvjpeg forgets them. */

@@ -71,6 +71,8 @@ int nvjpegJpegStateDestroy(state* s) {
     if (code != OK) return code;
     if (!s->live || !s->of->live) fake_violation("nvjpegJpegStateDestroy: after its handle");
     s->live = false;
+    if (s->own != NULL) fake_drop_stream(s->own);
+    s->own = NULL;
     states--;
     return fake_leave(OK);
 }

@@ -29,6 +29,7 @@ typedef struct stream {
     bool busy, closing, held;
     bool outside; /* of a consumer, the driver or nvJPEG: it lives until the process ends */
     bool decodes; /* of nvJPEG */
+    bool spare;   /* of a state of nvJPEG that is gone */
     struct stream* next;
 } stream;
 
@@ -186,11 +187,17 @@ static void push(stream* s, op o) {
     pthread_cond_broadcast(&fake_changed);
 }
 
+/* Streams of states that are gone are used again: each has a thread. */
 stream* fake_own_stream(void) {
-    stream* s = begin(fake_current(), true);
+    stream* s = streams;
+    while (s != NULL && !(s->spare && s->of == fake_current())) s = s->next;
+    if (s == NULL) s = begin(fake_current(), true);
     s->decodes = true;
+    s->spare = false;
     return s;
 }
+
+void fake_drop_stream(stream* s) { s->spare = true; }
 
 int fake_await(stream* s, stream* other) {
     if ((s = live(s, "nvjpegDecodeBatched")) == NULL) return INVALID_HANDLE;
