@@ -15,7 +15,6 @@ import os
 import platform
 import resource
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from typing import Any
 import deeplake
 import deeplake._native
 import loaders
+import machine
 import numpy as np
 import torch
 from PIL import Image
@@ -408,7 +408,7 @@ def main() -> None:
     lines = [
         f"# {device}",
         "",
-        f"{datetime.date.today()}, commit {_commit()}, {arguments.rounds} rounds, {arguments.workers} threads; "
+        f"{datetime.date.today()}, commit {machine.commit()}, {arguments.rounds} rounds, {arguments.workers} threads; "
         f"{platform.processor() or platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, "
         f"driver {deeplake._native.devices()['version']}. Medians, with the least and the most in brackets.",
         "",
@@ -428,14 +428,6 @@ def main() -> None:
     page = RESULTS / f"{device.replace(' ', '-')}.md"
     page.write_text("\n".join(lines) + "\n")
     print(f"written to {page}")
-
-
-def _commit() -> str:
-    given = os.environ.get("DEEPLAKE_COMMIT")
-    if given:
-        return given
-    done = subprocess.run(["git", "rev-parse", "--short=10", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

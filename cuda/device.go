@@ -213,9 +213,14 @@ func (d *Device) opened(op string) (open *C.dli_cuda_device, err error) {
 	return open, err
 }
 
-// settle waits for all work on the device.
-func (d *Device) settle() error {
-	return d.with("wait for the device", func(c *C.dli_cuda_device) C.int { return C.dli_cuda_settle(c) })
+// settle waits for all work on the device, after a failure: an earlier failure does not keep it
+// from waiting, and it reports none.
+func (d *Device) settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.c != nil {
+		C.dli_cuda_settle(d.c)
+	}
 }
 
 // progress tells how far the last work of stage out of a slab of a Host ring is, if all work before

@@ -118,14 +118,14 @@ typedef struct {
 /* dli_cuda_stage begins to copy parts of a slab of dli_cuda_host, and decoded pixels, to slabs of
  * dli_cuda_memory, and then to run kernels. The copy stream first waits for the streams that used
  * the memory before, and then for the pixels of dli_cuda_decode. Nothing on the host waits. scratch
- * and decoded may be NULL. After a failure nothing runs. */
+ * and decoded may be NULL. After a failure nothing of it runs; what dli_cuda_decode began does. */
 DLI_HIDDEN int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch,
                               dli_slab* decoded, dli_slab* from, const dli_cuda_range* ranges,
                               size_t ranges_n, const dli_cuda_move* moves, size_t moves_n,
                               const dli_cuda_launch* launches, size_t launches_n);
 
 /* dli_cuda_settle waits for all work on the device, also that of others. */
-DLI_HIDDEN int dli_cuda_settle(dli_cuda_device* d);
+DLI_HIDDEN void dli_cuda_settle(dli_cuda_device* d);
 
 /* How far the work of a dli_cuda_stage is, if all work before it has ended. */
 enum {

@@ -16,8 +16,9 @@
 //
 //   - Memory is page-locked or allocated when a ring of slabs maps it, and never between the
 //     batches of a ring that has its size.
-//   - Every copy runs on one stream of the device's own. The consumer's stream waits for the copy's
-//     event; the host never waits, except at the end and after failures.
+//   - Copies and kernels run on one stream of the device's own; nvJPEG decodes on others. The
+//     consumer's stream waits for the copy's event, and the consumer never waits. The loader waits
+//     for copies where Reclaim is told to, at the end and after failures.
 //   - A slab of the host is written again after the event of its copy. Memory of the device is
 //     written again after all streams that acquired it have passed the point at which the last
 //     array was dropped.

@@ -43,8 +43,7 @@ typedef struct {
     size_t room; /* files for which there is memory */
 } dli_nvjpeg_decoder;
 
-/* Threads that decode at once. One takes some 35 us for a file, the engine of an H200 half of it.
- */
+/* Threads that decode at once. A call takes a thread some 35 us for each file on an H200. */
 enum { DLI_NVJPEG_DECODERS = 2 };
 
 /* nvJPEG on one device. All zeroes: it is not open. */

@@ -257,6 +257,37 @@ func TestFilesOfSeveralBatches(t *testing.T) {
 	rig.host.Close()
 }
 
+// TestDecodersInUse holds that a device which still decodes files of an earlier batch gets no more.
+func TestDecodersInUse(t *testing.T) {
+	begin(t)
+	r := rand.New(rand.NewPCG(29, 30))
+	rig := withFiles(t)
+	defer rig.end()
+	idleBatches := func() {
+		for range patience {
+			memory, err := rig.stageParts(partsOf([]someFile{encode(t, r, 20, 30, 3)}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := rig.device.Read(make([]byte, 1), memory, 0); err != nil { // it has ended
+				t.Fatal(err)
+			}
+			memory.Release()
+		}
+	}
+	decoder := <-rig.decoders
+	idleBatches()
+	if split := rig.Split(); split.File != 0 {
+		t.Errorf("while a decoder is in use: %+v", split)
+	}
+	rig.decoders <- decoder
+	idleBatches()
+	idleBatches()
+	if split := rig.Split(); split.File == 0 {
+		t.Errorf("with free decoders: %+v", split)
+	}
+}
+
 // TestRefusedFiles holds that a refused file is told apart, that nothing runs on, and that a device
 // which refuses all the time is not asked any more.
 func TestRefusedFiles(t *testing.T) {

@@ -83,7 +83,7 @@ int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab
     work w = {to, scratch, decoded, from, ranges, ranges_n, moves, moves_n, launches, launches_n};
     block* b = dli_slab_state(to);
     reading* r = dli_slab_state(from);
-    bool begun = decoded != NULL;
+    bool begun = false;
     if (r == NULL) return INVALID_VALUE; /* it is of another ring */
     int code = enter(d);
     if (code != SUCCESS) return code;
@@ -93,20 +93,16 @@ int dli_cuda_stage(dli_cuda_device* d, dli_slab* to, dli_slab* scratch, dli_slab
     if (code == SUCCESS) code = queue(d, &w, &begun);
     if (code == SUCCESS) code = d->call.event_record(r->ended, d->copies);
     if (code == SUCCESS) code = d->call.event_record(b->written, d->copies);
-    if (code != SUCCESS && begun) { /* nothing tells its end */
-        settle(d);
-        if (decoded != NULL) d->call.ctx_synchronize();
-    }
+    if (code != SUCCESS && begun) settle(d); /* nothing tells its end */
     leave(d);
     return code;
 }
 
-int dli_cuda_settle(dli_cuda_device* d) {
-    int code = enter(d);
-    if (code != SUCCESS) return code;
-    code = d->call.ctx_synchronize();
+void dli_cuda_settle(dli_cuda_device* d) {
+    /* Calls may report earlier failures of others. */
+    if (enter(d) != SUCCESS && enter(d) != SUCCESS) return;
+    if (d->call.ctx_synchronize() != SUCCESS) d->call.ctx_synchronize();
     leave(d);
-    return code;
 }
 
 int dli_cuda_progress(dli_cuda_device* d, dli_slab* from, int* progress) {

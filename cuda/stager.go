@@ -20,7 +20,7 @@ type Stager struct {
 	decoded  *slab.Ring // of the device, for what nvJPEG decodes
 	decoders chan int   // of nvJPEG that no batch uses; nil: nvJPEG is not open
 
-	open sync.RWMutex // held by each Stage; Close waits for them
+	open sync.RWMutex // held by Stage and Reclaim; Close waits for them
 
 	mu      sync.Mutex
 	budget  int64     // of memory
@@ -127,7 +127,7 @@ func (s *Stager) Stage(batch *loader.Staging) (*slab.Slab, error) {
 	if s.countRefused(err); err == nil {
 		err = s.begin(batch, p, memory, decoded)
 		if err != nil && decoded != nil {
-			_ = s.device.settle() // begin's error says more
+			s.device.settle()
 		}
 	}
 	if err != nil {
@@ -270,19 +270,19 @@ func (s *Stager) Reclaim(wait bool) (bool, error) {
 	s.open.RLock()
 	defer s.open.RUnlock()
 	oldest, got, err := s.ended()
-	if got || err != nil || oldest == nil || !wait {
-		if oldest != nil {
-			oldest.Release()
-		}
+	if oldest == nil {
 		return got, err
 	}
-	err = s.device.await(oldest)
-	oldest.Release()
-	if err == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		_, err = s.releaseCopied() // it or another goroutine has dropped the slab
+	defer oldest.Release()
+	if !wait {
+		return false, nil
 	}
+	if err := s.device.await(oldest); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err = s.releaseCopied() // this call or another one drops the slab
 	return err == nil, err
 }
 

@@ -116,7 +116,8 @@ func (c *synthetic) Access() read.Access { return read.Access{} }
 func (s *syntheticSource) NewWorker() *chunk.Worker { return chunk.NewWorker(nil) }
 
 // pass runs one epoch.
-func pass(b *testing.B, l *Loader) {
+func pass(b testing.TB, l *Loader) {
+	b.Helper()
 	e, err := l.Start(context.Background(), order.Pass{})
 	if err != nil {
 		b.Fatal(err)

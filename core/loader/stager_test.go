@@ -61,22 +61,8 @@ func TestSlowDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for epoch := range int64(3) {
-		e, err := l.Start(t.Context(), order.Pass{Epoch: epoch})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for n := 0; ; n++ {
-			batch, err := e.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if batch == nil {
-				break
-			}
-			batch.Release()
-		}
-		e.Close()
+	for range 3 {
+		pass(t, l)
 	}
 	if s := l.Stats().Slabs; s.Created > 5 {
 		t.Errorf("%d slabs were made, want at most prefetch + 2: %+v", s.Created, s)

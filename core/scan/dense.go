@@ -33,9 +33,9 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 		}
 		size *= n
 	}
-	r.near.see(rows.List)
-	low := r.near.low
-	n := r.near.high - low + 1
+	r.picked.use(rows.List)
+	low := r.picked.low
+	n := r.picked.high - low + 1
 	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*gapBytes {
 		return nil, nil
 	}
@@ -47,54 +47,55 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	if err != nil {
 		return nil, err
 	}
-	out := whole.Take(r.near.at())
+	out := whole.Take(r.picked.at())
 	r.Recycle(whole, out) // not borrowed memory
 	clear(r.borrowed[before:])
 	r.borrowed = r.borrowed[:before]
 	return out, nil
 }
 
-// near caches the range of a list of rows, and the offset of each row from its start. The columns
-// of a batch share one list, which is read-only.
-type near struct {
+// rowRange caches the range of a list of rows, and the offset of each row from its start. The
+// columns of a batch share one list, which is read-only.
+type rowRange struct {
 	list      []int64
 	low, high int64
 	offsets   []int // from low, of list; shorter: not computed yet
 }
 
-// see takes in a list.
-func (n *near) see(list []int64) {
-	if len(list) == len(n.list) && &list[0] == &n.list[0] {
-		invariant.Check(n.unchanged(), "a list of rows has changed between two columns")
+// use computes the range of a list, unless it is the list of the call before.
+func (r *rowRange) use(list []int64) {
+	if len(list) == len(r.list) && &list[0] == &r.list[0] {
+		invariant.Check(r.fits(), "a list of rows has changed between two columns")
 		return
 	}
-	n.list, n.offsets = list, n.offsets[:0]
-	n.low, n.high = list[0], list[0]
+	r.list, r.offsets = list, r.offsets[:0]
+	r.low, r.high = list[0], list[0]
 	for _, row := range list {
-		n.low, n.high = min(n.low, row), max(n.high, row)
+		r.low, r.high = min(r.low, row), max(r.high, row)
 	}
 }
 
-// unchanged reports whether the list agrees with what was computed from it.
-func (n *near) unchanged() bool {
+// fits reports whether the cached values are those of the list. Without the build tag "invariants"
+// it is true.
+func (r *rowRange) fits() bool {
 	if !invariant.Enabled {
 		return true
 	}
-	for i, row := range n.list {
-		if row < n.low || row > n.high || i < len(n.offsets) && int64(n.offsets[i]) != row-n.low {
+	for i, row := range r.list {
+		if row < r.low || row > r.high || i < len(r.offsets) && int64(r.offsets[i]) != row-r.low {
 			return false
 		}
 	}
 	return true
 }
 
-// at returns the offsets, valid until the next see.
-func (n *near) at() []int {
-	if len(n.offsets) < len(n.list) {
-		n.offsets = slices.Grow(n.offsets, len(n.list))[:len(n.list)]
-		for i, row := range n.list {
-			n.offsets[i] = int(row - n.low)
+// at returns the offsets, valid until the next use.
+func (r *rowRange) at() []int {
+	if len(r.offsets) < len(r.list) {
+		r.offsets = slices.Grow(r.offsets, len(r.list))[:len(r.list)]
+		for i, row := range r.list {
+			r.offsets[i] = int(row - r.low)
 		}
 	}
-	return n.offsets
+	return r.offsets
 }

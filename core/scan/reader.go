@@ -17,7 +17,7 @@ type reader struct {
 	table    *Table
 	io       read.Reader
 	at       located
-	near     near
+	picked   rowRange         // of the list that was read last
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // keeps borrowed columns valid

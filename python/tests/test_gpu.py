@@ -15,7 +15,6 @@ from deeplake import transforms
 
 numbers = itertools.count()
 ROWS = 64
-NEAR = 8  # mean difference of nvJPEG's pixels from libjpeg-turbo's; those of other pictures are 60 apart
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +85,11 @@ def test_nvjpeg_comes_near(torch, ds):
         loader = ds.pytorch(4, device="cuda", exact=False, **options)
     except deeplake.UnsupportedError as err:
         pytest.skip(str(err))
-    for _ in range(20):
+    for _ in range(3):
         for got, want in zip(loader, ds.pytorch(4, **options), strict=True):
             gap = (got["image"].cpu().int() - want["image"].int()).abs()
-            assert gap.float().mean() < NEAR
-        if loader.stats()["device"]["files"] > 0:
-            break
-    else:
-        pytest.skip("the device is never idle, as under a sanitizer")
+            assert gap.float().mean() < 4
+    assert loader.stats()["device"]["files"] > 0
 
 
 def test_kept_batches_stay(torch, ds):
@@ -129,23 +125,26 @@ def test_the_loop_does_not_wait(torch, ds):
     assert waiting, "the loop waited for the stream"
 
 
-def test_nvjpeg_writes_no_memory_in_use(torch, ds):
-    """nvJPEG decodes on streams of its own while the current stream still reads earlier batches."""
-    crop = {"image": [transforms.CenterCrop(200)]}
-    for options in ({}, {"transform": crop}):
-        options = {"tensors": ["image"], "num_workers": 0, **options}
+@pytest.mark.parametrize("steps", [[], [transforms.CenterCrop(200)]])
+def test_nvjpeg_writes_no_memory_in_use(torch, steps):
+    """nvJPEG decodes on streams of its own while the current stream still reads earlier batches.
+
+    Each picture has one gray value, which decoders round alike. Rows are three values apart.
+    """
+    with deeplake.create(f"mem://gpu-{next(numbers)}") as ds:
+        ds.create_tensor("image", "image", compression="jpeg")
+        ds.extend({"image": [np.full((250, 251, 3), 20 + 3 * i, np.uint8) for i in range(ROWS)]})
+        ds.commit()
+        options = {"num_workers": 0, "transform": {"image": steps} if steps else None}
         want = [batch["image"] for batch in ds.pytorch(4, **options)]
         try:
             loader = ds.pytorch(4, device="cuda", exact=False, **options)
         except deeplake.UnsupportedError as err:
             pytest.skip(str(err))
-        for _ in range(20):  # a device that is idle gets files
+        for _ in range(3):
             for _ in loader:
-                pass
-            if loader.stats()["device"]["files"] > 0:
-                break
-        else:
-            pytest.skip("the device is never idle, as under a sanitizer")
+                torch.cuda.synchronize()  # an idle device gets files
+        assert loader.stats()["device"]["files"] > 0
         kept = []
         for batch in loader:
             torch.cuda._sleep(20_000_000)
@@ -153,7 +152,7 @@ def test_nvjpeg_writes_no_memory_in_use(torch, ds):
             del batch
         torch.cuda.synchronize()
         for got, expected in zip(kept, want, strict=True):
-            assert (got.cpu().int() - expected.int()).abs().float().mean() < NEAR
+            assert (got.cpu().int() - expected.int()).abs().max() <= 1
 
 
 def test_python_functions(torch, ds):

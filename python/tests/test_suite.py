@@ -206,7 +206,7 @@ def test_more_threads_than_cores_are_refused(
     files = type("Files", (), {"name": "x", "count": 3, "mean_bytes": 1.0})()
     monkeypatch.setattr(cores, "SCRATCH", tmp_path / "scratch")
     results = [(len(one.figures), one.notes) for one in cores.measure(files, [1, 2], 1, 0.0)]
-    assert [figures for figures, _ in results] == [0, 1]  # after each count, with what is measured so far
+    assert [figures for figures, _ in results] == [0, 1]  # one result after each count, each with all figures up to it
     assert "Left out: 4, 8, 16 threads, since the machine has 2 cores." in results[0][1]
 
 
