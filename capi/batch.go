@@ -43,7 +43,7 @@ func exportBatch(b *loader.Batch) (*C.dl_batch_export, error) {
 	p := C.dli_batch_export_new((*C.dl_memory)(b.Slab.Pointer()), host, C.int64_t(size))
 	if p == nil {
 		b.Release()
-		return nil, errs.New(errs.Storage, "describe batch: no memory for %d bytes", size)
+		return nil, errs.Op("describe batch", "").New(errs.Storage, "no memory for %d bytes", size)
 	}
 	arrays := unsafe.Add(unsafe.Pointer(p), C.sizeof_dl_batch_export)
 	describeAll(b, arrays, size)

@@ -20,7 +20,7 @@ import (
 // call.
 func call(err *C.dl_error, body func() error) C.dl_status {
 	if first := lib.poison.Load(); first != nil {
-		return report(err, errs.New(errs.Internal, "call the library: it stopped working after a bug in it; restart the process; first error: %s", *first), C.DL_ERROR_POISONED)
+		return report(err, errs.Op("call the library", "").New(errs.Internal, "it stopped working after a bug in it; restart the process; first error: %s", *first), C.DL_ERROR_POISONED)
 	}
 	failure := recovered(body)
 	if failure == nil {
@@ -63,7 +63,7 @@ func text(s *C.dl_text) string { return C.GoString((*C.char)(unsafe.Pointer(s)))
 // numbers returns the caller's memory as a slice, valid during the call.
 func numbers(what string, p *C.dl_const_i64, n C.int64_t) ([]int64, error) {
 	if n < 0 || n > 1<<40 || (n > 0 && p == nil) {
-		return nil, errs.New(errs.Invalid, "read argument %q: count is %d and the pointer is NULL or the count is out of bounds", what, int64(n))
+		return nil, errs.Op("read argument", what).New(errs.Invalid, "count is %d and the pointer is NULL or the count is out of bounds", int64(n))
 	}
 	return unsafe.Slice((*int64)(unsafe.Pointer(p)), int(n)), nil
 }
@@ -71,7 +71,7 @@ func numbers(what string, p *C.dl_const_i64, n C.int64_t) ([]int64, error) {
 // fill hands data to the caller.
 func fill(out *C.dl_buffer, data []byte) error {
 	if out == nil {
-		return errs.New(errs.Invalid, "write result: the pointer is NULL")
+		return errs.Op("write result", "").New(errs.Invalid, "the pointer is NULL")
 	}
 	p := (*C.char)(C.malloc(C.size_t(len(data) + 1)))
 	room := unsafe.Slice((*byte)(unsafe.Pointer(p)), len(data)+1)

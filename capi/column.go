@@ -93,7 +93,7 @@ func dlgo_column_stored(c C.dl_context, h C.dl_column, rows *C.dl_const_i64, n C
 		*places = (*places)[:0]
 		for i, p := range unsafe.Slice((*unsafe.Pointer)(unsafe.Pointer(dst)), int(n)) {
 			if room[i] > 0 && p == nil {
-				return errs.New(errs.Invalid, "read stored bytes: the place for row %d is NULL", at[i])
+				return errs.Op("read stored bytes", "").New(errs.Invalid, "the place for row %d is NULL", at[i])
 			}
 			*places = append(*places, unsafe.Slice((*byte)(p), int(max(room[i], 0))))
 		}
@@ -105,7 +105,7 @@ func dlgo_column_stored(c C.dl_context, h C.dl_column, rows *C.dl_const_i64, n C
 func dlgo_column_stored_one(c C.dl_context, h C.dl_column, row C.int64_t, dst unsafe.Pointer, capacity C.int64_t, size *C.int64_t, e *C.dl_error) C.dl_status {
 	return onColumn(c, h, e, func(ctx context.Context, col *column) error {
 		if size == nil || capacity < 0 || (capacity > 0 && dst == nil) {
-			return errs.New(errs.Invalid, "read stored bytes: capacity is %d or a pointer is NULL", int64(capacity))
+			return errs.Op("read stored bytes", "").New(errs.Invalid, "capacity is %d or a pointer is NULL", int64(capacity))
 		}
 		n, err := col.One(ctx, int64(row), unsafe.Slice((*byte)(dst), int(capacity)))
 		if err != nil {

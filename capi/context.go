@@ -22,7 +22,7 @@ type bound struct {
 func dlgo_context_new(deadlineMS C.int64_t, out *C.dl_context, e *C.dl_error) C.dl_status {
 	return call(e, func() error {
 		if out == nil || deadlineMS < 0 {
-			return errs.New(errs.Invalid, "make context: deadline is %d ms or the place for the result is NULL", int64(deadlineMS))
+			return errs.Op("make context", "").New(errs.Invalid, "deadline is %d ms or the place for the result is NULL", int64(deadlineMS))
 		}
 		b := &bound{}
 		if deadlineMS > 0 {

@@ -33,7 +33,7 @@ func wantOut(op string, given bool) error {
 	if given {
 		return nil
 	}
-	return errs.New(errs.Invalid, "%s: the place for the result is NULL", op)
+	return errs.Op(op, "").New(errs.Invalid, "the place for the result is NULL")
 }
 
 //export dlgo_dataset_create
@@ -260,7 +260,7 @@ func dlgo_dataset_refresh(c C.dl_context, h C.dl_dataset, e *C.dl_error) C.dl_st
 func dlgo_dataset_log(c C.dl_context, h C.dl_dataset, limit C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
 		if limit < 0 || limit > 1<<31-1 {
-			return errs.New(errs.Invalid, "log: limit is %d, want 0 (all) or more", int64(limit))
+			return errs.Op("log", "").New(errs.Invalid, "limit is %d, want 0 (all) or more", int64(limit))
 		}
 		commits, err := ds.Log(ctx, int(limit))
 		if err != nil {

@@ -39,8 +39,7 @@ func parseLoader(op, text string) (loader.Options, device, error) {
 		return o.Options, device{}, nil
 	}
 	if o.Device.Type != C.DL_DEVICE_CUDA {
-		return loader.Options{}, device{}, errs.New(errs.Unsupported, "%s: device %d of type %d is not supported, want the CPU (type %d, device 0) or CUDA (type %d)",
-			op, o.Device.ID, o.Device.Type, C.DL_DEVICE_CPU, C.DL_DEVICE_CUDA)
+		return loader.Options{}, device{}, errs.Op(op, "").New(errs.Unsupported, "device %d of type %d is not supported, want the CPU (type %d, device 0) or CUDA (type %d)", o.Device.ID, o.Device.Type, C.DL_DEVICE_CPU, C.DL_DEVICE_CUDA)
 	}
 	number, wishes := int(o.Device.ID), cuda.Options{Inexact: o.Inexact, NVJPEG: o.Device.NVJPEG}
 	o.Options.Stager = func() (loader.Stager, error) { return cuda.NewStager(number, wishes) }
@@ -64,8 +63,7 @@ func checkDevice(op string, want *C.dl_device_in, is device) error {
 	if is.isCPU() {
 		is.Type = C.DL_DEVICE_CPU
 	}
-	return errs.New(errs.Unsupported, "%s: the batches are on device %d of type %d, and device %d of type %d is wanted; name the device when the loader is opened",
-		op, is.ID, is.Type, got.ID, got.Type)
+	return errs.Op(op, "").New(errs.Unsupported, "the batches are on device %d of type %d, and device %d of type %d is wanted; name the device when the loader is opened", is.ID, is.Type, got.ID, got.Type)
 }
 
 //export dlgo_devices

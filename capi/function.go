@@ -30,17 +30,17 @@ const maxFunctions = 1 << 16
 // functionsOf reads the functions of a call.
 func functionsOf(p *C.dl_functions, n C.int64_t) (map[string]query.User, error) {
 	if n < 0 || n > maxFunctions || (n > 0 && p == nil) {
-		return nil, errs.New(errs.Invalid, "read functions: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), maxFunctions)
+		return nil, errs.Op("read functions", "").New(errs.Invalid, "there are %d, want 0 to %d and a pointer that is not NULL", int64(n), maxFunctions)
 	}
 	out := map[string]query.User{}
 	for _, c := range unsafe.Slice(p, int(n)) {
 		f := &function{c: c, name: strings.ToUpper(text(c.name))}
 		d := tensor.DType(c.dtype)
 		if !d.Valid() || f.name == "" || c.call == nil || c.done == nil || c.ndim > tensor.MaxDims || c.ndim < -1 || c.ndim > 0 && c.shape == nil {
-			return nil, errs.New(errs.Invalid, "read function %q: its dtype is %d and it has %d axes, or it has no name, or a pointer is NULL", f.name, int32(c.dtype), int32(c.ndim))
+			return nil, errs.Op("read function", f.name).New(errs.Invalid, "its dtype is %d and it has %d axes, or it has no name, or a pointer is NULL", int32(c.dtype), int32(c.ndim))
 		}
 		if !session.HasColumns(d) {
-			return nil, errs.New(errs.Type, "read function %q: its dtype is %s, want another", f.name, d)
+			return nil, errs.Op("read function", f.name).New(errs.Type, "its dtype is %s, want another", d)
 		}
 		f.typ = array.Type{DType: d, Dims: array.Unranked}
 		if c.ndim >= 0 {
@@ -62,7 +62,7 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 		return nil, err
 	}
 	if len(args) == 0 {
-		return nil, errs.New(errs.Invalid, "call function %q: it has no arguments, want at least one", f.name)
+		return nil, errs.Op("call function", f.name).New(errs.Invalid, "it has no arguments, want at least one")
 	}
 	full := make([]*array.Column, len(args))
 	for i, a := range args {
@@ -81,7 +81,7 @@ func (f *function) Call(ctx context.Context, args []*array.Column) (*array.Colum
 	}
 	defer C.dli_function_done(&f.c, kept)
 	if int64(out.n) != int64(n) {
-		return nil, errs.New(errs.Invalid, "call function %q: it returned %d values for %d rows", f.name, int64(out.n), n)
+		return nil, errs.Op("call function", f.name).New(errs.Invalid, "it returned %d values for %d rows", int64(out.n), n)
 	}
 	var rows tensor.Rows
 	if err := columnOf((*C.dl_rows_in)(unsafe.Pointer(&out)), &rows); err != nil {
@@ -115,7 +115,7 @@ func (f *function) raisedBy(status C.dl_status, e *C.dl_error) error {
 	e.message[len(e.message)-1] = 0 // the host may have filled all of it
 	words := C.GoString(&e.message[0])
 	if words == "" {
-		return errs.New(kindOfStatus(status), "call function %q: it failed with status %d, and does not say why", f.name, int32(status))
+		return errs.Op("call function", f.name).New(kindOfStatus(status), "it failed with status %d, and does not say why", int32(status))
 	}
 	if e.status != C.DL_OK {
 		status = e.status

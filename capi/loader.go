@@ -140,7 +140,7 @@ func dlgo_loader_start(h C.dl_loader, pass *C.dl_text, out *C.dl_epoch, e *C.dl_
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.epochs == nil {
-			return errs.New(errs.Closed, "start epoch: the loader is closed")
+			return errs.Op("start epoch", "").New(errs.Closed, "the loader is closed")
 		}
 		p, err := l.Start(context.Background(), at)
 		if err != nil {

@@ -28,7 +28,7 @@ func flag(is bool) C.int32_t {
 // textsOf copies strings of the caller.
 func textsOf(what string, p *C.dl_texts, n C.int64_t) ([]string, error) {
 	if n < 0 || n > 1<<20 || (n > 0 && p == nil) {
-		return nil, errs.New(errs.Invalid, "read argument %q: count is %d and the pointer is NULL or the count is out of bounds", what, int64(n))
+		return nil, errs.Op("read argument", what).New(errs.Invalid, "count is %d and the pointer is NULL or the count is out of bounds", int64(n))
 	}
 	var out []string
 	for _, s := range unsafe.Slice((**C.dl_text)(unsafe.Pointer(p)), int(n)) {
@@ -90,7 +90,7 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (ver
 		}
 	}
 	if keepLast != nil && (*keepLast < 1 || *keepLast > math.MaxInt32 || expire == nil) {
-		return o, errs.New(errs.Invalid, "gc: keep_last is %d, want 1 or more, and expire with it", int64(*keepLast))
+		return o, errs.Op("gc", "").New(errs.Invalid, "keep_last is %d, want 1 or more, and expire with it", int64(*keepLast))
 	}
 	if expire != nil {
 		o.Expire = &version.Retention{}
@@ -106,7 +106,7 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (ver
 
 func seconds(name string, n float64) (time.Duration, error) {
 	if !(n >= 0 && n < math.MaxInt64/1e9) {
-		return 0, errs.New(errs.Invalid, "gc: %s is %g seconds, want 0 or more", name, n)
+		return 0, errs.Op("gc", "").New(errs.Invalid, "%s is %g seconds, want 0 or more", name, n)
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }

@@ -28,21 +28,21 @@ func parse(op, text string, out any) error {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return nil
 		}
-		return errs.New(errs.Invalid, "%s: something follows the JSON object of options", op)
+		return errs.Op(op, "").New(errs.Invalid, "something follows the JSON object of options")
 	}
 	if m := unknownField.FindStringSubmatch(err.Error()); m != nil {
 		known := keys(reflect.TypeOf(out))
-		return errs.New(errs.Invalid, "%s: unknown option %q (want one of %q)%s", op, m[1], known, errs.Suggest(m[1], known))
+		return errs.Op(op, "").New(errs.Invalid, "unknown option %q (want one of %q)%s", m[1], known, errs.Suggest(m[1], known))
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
 		got, _, _ := strings.Cut(wrong.Value, " ") // "number 17" may be a secret
-		return errs.New(errs.Invalid, "%s: option %q is a %s, want %s", op, wrong.Field, got, wanted(wrong.Type))
+		return errs.Op(op, "").New(errs.Invalid, "option %q is a %s, want %s", wrong.Field, got, wanted(wrong.Type))
 	}
 	if errs.KindOf(err) != errs.Internal {
 		return errs.Wrap(errs.Invalid, op, "", err)
 	}
-	return errs.New(errs.Invalid, "%s: options are no JSON object: %w", op, err)
+	return errs.Op(op, "").New(errs.Invalid, "options are no JSON object: %w", err)
 }
 
 // keys lists the JSON names of a pointer to struct.

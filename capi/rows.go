@@ -16,7 +16,7 @@ import (
 // memory. Shapes are copied, because the core may keep them.
 func columnsOf(p *C.dl_rows_in, n C.int64_t) ([]tensor.Rows, error) {
 	if n < 0 || n > 1<<20 || (n > 0 && p == nil) {
-		return nil, errs.New(errs.Invalid, "read columns: there are %d, want 0 to %d and a pointer that is not NULL", int64(n), 1<<20)
+		return nil, errs.Op("read columns", "").New(errs.Invalid, "there are %d, want 0 to %d and a pointer that is not NULL", int64(n), 1<<20)
 	}
 	in := unsafe.Slice(p, int(n))
 	out := make([]tensor.Rows, len(in))
@@ -125,7 +125,7 @@ func linkOf(data []byte) (*tensor.Link, error) {
 		return nil, err
 	}
 	if l.Offset < 0 || l.Length < 0 {
-		return nil, errs.New(errs.Invalid, "link %q: offset is %d and length %d, want 0 or more", l.URL, l.Offset, l.Length)
+		return nil, errs.Op("link", l.URL).New(errs.Invalid, "offset is %d and length %d, want 0 or more", l.Offset, l.Length)
 	}
 	return &tensor.Link{URL: l.URL, Offset: l.Offset, Length: l.Length, Tag: l.Tag, Size: -1}, nil
 }

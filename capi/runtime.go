@@ -54,10 +54,10 @@ func dlgo_configure(options *C.dl_text, e *C.dl_error) C.dl_status {
 			return err
 		}
 		if s.GOMAXPROCS != nil && *s.GOMAXPROCS < 1 {
-			return errs.New(errs.Invalid, `configure: "gomaxprocs" is %d, want at least 1`, *s.GOMAXPROCS)
+			return errs.Op("configure", "").New(errs.Invalid, `"gomaxprocs" is %d, want at least 1`, *s.GOMAXPROCS)
 		}
 		if s.MemoryLimit != nil && *s.MemoryLimit < 0 {
-			return errs.New(errs.Invalid, `configure: "memory_limit" is %d, want at least 0`, *s.MemoryLimit)
+			return errs.Op("configure", "").New(errs.Invalid, `"memory_limit" is %d, want at least 0`, *s.MemoryLimit)
 		}
 		if s.GOGC != nil {
 			debug.SetGCPercent(*s.GOGC)
@@ -99,7 +99,7 @@ func dlgo_test_panic(where *C.dl_text, e *C.dl_error) C.dl_status {
 		case "task":
 			return panicInLoader()
 		default:
-			return errs.New(errs.Invalid, `panic for a test: place is %q, want "call" or "task"`, w)
+			return errs.Op("panic for a test", "").New(errs.Invalid, `place is %q, want "call" or "task"`, w)
 		}
 	})
 }

@@ -24,7 +24,7 @@ type sample struct {
 func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, error) {
 	s := &sample{want: codec.Channels(channels)}
 	if s.want != codec.AsStored && s.want != codec.Gray && s.want != codec.RGB {
-		return nil, errs.New(errs.Invalid, "read sample: channels is %d, want 0, 1 or 3", int(channels))
+		return nil, errs.Op("read sample", "").New(errs.Invalid, "channels is %d, want 0, 1 or 3", int(channels))
 	}
 	var err error
 	if s.data, err = dataOf(data, size); err != nil {
@@ -32,7 +32,7 @@ func sampleOf(data C.dl_data, size C.int64_t, channels C.int32_t) (*sample, erro
 	}
 	id, ok := lib.codecs.Sniff(s.data)
 	if !ok {
-		return nil, errs.New(errs.Unsupported, "read sample: the %d bytes are no kind of file that is known; want %s", len(s.data), lib.codecs.Titles("or"))
+		return nil, errs.Op("read sample", "").New(errs.Unsupported, "the %d bytes are no kind of file that is known; want %s", len(s.data), lib.codecs.Titles("or"))
 	}
 	if s.codec, err = lib.codecs.Sample(id); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func dlgo_sample_decode(data C.dl_data, size C.int64_t, channels C.int32_t, dst 
 			return err
 		}
 		if int64(room) != s.size || (dst == nil && room > 0) {
-			return errs.New(errs.Invalid, "decode sample: there is room for %d bytes or the pointer is NULL, want %d", int64(room), s.size)
+			return errs.Op("decode sample", "").New(errs.Invalid, "there is room for %d bytes or the pointer is NULL, want %d", int64(room), s.size)
 		}
 		if err := lib.codecs.Limits().Check(s.header.Shape); err != nil {
 			return err

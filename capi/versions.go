@@ -80,7 +80,7 @@ func dlgo_dataset_delete_tag(c C.dl_context, h C.dl_dataset, name *C.dl_text, e 
 func dlgo_dataset_graph(c C.dl_context, h C.dl_dataset, limit C.int64_t, all C.int32_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return tell("log", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
 		if limit < 0 || limit > 1<<31-1 {
-			return nil, errs.New(errs.Invalid, "log: limit is %d, want 0 (all) or more", int64(limit))
+			return nil, errs.Op("log", "").New(errs.Invalid, "limit is %d, want 0 (all) or more", int64(limit))
 		}
 		return ds.Versions().Graph(ctx, int(limit), all != 0)
 	})

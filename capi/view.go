@@ -77,7 +77,7 @@ func dlgo_view_slice(h C.dl_view, start, stop, step C.int64_t, out *C.dl_view, e
 func dlgo_view_rows(h C.dl_view, rows *C.int64_t, n C.int64_t, e *C.dl_error) C.dl_status {
 	return onView(h, e, func(v *session.View) error {
 		if int64(n) != v.Len() || (n > 0 && rows == nil) {
-			return errs.New(errs.Invalid, "list rows: there is room for %d, want %d", int64(n), v.Len())
+			return errs.Op("list rows", "").New(errs.Invalid, "there is room for %d, want %d", int64(n), v.Len())
 		}
 		return v.Rows(unsafe.Slice((*int64)(unsafe.Pointer(rows)), int(n)))
 	})
@@ -121,7 +121,7 @@ func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64
 func dlgo_view_with_weights(h C.dl_view, weights *C.dl_const_f64, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
 	return makeView("weigh rows", h, out, e, func(v *session.View) (*session.View, error) {
 		if int64(n) != v.Len() || (n > 0 && weights == nil) {
-			return nil, errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", int64(n), v.Len())
+			return nil, errs.Op("weigh rows", "").New(errs.Invalid, "%d weights for %d rows, want one for each row", int64(n), v.Len())
 		}
 		return v.WithWeights(unsafe.Slice((*float64)(unsafe.Pointer(weights)), int(n)))
 	})

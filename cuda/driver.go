@@ -86,7 +86,7 @@ func openDriver() (*driver, error) {
 		}
 	}
 	if code := d.init(0); code != success {
-		return nil, errs.New(errs.Unsupported, "start CUDA: %w; %s", d.failure(code), remedyOfInit(code))
+		return nil, errs.Op("start CUDA", "").New(errs.Unsupported, "%w; %s", d.failure(code), remedyOfInit(code))
 	}
 	return d, nil
 }
@@ -108,14 +108,14 @@ func (d *driver) load() (uintptr, error) {
 			first = err
 		}
 	}
-	return 0, errs.New(errs.Unsupported, "find the CUDA driver: %w; install NVIDIA's driver, or leave device out", first)
+	return 0, errs.Op("find the CUDA driver", "").New(errs.Unsupported, "%w; install NVIDIA's driver, or leave device out", first)
 }
 
 // find looks a function up. A driver without it is too old.
 func (d *driver) find(handle uintptr, name string) (uintptr, error) {
 	symbol, err := purego.Dlsym(handle, name)
 	if err != nil {
-		return 0, errs.New(errs.Unsupported, "use the CUDA driver %q: it has no %s; install one of CUDA %s or newer", d.path, name, version(leastDriver))
+		return 0, errs.Op("use the CUDA driver", d.path).New(errs.Unsupported, "it has no %s; install one of CUDA %s or newer", name, version(leastDriver))
 	}
 	return symbol, nil
 }
@@ -129,10 +129,10 @@ func (d *driver) checkVersion(handle uintptr) error {
 	purego.RegisterFunc(&get, symbol)
 	var n int32
 	if code := get(&n); code != success {
-		return errs.New(errs.Unsupported, "use the CUDA driver %q: its version cannot be read: %w", d.path, d.failure(code))
+		return errs.Op("use the CUDA driver", d.path).New(errs.Unsupported, "its version cannot be read: %w", d.failure(code))
 	}
 	if d.version = int(n); d.version < leastDriver {
-		return errs.New(errs.Unsupported, "use the CUDA driver %q: it is of CUDA %s, want %s or newer; install a newer driver", d.path, version(d.version), version(leastDriver))
+		return errs.Op("use the CUDA driver", d.path).New(errs.Unsupported, "it is of CUDA %s, want %s or newer; install a newer driver", version(d.version), version(leastDriver))
 	}
 	return nil
 }

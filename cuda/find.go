@@ -39,10 +39,10 @@ func Find() Found {
 func (d *driver) count() (int, error) {
 	var n int32
 	if code := d.deviceCount(&n); code != success {
-		return 0, errs.New(errs.Unsupported, "count CUDA devices: %w", d.failure(code))
+		return 0, errs.Op("count CUDA devices", "").New(errs.Unsupported, "%w", d.failure(code))
 	}
 	if n == 0 {
-		return 0, errs.New(errs.Unsupported, "count CUDA devices: there is none; %s", remedyOfInit(noDevice))
+		return 0, errs.Op("count CUDA devices", "").New(errs.Unsupported, "there is none; %s", remedyOfInit(noDevice))
 	}
 	return int(n), nil
 }

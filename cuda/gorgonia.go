@@ -28,13 +28,13 @@ const deviceCUDA = 2 // the device type of DLPack
 // context of the device, in which batches lie.
 func DevicePtr(b *loader.Batch, c *loader.BatchColumn, stream cu.Stream) (cu.DevicePtr, error) {
 	if kind, _ := b.Slab.Device(); kind != deviceCUDA || c.OnHost {
-		return 0, errs.New(errs.Invalid, "read column %q: it lies on the CPU; open the loader with a Stager of a CUDA device", c.Name)
+		return 0, errs.Op("read column", c.Name).New(errs.Invalid, "it lies on the CPU; open the loader with a Stager of a CUDA device")
 	}
 	if c.Kind != loader.KindArray {
-		return 0, errs.New(errs.Invalid, "read column %q: it has an array for each row; take their offsets from Items", c.Name)
+		return 0, errs.Op("read column", c.Name).New(errs.Invalid, "it has an array for each row; take their offsets from Items")
 	}
 	if code := C.dli_slab_acquire((*C.dli_slab)(b.Slab.Pointer()), unsafe.Pointer(stream.C())); code != success {
-		return 0, errs.New(errs.Device, "wait for column %q: CUDA error %d", c.Name, int32(code))
+		return 0, errs.Op("wait for column", c.Name).New(errs.Device, "CUDA error %d", int32(code))
 	}
 	return cu.DevicePtr(uintptr(b.Slab.Address()) + uintptr(c.Offset)), nil
 }

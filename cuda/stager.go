@@ -148,7 +148,7 @@ func (s *Stager) reserve(batch *loader.Staging, p *plan) (memory, decoded *slab.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, nil, errs.New(errs.Closed, "copy a batch: the loader is closed")
+		return nil, nil, errs.Op("copy a batch", "").New(errs.Closed, "the loader is closed")
 	}
 	now, err := s.releaseCopied()
 	if err != nil {

@@ -32,5 +32,5 @@ type Options struct {
 
 // NewStager refuses: this build has no CUDA.
 func NewStager(int, Options) (loader.Stager, error) {
-	return nil, errs.New(errs.Unsupported, "open device: %s", missing)
+	return nil, errs.Op("open device", "").New(errs.Unsupported, "%s", missing)
 }

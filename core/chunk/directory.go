@@ -22,7 +22,7 @@ func ReadDirectory(ctx context.Context, store storage.Provider, key string, size
 
 func readDirectory(ctx context.Context, store storage.Provider, key string, size int64, want format.ChunkHead) ([]byte, error) {
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
-		return nil, errs.New(errs.Corrupt, "read chunk %q: it has %d bytes, too few for a chunk", key, size)
+		return nil, errs.Op("read chunk", key).New(errs.Corrupt, "it has %d bytes, too few for a chunk", size)
 	}
 	start := make([]byte, format.ChunkHeadBytes)
 	if err := store.ReadAt(ctx, key, start, 0); err != nil {
@@ -32,8 +32,7 @@ func readDirectory(ctx context.Context, store storage.Provider, key string, size
 	case err != nil:
 		return nil, errs.Wrap(errs.Corrupt, "read chunk", key, err)
 	case head != want:
-		return nil, errs.New(errs.Corrupt, "read chunk %q: it says that it is chunk %d of session %s and tensor %s, want tensor %s: another one is in its place",
-			key, head.Ordinal, head.Session, head.Tensor, want.Tensor)
+		return nil, errs.Op("read chunk", key).New(errs.Corrupt, "it says that it is chunk %d of session %s and tensor %s, want tensor %s: another one is in its place", head.Ordinal, head.Session, head.Tensor, want.Tensor)
 	}
 	last := make([]byte, format.ChunkTrailerBytes)
 	if err := store.ReadAt(ctx, key, last, size-int64(len(last))); err != nil {

@@ -125,7 +125,7 @@ func (g *gathering) block(ctx context.Context, from, to int) error {
 		data = all[(low-first)*size:]
 	}
 	if int64(len(data)) < n*size {
-		return errs.New(errs.Corrupt, "read chunk %q: %d samples have %d bytes, want %d", c.Key, n, len(data), n*size)
+		return errs.Op("read chunk", c.Key).New(errs.Corrupt, "%d samples have %d bytes, want %d", n, len(data), n*size)
 	}
 	g.copy(data, from, to)
 	runtime.KeepAlive(keep)

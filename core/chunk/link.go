@@ -65,7 +65,7 @@ func (b *Builder) addLink(l *format.Link) {
 func (c *Chunk) link(ctx context.Context, item int64, dst []byte) error {
 	l := c.Index.Link(item)
 	if c.Links == nil {
-		return errs.New(errs.Unsupported, "read %q: this program reads no links", storage.RedactURL(l.URL))
+		return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Unsupported, "this program reads no links")
 	}
 	if int64(len(dst)) != l.Length {
 		return errs.New(errs.Internal, "read a link of %d bytes into %d bytes", l.Length, len(dst))

@@ -19,7 +19,7 @@ type lake map[string][]byte
 func (l lake) ReadLink(_ context.Context, link format.Link, dst []byte) error {
 	data, ok := l[link.URL]
 	if !ok || link.Tag != "v1" {
-		return errs.New(errs.Corrupt, "read %q: it is not what was linked", link.URL)
+		return errs.Op("read", link.URL).New(errs.Corrupt, "it is not what was linked")
 	}
 	copy(dst, data[link.Offset:])
 	return nil

@@ -129,7 +129,7 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 	l := s.chunk.Index.Link(s.item)
 	l.Offset, l.Length = s.Offset, s.Bytes
 	if s.chunk.Links == nil {
-		return errs.New(errs.Unsupported, "read %q: this program reads no links", storage.RedactURL(l.URL))
+		return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Unsupported, "this program reads no links")
 	}
 	return s.chunk.Links.ReadLink(ctx, l, dst)
 }
@@ -163,7 +163,7 @@ func (s Span) follow(ctx context.Context, r storage.Ranger, dst []byte, landed f
 	}
 	defer b.Close()
 	if b.Len() < s.Bytes {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), s.Offset, s.Bytes)
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", b.Len(), s.Offset, s.Bytes)
 	}
 	landed(0)
 	for at := 0; at < len(dst); {
@@ -231,7 +231,7 @@ func (w *Worker) borrow(ctx context.Context, c *Chunk, block int) ([]byte, error
 // checkBlock holds the stored bytes of a block against its checksum.
 func checkBlock(c *Chunk, block int, data []byte) error {
 	if got, want := format.CRC(data), c.Index.CRC(block); got != want {
-		return errs.New(errs.Corrupt, "read chunk %q: block %d has checksum 0x%08x, want 0x%08x (corrupt)", c.Key, block, got, want)
+		return errs.Op("read chunk", c.Key).New(errs.Corrupt, "block %d has checksum 0x%08x, want 0x%08x (corrupt)", block, got, want)
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (w *Worker) eachTile(ctx context.Context, ref *Ref, want codec.Channels, ne
 		t := c.Index.Tile()
 		if t == nil || first.Tile() == nil || !t.Sample.Equal(first.Tile().Sample) || !t.Tile.Equal(first.Tile().Tile) ||
 			t.Index != int64(k) || c.Index.DType() != first.DType() || c.Index.SampleCodec() != first.SampleCodec() {
-			return errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample", c.Key, k)
+			return errs.Op("read chunk", c.Key).New(errs.Corrupt, "it is not tile %d of the sample", k)
 		}
 		origin, shape := tileAt(t.Sample, t.Tile, t.Index)
 		if needed != nil && !needed(origin, shape) {
@@ -177,7 +177,7 @@ func (w *Worker) eachTile(ctx context.Context, ref *Ref, want codec.Channels, ne
 		w.tile = grow(w.tile, elements*size)
 		if c.Index.SampleCodec() == codec.None {
 			if c.Index.ItemBytes(0) != elements*size {
-				return errs.New(errs.Corrupt, "read chunk %q: the tile has %d bytes, want %d", c.Key, c.Index.ItemBytes(0), elements*size)
+				return errs.Op("read chunk", c.Key).New(errs.Corrupt, "the tile has %d bytes, want %d", c.Index.ItemBytes(0), elements*size)
 			}
 			err = w.items(ctx, c, 0, 1, w.tile)
 		} else {

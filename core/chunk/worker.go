@@ -117,8 +117,7 @@ func (w *Worker) admit(c *Chunk, item int64, data []byte, want codec.Channels) e
 		return err
 	}
 	if d, s := c.Index.DType(), c.Index.Shape(item); !h.Agrees(d, s) {
-		return errs.New(errs.Corrupt, "read chunk %q: the %s file of item %d holds %s of shape %s, its directory says %s of shape %s; replace the row",
-			c.Key, sc.Describe().Name(), item, h.DType, h.Shape, d, s)
+		return errs.Op("read chunk", c.Key).New(errs.Corrupt, "the %s file of item %d holds %s of shape %s, its directory says %s of shape %s; replace the row", sc.Describe().Name(), item, h.DType, h.Shape, d, s)
 	}
 	return nil
 }
@@ -300,7 +299,7 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 // missing turns the absence of a chunk into damage: the dataset is not whole.
 func missing(key string, err error) error {
 	if errs.Is(err, errs.NotFound) {
-		return errs.New(errs.Corrupt, "read chunk %q: the object is missing from the dataset: %w", key, err)
+		return errs.Op("read chunk", key).New(errs.Corrupt, "the object is missing from the dataset: %w", err)
 	}
 	return err
 }

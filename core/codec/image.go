@@ -24,7 +24,7 @@ func (l Limits) Check(s tensor.Shape) error {
 	if len(s) < 2 || s[0] <= 0 || s[1] <= 0 || s[0] <= most/s[1] {
 		return nil
 	}
-	return errs.New(errs.Unsupported, "read image header: image has %d x %d pixels, want at most %d pixels; raise max_pixels of deeplake.Storage where the files are trusted", s[0], s[1], most)
+	return errs.Op("read image header", "").New(errs.Unsupported, "image has %d x %d pixels, want at most %d pixels; raise max_pixels of deeplake.Storage where the files are trusted", s[0], s[1], most)
 }
 
 // WithLimits is the registry with other limits. It shares the codecs of r.

@@ -35,7 +35,7 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	}
 	switch tensors := len(w.txn.Schema().Tensors); {
 	case rows > 0 && tensors == 0:
-		return errs.New(errs.Invalid, "append to dataset %q: it has no tensors yet; create_tensor() first", w.d.URI())
+		return errs.Op("append to dataset", w.d.URI()).New(errs.Invalid, "it has no tensors yet; create_tensor() first")
 	case rows > 0 && len(types) < tensors:
 		if err := w.missingColumns(cols); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (w *writer) missingColumns(cols []tensor.Rows) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return errs.New(errs.Invalid, "append: no values for tensor %s; give None for rows without a sample", quoted(missing))
+	return errs.Op("append", "").New(errs.Invalid, "no values for tensor %s; give None for rows without a sample", quoted(missing))
 }
 
 // update is Dataset.Update.
@@ -99,7 +99,7 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
 		}
 		if columns[i].hasHole() {
-			return errs.New(errs.Unsupported, "update tensor %q: a sample cannot be replaced by None; delete the row, or store an empty sample", c.Tensor)
+			return errs.Op("update tensor", c.Tensor).New(errs.Unsupported, "a sample cannot be replaced by None; delete the row, or store an empty sample")
 		}
 	}
 	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {

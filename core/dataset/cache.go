@@ -74,5 +74,5 @@ func (c *chunkCache) directory(ctx context.Context, tree chunkmap.Tree, e *forma
 	if slot := e.Slot + k; slot < int64(len(dirs)) {
 		return dirs[slot], nil
 	}
-	return nil, errs.New(errs.Corrupt, "read side page %q: slot %d of %d", format.MapKey(e.Side), e.Slot+k, len(dirs))
+	return nil, errs.Op("read side page", format.MapKey(e.Side)).New(errs.Corrupt, "slot %d of %d", e.Slot+k, len(dirs))
 }

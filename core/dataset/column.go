@@ -61,10 +61,10 @@ func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Ch
 // readers take memory by the tensor, and place bytes by the chunk.
 func (ct *columnType) fits(ch *chunk.Chunk) error {
 	if d := ch.Index.DType(); ct.dtype != 0 && d != ct.dtype {
-		return errs.New(errs.Corrupt, "read chunk %q: its samples have dtype %s, those of tensor %q have %s; run fsck", ch.Key, d, ct.schema.Name, ct.dtype)
+		return errs.Op("read chunk", ch.Key).New(errs.Corrupt, "its samples have dtype %s, those of tensor %q have %s; run fsck", d, ct.schema.Name, ct.dtype)
 	}
 	if list := ch.Index.Sequence(); list != ct.list {
-		return errs.New(errs.Corrupt, "read chunk %q: it has sequences (%v), tensor %q has (%v); run fsck", ch.Key, list, ct.schema.Name, ct.list)
+		return errs.Op("read chunk", ch.Key).New(errs.Corrupt, "it has sequences (%v), tensor %q has (%v); run fsck", list, ct.schema.Name, ct.list)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 type unlisted struct{ storage.Provider }
 
 func (u unlisted) List(context.Context, string, string, func(storage.Object) bool) error {
-	return errs.New(errs.Unsupported, "list %q: not here", u.URI())
+	return errs.Op("list", u.URI()).New(errs.Unsupported, "not here")
 }
 
 // onWeb makes the datasets of d's environment readable at web://, where nothing can be listed.

@@ -95,7 +95,7 @@ func creating(o storage.Options) storage.Options {
 func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, error) {
 	store, err := env.Stores.Open(ctx, uri, o.Storage)
 	if errs.Is(err, errs.NotFound) {
-		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset; create it first: %w", uri, err)
+		return nil, errs.Op("open dataset", uri).New(errs.NotFound, "there is no dataset; create it first: %w", err)
 	}
 	if err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	}
 	if old := d.find(spec.Name); old != nil {
 		if !spec.ExistOK {
-			return errs.New(errs.Exists, "create tensor %q: it exists; use exist_ok, or take another name", spec.Name)
+			return errs.Op("create tensor", spec.Name).New(errs.Exists, "it exists; use exist_ok, or take another name")
 		}
 		if err := sameLevels(d.schema(), old, spec.Downsample); err != nil {
 			return err
@@ -284,7 +284,7 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 		return err
 	}
 	if n, ok := w.groupClash(spec.Name); ok {
-		return errs.New(errs.Exists, "create tensor %q: %q exists, and a name cannot be both a tensor and a group", spec.Name, n)
+		return errs.Op("create tensor", spec.Name).New(errs.Exists, "%q exists, and a name cannot be both a tensor and a group", n)
 	}
 	all := append([]format.TensorSchema{ts}, levels...)
 	for i := range all {
@@ -312,7 +312,7 @@ func sameTensor(old, ts *format.TensorSchema) error {
 		{"htype", old.HType, ts.HType}, {"dtype", old.DType, ts.DType}, {"compression", old.Compression, ts.Compression},
 	} {
 		if f.old != f.got && f.got != "" && f.old != "" {
-			return errs.New(errs.Exists, "create tensor %q: it exists with %s %s, not %s", old.Name, f.what, f.old, f.got)
+			return errs.Op("create tensor", old.Name).New(errs.Exists, "it exists with %s %s, not %s", f.what, f.old, f.got)
 		}
 	}
 	return nil
@@ -422,7 +422,7 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 		return nil
 	}
 	if d.w != nil && !d.w.empty() {
-		return errs.New(errs.Conflict, "refresh dataset %q: there are uncommitted changes; commit() takes in what others committed, discard() drops the changes", d.URI())
+		return errs.Op("refresh dataset", d.URI()).New(errs.Conflict, "there are uncommitted changes; commit() takes in what others committed, discard() drops the changes")
 	}
 	head, err := d.repo.Head(ctx)
 	if err != nil {
@@ -467,7 +467,7 @@ func (d *Dataset) access() storage.Options {
 // At opens a commit of the past, as OpenOptions.At names it, in a dataset of its own.
 func (d *Dataset) At(ctx context.Context, ref string) (*Dataset, error) {
 	if ref == "" {
-		return nil, errs.New(errs.Invalid, "at: want a version number, a commit or a time")
+		return nil, errs.Op("at", "").New(errs.Invalid, "want a version number, a commit or a time")
 	}
 	d.mu.Lock()
 	closed, branch := d.open(), d.repo.Branch()

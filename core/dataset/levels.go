@@ -93,7 +93,7 @@ func downsampleOf(s *format.Schema, of *format.TensorSchema) []int64 {
 // sameLevels refuses exist_ok for a tensor with other levels.
 func sameLevels(s *format.Schema, old *format.TensorSchema, how []int64) error {
 	if has := downsampleOf(s, old); how != nil && fmt.Sprint(has) != fmt.Sprint(how) {
-		return errs.New(errs.Exists, "create tensor %q: it exists with downsample %v, not %v", old.Name, has, how)
+		return errs.Op("create tensor", old.Name).New(errs.Exists, "it exists with downsample %v, not %v", has, how)
 	}
 	return nil
 }

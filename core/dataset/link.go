@@ -115,12 +115,12 @@ func (p *linkSources) name(url string) error {
 func unsigned(url string) error {
 	shown := storage.RedactURL(url)
 	if param := storage.Presigned(url); param != "" {
-		return errs.New(errs.Invalid, "link %q: the URL is presigned (parameter %q), and a dataset stores no signatures; "+
-			"link the object without them, and give what it needs as link_storage={prefix: deeplake.Storage(...)}", shown, param)
+		return errs.Op("link", shown).New(errs.Invalid, "the URL is presigned (parameter %q), and a dataset stores no signatures; "+
+			"link the object without them, and give what it needs as link_storage={prefix: deeplake.Storage(...)}", param)
 	}
 	if storage.HasUserInfo(url) {
-		return errs.New(errs.Invalid, "link %q: the URL holds a name or a password, and a dataset stores none; "+
-			"give them as link_storage={prefix: deeplake.Storage(headers={\"Authorization\": ...})}", shown)
+		return errs.Op("link", shown).New(errs.Invalid, "the URL holds a name or a password, and a dataset stores none; "+
+			"give them as link_storage={prefix: deeplake.Storage(headers={\"Authorization\": ...})}")
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (p *linkSources) ReadLink(ctx context.Context, l format.Link, dst []byte) e
 		return err
 	}
 	if body.Len() != l.Length {
-		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are linked, it gives %d", storage.RedactURL(l.URL), l.Length, l.Offset, body.Len())
+		return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Corrupt, "%d bytes at %d are linked, it gives %d", l.Length, l.Offset, body.Len())
 	}
 	if _, err := io.ReadFull(body, dst); err != nil {
 		return errs.Wrap(errs.Storage, "read", storage.RedactURL(l.URL), err)
@@ -180,18 +180,18 @@ func sameObject(l format.Link, body storage.Body) error {
 }
 
 func changed(l format.Link, tag string, size int64) error {
-	return errs.New(errs.Corrupt, "read %q: it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", storage.RedactURL(l.URL), tag, size, l.Tag, l.Size)
+	return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Corrupt, "it has changed since it was linked (tag %q and %d bytes, want %q and %d); link it again, or put the old object back", tag, size, l.Tag, l.Size)
 }
 
 // refused explains why a linked object could not be read.
 func (p *linkSources) refused(ctx context.Context, s storage.Source, key string, l format.Link, err error) error {
 	switch errs.KindOf(err) {
 	case errs.NotFound:
-		return errs.New(errs.Corrupt, "read %q: the object that was linked is gone: %w", storage.RedactURL(l.URL), err)
+		return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Corrupt, "the object that was linked is gone: %w", err)
 	case errs.Conflict, errs.Corrupt:
 		body, now := s.Range(ctx, key, 0, 1, "")
 		if now != nil {
-			return errs.New(errs.Corrupt, "read %q: it is not what was linked: %w", storage.RedactURL(l.URL), err)
+			return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Corrupt, "it is not what was linked: %w", err)
 		}
 		defer func() { _ = body.Close() }()
 		return changed(l, body.Tag(), body.Size())
@@ -263,7 +263,7 @@ func (p *linkSources) look(ctx context.Context, l tensor.Link, reg *codec.Regist
 			return l, h, nil
 		}
 		if int64(len(data)) >= l.Length || n >= maxHeadBytes {
-			return l, none, errs.New(errs.Corrupt, "link %q: the first %d bytes do not tell its shape", storage.RedactURL(l.URL), len(data))
+			return l, none, errs.Op("link", storage.RedactURL(l.URL)).New(errs.Corrupt, "the first %d bytes do not tell its shape", len(data))
 		}
 	}
 }

@@ -64,13 +64,13 @@ func (c *Column) tiles(ctx context.Context, row int64, e *format.Entry) ([]*chun
 			return nil, err
 		}
 		if t.Index.Tile() == nil || t.Index.Tile().Index != k {
-			return nil, errs.New(errs.Corrupt, "read chunk %q: it is not tile %d of the sample in row %d", t.Key, k, row)
+			return nil, errs.Op("read chunk", t.Key).New(errs.Corrupt, "it is not tile %d of the sample in row %d", k, row)
 		}
 		tiles[k] = t
 	}
 	tile := tiles[0].Index.Tile()
 	if n := chunk.Tiles(tile.Sample, tile.Tile); n != e.Tiles {
-		return nil, errs.New(errs.Corrupt, "read chunk %q: the sample has %d tiles, the map says %d", tiles[0].Key, n, e.Tiles)
+		return nil, errs.Op("read chunk", tiles[0].Key).New(errs.Corrupt, "the sample has %d tiles, the map says %d", n, e.Tiles)
 	}
 	return tiles, nil
 }

@@ -55,7 +55,7 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 		return report, err
 	}
 	if o.ChunkBytes != 0 && (o.ChunkBytes < format.MinChunkBytes || o.ChunkBytes > format.MaxChunkBytes) {
-		return report, errs.New(errs.Invalid, "rechunk: chunk_bytes is %d, want %d to %d", o.ChunkBytes, format.MinChunkBytes, format.MaxChunkBytes)
+		return report, errs.Op("rechunk", "").New(errs.Invalid, "chunk_bytes is %d, want %d to %d", o.ChunkBytes, format.MinChunkBytes, format.MaxChunkBytes)
 	}
 	r := &rechunk{w: w, o: o, report: &report, progress: progress}
 	if err := r.run(ctx); err != nil {
@@ -106,7 +106,7 @@ func (r *rechunk) run(ctx context.Context) error {
 			return errs.Wrap(errs.NotFound, "rechunk tensor", name, unknownTensor(r.w.txn.Schema(), name))
 		}
 		if slices.Contains(r.done, ct.schema.ID) {
-			return errs.New(errs.Invalid, "rechunk: tensor %q is given twice", name)
+			return errs.Op("rechunk", "").New(errs.Invalid, "tensor %q is given twice", name)
 		}
 		r.done = append(r.done, ct.schema.ID)
 		r.report.Before += r.w.txn.Base().Record.Columns[ct.schema.ID].Chunks
@@ -408,7 +408,7 @@ type memoryBytes struct {
 // ReadAt copies from the memory.
 func (h memoryBytes) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
 	if off < h.from || off-h.from > int64(len(h.data)) || copy(dst, h.data[off-h.from:]) < len(dst) {
-		return errs.New(errs.Internal, "read %q: %d bytes at %d are not at hand", key, len(dst), off)
+		return errs.Op("read", key).New(errs.Internal, "%d bytes at %d are not at hand", len(dst), off)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 	if rows != nil {
 		saved.Listed, saved.Rows = true, rows.runs()
 		if err := checkRuns(base.n, saved.Rows); err != nil {
-			return errs.New(errs.Unsupported, "save view %q: %w", s.Name, err)
+			return errs.Op("save view", s.Name).New(errs.Unsupported, "%w", err)
 		}
 	}
 	return repo.SaveView(ctx, s.Name, saved, replace)
@@ -72,17 +72,17 @@ func (v Versions) CanSaveViews() error {
 
 func (d *Dataset) canSave(name string, base, rows *View) error {
 	if d.ro && !d.past {
-		return errs.New(errs.ReadOnly, "save view %q: dataset %q is opened read-only", name, d.URI())
+		return errs.Op("save view", name).New(errs.ReadOnly, "dataset %q is opened read-only", d.URI())
 	}
 	for _, v := range []*View{base, rows} {
 		switch {
 		case v == nil:
 		case v.Location() != storage.Location(d.store):
-			return errs.New(errs.Invalid, "save view %q: its rows are of dataset %q, not of %q; save it there, or materialize it", name, v.URI(), d.URI())
+			return errs.Op("save view", name).New(errs.Invalid, "its rows are of dataset %q, not of %q; save it there, or materialize it", v.URI(), d.URI())
 		case v.dirty:
-			return errs.New(errs.Invalid, "save view %q: it shows changes that are not committed; commit() first", name)
+			return errs.Op("save view", name).New(errs.Invalid, "it shows changes that are not committed; commit() first")
 		case v.snap.Record.UUID != base.snap.Record.UUID:
-			return errs.New(errs.Invalid, "save view %q: its rows are of another commit", name)
+			return errs.Op("save view", name).New(errs.Invalid, "its rows are of another commit")
 		}
 	}
 	return nil
@@ -135,7 +135,7 @@ func (v Versions) LoadView(ctx context.Context, name string) (*Loaded, error) {
 	l, err := d.load(ctx, store, saved)
 	if err != nil {
 		_ = store.Close()
-		return nil, errs.New(errs.KindOf(err), "load view %q: %w", name, err)
+		return nil, errs.Op("load view", name).New(errs.KindOf(err), "%w", err)
 	}
 	return l, nil
 }

@@ -150,7 +150,7 @@ func (v Versions) DeleteBranch(ctx context.Context, name string) error {
 		return err
 	}
 	if name == repo.Branch() && name != format.Main {
-		return errs.New(errs.Invalid, "delete branch %q: the dataset is on it; checkout another one first", name)
+		return errs.Op("delete branch", name).New(errs.Invalid, "the dataset is on it; checkout another one first")
 	}
 	return repo.DeleteBranch(ctx, name)
 }
@@ -172,7 +172,7 @@ func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error 
 		return err
 	}
 	if d.past {
-		return errs.New(errs.ReadOnly, "checkout of dataset %q: it is opened at version %d and stays there; open it with branch=, or create a branch at that version", d.URI(), d.head.Record.Version)
+		return errs.Op("checkout of dataset", d.URI()).New(errs.ReadOnly, "it is opened at version %d and stays there; open it with branch=, or create a branch at that version", d.head.Record.Version)
 	}
 	if create && d.ro {
 		return errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
@@ -501,7 +501,7 @@ type CopyOptions struct {
 func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (version.CopyReport, error) {
 	var none version.CopyReport
 	if o.History && o.At != "" {
-		return none, errs.New(errs.Invalid, "copy %q: history copies all versions, and at one of them; give one of the two", src)
+		return none, errs.Op("copy", src).New(errs.Invalid, "history copies all versions, and at one of them; give one of the two")
 	}
 	o.From.At, o.From.ReadOnly = o.At, true
 	from, err := Open(ctx, env, src, o.From)

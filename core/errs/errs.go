@@ -104,11 +104,22 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// New makes an error of kind k from a format, which may use %w. A format that begins with
-// "operation %q: ", "%s %q: " or "operation: " sets Op and Object; the message is the same.
+// New makes an error of kind k that names no operation, from a format that may use %w. The place
+// that knows the operation uses Op, or Wrap on the way out.
 func New(k Kind, format string, args ...any) error {
-	op, object, format, args := split(format, args)
-	return &Error{Kind: k, Op: op, Object: object, Err: fmt.Errorf(format, args...)}
+	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
+}
+
+// At is an operation and the object that it works on. Its errors carry both.
+type At struct{ op, object string }
+
+// Op returns the operation op on an object, "" for none.
+func Op(op, object string) At { return At{op, object} }
+
+// New makes an error of kind k from a format, which may use %w. The message begins with the
+// operation and the quoted object.
+func (a At) New(k Kind, format string, args ...any) error {
+	return &Error{Kind: k, Op: a.op, Object: a.object, Err: fmt.Errorf(format, args...)}
 }
 
 // Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k.
@@ -155,7 +166,7 @@ func Cause(ctx context.Context, op string) error {
 	if _, known := kindOf(cause); known {
 		return cause
 	}
-	return New(Canceled, "%s: %w", op, cause)
+	return Op(op, "").New(Canceled, "%w", cause)
 }
 
 func kindOf(err error) (Kind, bool) {

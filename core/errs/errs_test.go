@@ -82,15 +82,13 @@ func TestFieldsOfAChain(t *testing.T) {
 		want Fields
 		text string
 	}{
-		"head of a format": {New(NotFound, "open dataset %q: there is none at %q", "d", "x"), Fields{"open dataset", "d", "", RetryNo}, `open dataset "d": there is none at "x"`},
-		"both in a format": {New(NotFound, "%s %q: no %s", "open", "d", "x"), Fields{"open", "d", "", RetryNo}, `open "d": no x`},
-		"no operation":     {New(NotFound, "%s %q: no", "THE", "d"), Fields{}, `THE "d": no`},
-		"head alone":       {New(Invalid, "merge: no"), Fields{Operation: "merge"}, "merge: no"},
-		"empty object":     {New(Invalid, "open %q: no", ""), Fields{}, `open "": no`},
-		"number":           {New(Invalid, "row %d: no", 3), Fields{}, "row 3: no"},
-		"sentence":         {New(Invalid, "the store is gone: no"), Fields{}, "the store is gone: no"},
-		"cause":            {New(Storage, "read %q: %w", "k", io.EOF), Fields{"read", "k", "", RetryUnknown}, `read "k": EOF`},
-		"innermost object": {Wrap(Storage, "open dataset", "s3://b", Wrap(Storage, "read", "k", New(Storage, "list: no"))),
+		"operation on an object": {Op("open dataset", "d").New(NotFound, "there is none at %q", "x"), Fields{"open dataset", "d", "", RetryNo}, `open dataset "d": there is none at "x"`},
+		"operation alone":        {Op("merge", "").New(Invalid, "no"), Fields{Operation: "merge"}, "merge: no"},
+		"any text":               {Op("THE long operation of a store", "d").New(NotFound, "no"), Fields{"THE long operation of a store", "d", "", RetryNo}, `THE long operation of a store "d": no`},
+		"a format names none":    {New(Invalid, "open %q: no", "d"), Fields{}, `open "d": no`},
+		"sentence":               {New(Invalid, "the store is gone: no"), Fields{}, "the store is gone: no"},
+		"cause":                  {Op("read", "k").New(Storage, "%w", io.EOF), Fields{"read", "k", "", RetryUnknown}, `read "k": EOF`},
+		"innermost object": {Wrap(Storage, "open dataset", "s3://b", Wrap(Storage, "read", "k", Op("list", "").New(Storage, "no"))),
 			Fields{"read", "k", "", RetryUnknown}, `open dataset "s3://b": read "k": list: no`},
 		"answered": {Wrap(Storage, "put", "k", answered), Fields{"put", "k", "A1", RetryNo}, `put "k": answers 500`},
 		"fault":    {Wrap(Storage, "put", "k", &fault{answered}), Fields{"put", "k", "A1", RetryYes}, `put "k": answers 500`},
@@ -101,7 +99,7 @@ func TestFieldsOfAChain(t *testing.T) {
 			t.Errorf("%s: %+v and %q, want %+v and %q", name, got, c.err, c.want, c.text)
 		}
 	}
-	if err := New(Storage, "read %q: %w", "k", io.EOF); !errors.Is(err, io.EOF) {
+	if err := Op("read", "k").New(Storage, "%w", io.EOF); !errors.Is(err, io.EOF) {
 		t.Errorf("%v does not wrap its cause", err)
 	}
 }

@@ -1,7 +1,5 @@
 package errs
 
-import "strings"
-
 // Retry says whether a repetition of the failed operation may succeed.
 type Retry int8
 
@@ -77,45 +75,4 @@ func walk(err error, visit func(error)) {
 			walk(cause, visit)
 		}
 	}
-}
-
-// maxOperation bounds the words of an operation. A longer head of a message is a sentence.
-const maxOperation = 4
-
-// split takes "operation %q: ", "%s %q: " or "operation: " off a format, and the operation and the
-// object off its arguments.
-func split(format string, args []any) (op, object, rest string, left []any) {
-	head, rest, found := strings.Cut(format, ": ")
-	if !found {
-		return "", "", format, args
-	}
-	op, quoted := strings.CutSuffix(head, " %q")
-	left = args
-	if quoted && op == "%s" && len(args) > 0 {
-		op, _ = args[0].(string)
-		left = args[1:]
-	}
-	if !isOperation(op) {
-		return "", "", format, args
-	}
-	if !quoted {
-		return op, "", rest, args
-	}
-	if len(left) > 0 {
-		if object, ok := left[0].(string); ok && object != "" {
-			return op, object, rest, left[1:]
-		}
-	}
-	return "", "", format, args
-}
-
-// isOperation reports whether text is a few lower-case words.
-func isOperation(text string) bool {
-	for _, r := range text {
-		if (r < 'a' || r > 'z') && r != ' ' && r != '-' {
-			return false
-		}
-	}
-	n := strings.Count(text, " ") + 1
-	return text != "" && n <= maxOperation && !strings.HasPrefix(text, "the ") && !strings.HasPrefix(text, "it ")
 }

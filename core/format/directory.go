@@ -32,7 +32,7 @@ const (
 // from their items, and Sizes or BlockItems that are all the same become FixedSize and PerBlock.
 func EncodeDirectory(d *Directory) ([]byte, error) {
 	if d == nil {
-		return nil, errs.New(errs.Invalid, "encode chunk directory: it is nil")
+		return nil, errs.Op("encode chunk directory", "").New(errs.Invalid, "it is nil")
 	}
 	x, err := newIndex(d)
 	if err != nil {
@@ -71,7 +71,7 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 		b = appendUvarint(b, t.Index)
 	}
 	if len(b) > MaxDirectoryRaw {
-		return nil, errs.New(errs.Invalid, "encode chunk directory: it has %d bytes, want at most %d", len(b), MaxDirectoryRaw)
+		return nil, errs.Op("encode chunk directory", "").New(errs.Invalid, "it has %d bytes, want at most %d", len(b), MaxDirectoryRaw)
 	}
 	return b, nil
 }

@@ -15,18 +15,18 @@ import (
 func (im *importer) apart(ctx context.Context, uri string) error {
 	from := im.source.URI()
 	if !utf8.ValidString(from) {
-		return errs.New(errs.Invalid, "import from %q: the path is not UTF-8, and the dataset stores it; rename the folder", from)
+		return errs.Op("import from", from).New(errs.Invalid, "the path is not UTF-8, and the dataset stores it; rename the folder")
 	}
 	same, err := im.samePlace(ctx, uri, from)
 	if err != nil {
 		return err
 	}
 	if same {
-		return errs.New(errs.Invalid, "import from %q: the dataset would lie in the same place; choose another place for it", from)
+		return errs.Op("import from", from).New(errs.Invalid, "the dataset would lie in the same place; choose another place for it")
 	}
 	source, place := resolved(from), resolved(uri)
 	if im.o.Overwrite && strings.HasPrefix(source, place+"/") && im.source.local {
-		return errs.New(errs.Invalid, "import from %q: it lies inside %q, which would be replaced; choose another place for the dataset", from, uri)
+		return errs.Op("import from", from).New(errs.Invalid, "it lies inside %q, which would be replaced; choose another place for the dataset", uri)
 	}
 	if own, inside := strings.CutPrefix(place, source+"/"); inside && im.source.local {
 		im.source.own = own + "/"

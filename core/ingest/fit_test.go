@@ -88,8 +88,8 @@ func TestFitFailures(t *testing.T) {
 		err   error
 		fatal bool
 	}{
-		"damage":       {errs.New(errs.Corrupt, "decode jpeg: it is cut"), false},
-		"no memory":    {errs.New(errs.Internal, "decode jpeg: out of memory"), true},
+		"damage":       {errs.Op("decode jpeg", "").New(errs.Corrupt, "it is cut"), false},
+		"no memory":    {errs.Op("decode jpeg", "").New(errs.Internal, "out of memory"), true},
 		"unclassified": {errors.New("an error without a kind"), true},
 	} {
 		env := testEnv()

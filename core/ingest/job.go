@@ -40,19 +40,19 @@ func (o Options) check(source string, reg *codec.Registry) error {
 		names = append(names, d.Name())
 	}
 	if o.Compression != "" && o.Compression != codec.None.Name() && !slices.Contains(names, o.Compression) {
-		return errs.New(errs.Invalid, "import from %q: compression is %q, want %s or none", source, o.Compression, strings.Join(names, ", "))
+		return errs.Op("import from", source).New(errs.Invalid, "compression is %q, want %s or none", o.Compression, strings.Join(names, ", "))
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
-		return errs.New(errs.Invalid, "import from %q: labels is %q, want auto or none", source, o.Labels)
+		return errs.Op("import from", source).New(errs.Invalid, "labels is %q, want auto or none", o.Labels)
 	}
 	if o.Size < 0 || o.Size > maxFitSide {
-		return errs.New(errs.Invalid, "import from %q: size is %d, want 1 to %d, or 0 to leave pictures as they are", source, o.Size, maxFitSide)
+		return errs.Op("import from", source).New(errs.Invalid, "size is %d, want 1 to %d, or 0 to leave pictures as they are", o.Size, maxFitSide)
 	}
 	if o.Size > 0 && o.Link {
-		return errs.New(errs.Invalid, "import from %q: size is %d, and links leave files as they are; leave one of them out", source, o.Size)
+		return errs.Op("import from", source).New(errs.Invalid, "size is %d, and links leave files as they are; leave one of them out", o.Size)
 	}
 	if o.Checkpoint < 0 || o.Workers < 0 {
-		return errs.New(errs.Invalid, "import from %q: checkpoint is %d and workers %d, want 1 or more", source, o.Checkpoint, o.Workers)
+		return errs.Op("import from", source).New(errs.Invalid, "checkpoint is %d and workers %d, want 1 or more", o.Checkpoint, o.Workers)
 	}
 	return nil
 }

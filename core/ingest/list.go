@@ -41,7 +41,7 @@ func (l *list) Objects(ctx context.Context, prefix, after string, fn func(storag
 		return err
 	}
 	if len(all) > sortedObjects {
-		return errs.New(errs.Invalid, "list %q: more than %d names, and they are not in byte order; sort the listing (LC_ALL=C sort)", l.URI(), sortedObjects)
+		return errs.Op("list", l.URI()).New(errs.Invalid, "more than %d names, and they are not in byte order; sort the listing (LC_ALL=C sort)", sortedObjects)
 	}
 	slices.SortStableFunc(all, func(a, b storage.Entry) int { return cmp.Compare(a.Key, b.Key) })
 	l.twice, l.again = 0, nil
@@ -91,7 +91,7 @@ func (l *list) checkName(key string) error {
 		return err
 	}
 	if slices.Contains(strings.Split(listPath(key), "/"), "..") {
-		return errs.New(errs.Invalid, "list %q: %q leads out of its folder by \"..\"; write the path without it", l.URI(), storage.RedactURL(key))
+		return errs.Op("list", l.URI()).New(errs.Invalid, "%q leads out of its folder by \"..\"; write the path without it", storage.RedactURL(key))
 	}
 	// Only the source itself knows the rule for hosts.
 	for s := l.Source; ; {
@@ -99,7 +99,7 @@ func (l *list) checkName(key string) error {
 			if err := rule.CheckName(key); errs.Is(err, errs.Denied) {
 				scheme, rest, _ := strings.Cut(key, "://")
 				host, _, _ := strings.Cut(rest, "/")
-				return errs.New(errs.Denied, "list %q: %w, or --allow-links %s on the command line", l.URI(), err, storage.RedactURL(scheme+"://"+host))
+				return errs.Op("list", l.URI()).New(errs.Denied, "%w, or --allow-links %s on the command line", err, storage.RedactURL(scheme+"://"+host))
 			}
 			return nil // a name that is no URL is left out with the reason
 		}

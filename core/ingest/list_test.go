@@ -32,7 +32,7 @@ func (l lines) Objects(_ context.Context, prefix, after string, fn func(storage.
 
 func (l lines) CheckName(name string) error {
 	if strings.HasPrefix(name, "http://other/") {
-		return errs.New(errs.Denied, "reach %q: it is another host", name)
+		return errs.Op("reach", name).New(errs.Denied, "it is another host")
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 			return false
 		}
 		if e.Key <= last && last != "" {
-			failed = errs.New(errs.Invalid, "list %q: %q comes after %q, want names in byte order", im.source.URI(), e.Key, last)
+			failed = errs.Op("list", im.source.URI()).New(errs.Invalid, "%q comes after %q, want names in byte order", e.Key, last)
 			return false
 		}
 		last = e.Key
@@ -81,7 +81,7 @@ func unsigned(key string) error {
 	if param == "" {
 		return nil
 	}
-	return errs.New(errs.Invalid, "list: %q is presigned (parameter %q), and the dataset would keep the signature; "+
+	return errs.Op("list", "").New(errs.Invalid, "%q is presigned (parameter %q), and the dataset would keep the signature; "+
 		"list the objects themselves and give their credentials as source_storage or link_storage", storage.RedactURL(key), param)
 }
 

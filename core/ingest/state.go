@@ -49,9 +49,9 @@ func (im *importer) resume(desc dataset.Description) error {
 	source, _ := state["source"].(string)
 	switch {
 	case state == nil:
-		return errs.New(errs.Exists, "import to %q: a dataset exists there; choose another place, or overwrite it", desc.URI)
+		return errs.Op("import to", desc.URI).New(errs.Exists, "a dataset exists there; choose another place, or overwrite it")
 	case source != im.source.URI():
-		return errs.New(errs.Exists, "import to %q: an import from %q lies there; continue that one, or overwrite it", desc.URI, source)
+		return errs.Op("import to", desc.URI).New(errs.Exists, "an import from %q lies there; continue that one, or overwrite it", source)
 	}
 	for _, option := range []struct {
 		name string
@@ -83,7 +83,7 @@ func (im *importer) resume(desc dataset.Description) error {
 }
 
 func otherOption(uri, name string, was, now any) error {
-	return errs.New(errs.Exists, "import to %q: an import with %s=%v lies there, got %v; continue it so, or overwrite it", uri, name, was, now)
+	return errs.Op("import to", uri).New(errs.Exists, "an import with %s=%v lies there, got %v; continue it so, or overwrite it", name, was, now)
 }
 
 // oldTensors reads what tensors there are, and refuses another compression than theirs.
@@ -111,7 +111,7 @@ func (im *importer) oldTensors(desc dataset.Description) error {
 		im.tensors[t.Name] = true
 	}
 	if !im.tensors[imageTensor] {
-		return errs.New(errs.Exists, "import to %q: the tensor \"images\" of the earlier import is gone; overwrite the dataset", desc.URI)
+		return errs.Op("import to", desc.URI).New(errs.Exists, "the tensor \"images\" of the earlier import is gone; overwrite the dataset")
 	}
 	return nil
 }

@@ -68,14 +68,13 @@ func (im *importer) nothing() bool {
 func (im *importer) nothingError() error {
 	from, n := im.source.URI(), im.kinds.total()
 	if n == 0 {
-		return errs.New(errs.Invalid, "import from %q: it has no files, want %s files, or .tar shards with --link",
-			from, im.env.Codecs.Titles("or"))
+		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, or .tar shards with --link", im.env.Codecs.Titles("or"))
 	}
 	why := ""
 	if len(im.report.Skips) > 0 {
 		why = fmt.Sprintf("; %q: %s", im.report.Skips[0].Path, im.report.Skips[0].Reason)
 	}
-	return errs.New(errs.Invalid, "import from %q: none of its %d files gives a row (%s)%s", from, n, im.kinds, why)
+	return errs.Op("import from", from).New(errs.Invalid, "none of its %d files gives a row (%s)%s", n, im.kinds, why)
 }
 
 // try appends a row to a dataset in memory. An error is the one that the dataset itself would give,

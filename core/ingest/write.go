@@ -363,7 +363,7 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 	alone := c.Version == im.version+1
 	im.version = c.Version
 	if im.known && !alone && !complete {
-		return errs.New(errs.Conflict, "import to %q: somebody else has committed meanwhile, and rows may have moved; run the import again, it goes on from here", im.d.URI())
+		return errs.Op("import to", im.d.URI()).New(errs.Conflict, "somebody else has committed meanwhile, and rows may have moved; run the import again, it goes on from here")
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func attach(fields []field, name, picture string, spec transform.Spec, r role, m
 		err = f.augmentable(r, mode)
 	}
 	if err != nil {
-		return errs.New(errs.Invalid, "transform of tensor %q: %w", name, err)
+		return errs.Op("transform of tensor", name).New(errs.Invalid, "%w", err)
 	}
 	return nil
 }

@@ -396,7 +396,7 @@ func (e *Epoch) take() (w *work, end bool, err error) {
 	case e.err != nil:
 		return nil, true, e.err
 	case e.closed:
-		return nil, true, errs.New(errs.Closed, "load batch: the epoch is closed")
+		return nil, true, errs.Op("load batch", "").New(errs.Closed, "the epoch is closed")
 	case e.taken == e.batches:
 		return nil, true, nil
 	case e.group.Context().Err() != nil:

@@ -138,7 +138,7 @@ func TestFailingStoreEndsTheEpoch(t *testing.T) {
 		o.OnError = Skip
 		l.remote.fault = func(key string, _, _ int64) error {
 			if strings.HasPrefix(key, "data/") {
-				return errs.New(errs.Storage, "read %q: no route to host", key)
+				return errs.Op("read", key).New(errs.Storage, "no route to host")
 			}
 			return nil
 		}

@@ -168,8 +168,7 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 	for i := range p.refs {
 		r := &p.refs[i]
 		if !p.shape(i).Equal(p.shape(0)) {
-			return nil, errs.New(errs.Type, "stack tensor %q: row %d has shape %s, row %d has shape %s; use collate=\"pad\", collate=\"list\" or a transform that makes them equal",
-				p.field.name, first.Row, p.shape(0), r.Row, p.shape(i))
+			return nil, errs.Op("stack tensor", p.field.name).New(errs.Type, "row %d has shape %s, row %d has shape %s; use collate=\"pad\", collate=\"list\" or a transform that makes them equal", first.Row, p.shape(0), r.Row, p.shape(i))
 		}
 	}
 	return l.slots(p, c, p.shape(0))
@@ -186,8 +185,7 @@ func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 	for i := range p.refs {
 		r := &p.refs[i]
 		if len(p.shape(i)) != len(p.padded) {
-			return nil, errs.New(errs.Type, "pad tensor %q: row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal",
-				p.field.name, first.Row, p.shape(0), r.Row, p.shape(i))
+			return nil, errs.Op("pad tensor", p.field.name).New(errs.Type, "row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal", first.Row, p.shape(0), r.Row, p.shape(i))
 		}
 		for d, n := range p.shape(i) {
 			p.padded[d] = max(p.padded[d], n)

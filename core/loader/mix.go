@@ -47,7 +47,7 @@ type Mix struct {
 // the tensors that all views have. The views must stay open while the mixture is in use.
 func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 	if len(parts) == 0 {
-		return nil, errs.New(errs.Invalid, "mix: there is no view, want at least one")
+		return nil, errs.Op("mix", "").New(errs.Invalid, "there is no view, want at least one")
 	}
 	if len(parts) > maxParts {
 		return nil, errs.New(errs.Invalid, "mix %d views: want 1 to %d", len(parts), maxParts)
@@ -56,17 +56,17 @@ func NewMix(parts []Part, names []string, b order.MixPolicy) (*Mix, error) {
 	for i, p := range parts {
 		n := p.Source.Len()
 		if n < 1 {
-			return nil, errs.New(errs.Invalid, "mix views: view %d, %s, has no rows; leave it out", i, p.Label)
+			return nil, errs.Op("mix views", "").New(errs.Invalid, "view %d, %s, has no rows; leave it out", i, p.Label)
 		}
 		m.starts = append(m.starts, m.starts[i]+n)
 	}
 	if names == nil {
 		m.names = common(parts)
 	} else if len(names) == 0 {
-		return nil, errs.New(errs.Invalid, "mix views: no tensors to load; name at least one")
+		return nil, errs.Op("mix views", "").New(errs.Invalid, "no tensors to load; name at least one")
 	}
 	if len(m.names) == 0 {
-		return nil, errs.New(errs.Invalid, "mix: no tensor is in all views: %s; rename some", tensorsOf(parts))
+		return nil, errs.Op("mix", "").New(errs.Invalid, "no tensor is in all views: %s; rename some", tensorsOf(parts))
 	}
 	for _, name := range m.names {
 		c, err := m.join(name)
@@ -110,15 +110,13 @@ func (m *Mix) join(name string) (read.Column, error) {
 	for i, p := range m.parts {
 		c, err := p.Source.Column(name)
 		if err != nil {
-			return nil, errs.New(errs.KindOf(err), "mix views: view %d, %s: %w", i, p.Label, err)
+			return nil, errs.Op("mix views", "").New(errs.KindOf(err), "view %d, %s: %w", i, p.Label, err)
 		}
 		if i > 0 && (c.DType() != j.cols[0].DType() || c.Sequence() != j.cols[0].Sequence()) {
-			return nil, errs.New(errs.Type, "mix tensor %q: it is %s in view 0, %s, and %s in view %d, %s; want one type, or leave it out by tensors=",
-				name, typeOf(j.cols[0]), m.parts[0].Label, typeOf(c), i, p.Label)
+			return nil, errs.Op("mix tensor", name).New(errs.Type, "it is %s in view 0, %s, and %s in view %d, %s; want one type, or leave it out by tensors=", typeOf(j.cols[0]), m.parts[0].Label, typeOf(c), i, p.Label)
 		}
 		if i > 0 && !reflect.DeepEqual(coordsOf(c), coordsOf(j.cols[0])) {
-			return nil, errs.New(errs.Type, "mix tensor %q: its info has the coords %v in view 0, %s, and %v in view %d, %s; want the same, or leave it out by tensors=",
-				name, coordsOf(j.cols[0]), m.parts[0].Label, coordsOf(c), i, p.Label)
+			return nil, errs.Op("mix tensor", name).New(errs.Type, "its info has the coords %v in view 0, %s, and %v in view %d, %s; want the same, or leave it out by tensors=", coordsOf(j.cols[0]), m.parts[0].Label, coordsOf(c), i, p.Label)
 		}
 		j.cols, j.access = append(j.cols, c), append(j.access, c.Access())
 	}

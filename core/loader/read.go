@@ -86,12 +86,12 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
 	if len(rows) > maxItems {
-		return nil, errs.New(errs.Invalid, "read rows: %d rows at once, want at most %d", len(rows), maxItems)
+		return nil, errs.Op("read rows", "").New(errs.Invalid, "%d rows at once, want at most %d", len(rows), maxItems)
 	}
 	n := src.Len()
 	for _, row := range rows {
 		if row < 0 || row >= n {
-			return nil, errs.New(errs.Range, "read rows: row %d is outside [0, %d)", row, n)
+			return nil, errs.Op("read rows", "").New(errs.Range, "row %d is outside [0, %d)", row, n)
 		}
 	}
 	if src.Remote() {

@@ -70,10 +70,10 @@ func (l *Loader) Resume(state []byte) (order.Pass, error) {
 		if s.Commit != "" {
 			whose = "this loader is"
 		}
-		return order.Pass{}, errs.New(errs.Invalid, "%s: %s of rows that were not committed, and nothing tells whether they are the same; commit before training", op, whose)
+		return order.Pass{}, errs.Op(op, "").New(errs.Invalid, "%s of rows that were not committed, and nothing tells whether they are the same; commit before training", whose)
 	}
 	if differ := s.differences(&own); len(differ) > 0 {
-		return order.Pass{}, errs.New(errs.Invalid, "%s: it is of other rows or another order: %s; make the loader as it was made then, or begin without the state", op, strings.Join(differ, "; "))
+		return order.Pass{}, errs.Op(op, "").New(errs.Invalid, "it is of other rows or another order: %s; make the loader as it was made then, or begin without the state", strings.Join(differ, "; "))
 	}
 	p, err := order.Pass{Epoch: s.Epoch, Position: s.Position}.Check(l.order.Order().Rows)
 	if err != nil {

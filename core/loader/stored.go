@@ -115,7 +115,7 @@ func (r *StoredReader) Read(ctx context.Context, rows []int64, dst [][]byte) err
 	}
 	for i := range s.refs {
 		if want := max(storedSize(&s.refs[i]), 0); int64(len(dst[i])) != want {
-			return errs.New(errs.Invalid, "read tensor %q: room for row %d is %d bytes, want %d", r.col.Name(), rows[i], len(dst[i]), want)
+			return errs.Op("read tensor", r.col.Name()).New(errs.Invalid, "room for row %d is %d bytes, want %d", rows[i], len(dst[i]), want)
 		}
 	}
 	threads := min(task.Cores(), len(rows)/rowsPerThread)
@@ -156,7 +156,7 @@ func (r *StoredReader) Close() {
 
 func (r *StoredReader) borrow() (*scratch, error) {
 	if r.scratch.Closed() {
-		return nil, errs.New(errs.Closed, "read tensor %q: the reader is closed", r.col.Name())
+		return nil, errs.Op("read tensor", r.col.Name()).New(errs.Closed, "the reader is closed")
 	}
 	return r.scratch.Borrow(), nil
 }
@@ -182,7 +182,7 @@ func (r *StoredReader) find(ctx context.Context, s *scratch) error {
 	n := r.source.Len()
 	for _, row := range s.rows {
 		if row < 0 || row >= n {
-			return errs.New(errs.Range, "read tensor %q: row %d is outside [0, %d)", r.col.Name(), row, n)
+			return errs.Op("read tensor", r.col.Name()).New(errs.Range, "row %d is outside [0, %d)", row, n)
 		}
 	}
 	if r.remote && len(s.rows) > 1 {

@@ -215,7 +215,7 @@ func (e *Epoch) consumed() {
 // Options.Trace.
 func (l *Loader) Trace() ([]byte, error) {
 	if l.trace == nil {
-		return nil, errs.New(errs.Invalid, "trace loader: it was opened without trace")
+		return nil, errs.Op("trace loader", "").New(errs.Invalid, "it was opened without trace")
 	}
 	return l.trace.json()
 }

@@ -31,7 +31,7 @@ func (e Environ) get(name string) string {
 func Resolve(uri string, e Environ) (string, error) {
 	switch {
 	case uri == "" || strings.Contains(uri, "\x00"):
-		return "", errs.New(errs.Invalid, "resolve uri %q: empty, or with a null character; give a path or a URI", uri)
+		return "", errs.Op("resolve uri", uri).New(errs.Invalid, "empty, or with a null character; give a path or a URI")
 	case strings.HasPrefix(uri, Scheme):
 		org, name, _ := strings.Cut(strings.TrimPrefix(uri, Scheme), "/")
 		if !part.MatchString(org) || !part.MatchString(name) {
@@ -97,7 +97,7 @@ func rootOf(org string, e Environ) (string, error) {
 	}
 	path := e.expand(root)
 	if !filepath.IsAbs(path) {
-		return "", errs.New(errs.Invalid, "read storage root %q: want an absolute path or a URI", root)
+		return "", errs.Op("read storage root", root).New(errs.Invalid, "want an absolute path or a URI")
 	}
 	return tidy(path), nil
 }
@@ -145,7 +145,7 @@ func absolute(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		here, err := syscall.Getwd()
 		if err != nil {
-			return "", errs.New(errs.Invalid, "resolve uri %q: the working folder is gone: %w", path, err)
+			return "", errs.Op("resolve uri", path).New(errs.Invalid, "the working folder is gone: %w", err)
 		}
 		path = here + "/" + path
 	}

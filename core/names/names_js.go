@@ -10,7 +10,7 @@ import (
 // folders.
 func Resolve(uri string, _ Environ) (string, error) {
 	if strings.HasPrefix(uri, Scheme) {
-		return "", errs.New(errs.Unsupported, "resolve uri %q: a page knows no names of datasets; give an address", uri)
+		return "", errs.Op("resolve uri", uri).New(errs.Unsupported, "a page knows no names of datasets; give an address")
 	}
 	return uri, nil
 }

@@ -60,11 +60,11 @@ func fileRoots(path string) (map[string]string, error) {
 		}
 	}
 	if err != nil {
-		return nil, errs.New(errs.Invalid, "read configuration %q: %w", path, err)
+		return nil, errs.Op("read configuration", path).New(errs.Invalid, "%w", err)
 	}
 	for _, key := range about.Keys() {
 		if key[0] != "roots" {
-			return nil, errs.New(errs.Invalid, "read configuration %q: unknown key %q%s", path, key[0], errs.Suggest(key[0], []string{"roots"}))
+			return nil, errs.Op("read configuration", path).New(errs.Invalid, "unknown key %q%s", key[0], errs.Suggest(key[0], []string{"roots"}))
 		}
 	}
 	if file.Roots == nil {
@@ -77,7 +77,7 @@ func fileRoots(path string) (map[string]string, error) {
 		roots[org] = root
 	}
 	if !ok {
-		return nil, errs.New(errs.Invalid, `read configuration %q: want lines like name = "/folder" under [roots]`, path)
+		return nil, errs.Op("read configuration", path).New(errs.Invalid, `want lines like name = "/folder" under [roots]`)
 	}
 	return roots, nil
 }

@@ -20,20 +20,20 @@ func batchesOf(o *Options) ([][]any, error) {
 	turns := -1
 	for _, k := range o.Batched {
 		if k < 0 || k >= len(o.Params) {
-			return nil, errs.New(errs.Invalid, "query: parameter %d is to take values in turn, there are %d parameters", k+1, len(o.Params))
+			return nil, errs.Op("query", "").New(errs.Invalid, "parameter %d is to take values in turn, there are %d parameters", k+1, len(o.Params))
 		}
 		c, ok := o.Params[k].(*array.Column)
 		if !ok || c.N != 1 || c.IsNull(0) || len(c.ShapeAt(0)) == 0 {
-			return nil, errs.New(errs.Type, "query: parameter %d is to take values in turn, want an array with an axis of them", k+1)
+			return nil, errs.Op("query", "").New(errs.Type, "parameter %d is to take values in turn, want an array with an axis of them", k+1)
 		}
 		n := int(c.ShapeAt(0)[0])
 		if turns >= 0 && n != turns {
-			return nil, errs.New(errs.Invalid, "query: parameters take %d and %d values in turn, want as many", turns, n)
+			return nil, errs.Op("query", "").New(errs.Invalid, "parameters take %d and %d values in turn, want as many", turns, n)
 		}
 		turns = n
 	}
 	if turns < 1 || turns > maxBatched {
-		return nil, errs.New(errs.Invalid, "query: parameters take %d values in turn, want 1 to %d", turns, maxBatched)
+		return nil, errs.Op("query", "").New(errs.Invalid, "parameters take %d values in turn, want 1 to %d", turns, maxBatched)
 	}
 	out := make([][]any, turns)
 	for i := range out {

@@ -47,7 +47,7 @@ func newAnswers() *answers {
 // hold accounts for memory that stays in use until the query ends.
 func (r *run) hold(bytes int64) error {
 	if total := r.used.Add(bytes); total > r.o.Budget {
-		return errs.New(errs.Invalid, "run a query: it takes more than %d MB of memory; select less, add LIMIT, or allow more with memory=", r.o.Budget>>20)
+		return errs.Op("run a query", "").New(errs.Invalid, "it takes more than %d MB of memory; select less, add LIMIT, or allow more with memory=", r.o.Budget>>20)
 	}
 	return nil
 }

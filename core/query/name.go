@@ -25,14 +25,14 @@ func CheckName(name string) error {
 	}
 	upper := strings.ToUpper(name)
 	if slices.Contains(FunctionNames(), upper) {
-		return errs.New(errs.Exists, "register function %q: there is a built-in one of that name; take another", upper)
+		return errs.Op("register function", upper).New(errs.Exists, "there is a built-in one of that name; take another")
 	}
 	if slices.Contains(tql.Reserved(), upper) {
-		return errs.New(errs.Invalid, "register function %q: it is a word of the language; take another", upper)
+		return errs.Op("register function", upper).New(errs.Invalid, "it is a word of the language; take another")
 	}
 	return nil
 }
 
 func badName(name string) error {
-	return errs.New(errs.Invalid, "register function: name is %q, want letters, digits and _, %d at most", name, maxName)
+	return errs.Op("register function", "").New(errs.Invalid, "name is %q, want letters, digits and _, %d at most", name, maxName)
 }

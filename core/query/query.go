@@ -65,7 +65,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		return nil, err
 	}
 	if n := marks(text); len(o.Params) > n {
-		return nil, errs.New(errs.Invalid, "query: %d values are given for its parameters, and it has %d of them", len(o.Params), n)
+		return nil, errs.Op("query", "").New(errs.Invalid, "%d values are given for its parameters, and it has %d of them", len(o.Params), n)
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
@@ -74,7 +74,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		o.Threads = task.Cores()
 	}
 	if o.Budget < 0 || o.Threads < 0 || o.Batch < 0 {
-		return nil, errs.New(errs.Invalid, "prepare a query: memory is %d bytes, threads %d and rows at once %d, want positive numbers", o.Budget, o.Threads, o.Batch)
+		return nil, errs.Op("prepare a query", "").New(errs.Invalid, "memory is %d bytes, threads %d and rows at once %d, want positive numbers", o.Budget, o.Threads, o.Batch)
 	}
 	turns, err := batchesOf(&o)
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Segment) check() error {
 
 // Beyond returns the error of a map that points at row at of a chunk of n rows.
 func Beyond(ch *chunk.Chunk, at, n int64) error {
-	return errs.New(errs.Corrupt, "read chunk %q: the map points at sample %d, it has %d", ch.Key, at, n)
+	return errs.Op("read chunk", ch.Key).New(errs.Corrupt, "the map points at sample %d, it has %d", at, n)
 }
 
 // Items returns where the items of all rows lie in the chunk.

@@ -161,7 +161,7 @@ func (r *Reader) read(ctx context.Context, v *Values, dst []byte, want codec.Cha
 	}
 	if !v.Coded() {
 		if int64(len(dst)) != v.Stored() {
-			return 0, errs.New(errs.Corrupt, "chunk %q: %d values have %d bytes, want %d", v.Segment.Chunk.Key, v.N, v.Stored(), len(dst))
+			return 0, errs.Op("read chunk", v.Segment.Chunk.Key).New(errs.Corrupt, "%d values have %d bytes, want %d", v.N, v.Stored(), len(dst))
 		}
 		return 0, r.Worker.Items(ctx, v.Segment.Chunk, v.Item, v.N, dst)
 	}

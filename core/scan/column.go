@@ -69,7 +69,7 @@ func (c *computedColumn) compute(ctx context.Context, rows []int64, refs []chunk
 		return err
 	}
 	if values.N != len(rows) || values.DType != c.field.typ.DType && values.DType != 0 {
-		return errs.New(errs.Internal, "compute column %q: got %d values of dtype %s, want %d of %s", c.field.name, values.N, values.DType, len(rows), c.field.typ.DType)
+		return errs.Op("compute column", c.field.name).New(errs.Internal, "got %d values of dtype %s, want %d of %s", values.N, values.DType, len(rows), c.field.typ.DType)
 	}
 	values = values.Expand()
 	for i, row := range rows {
@@ -113,7 +113,7 @@ func (c *computedColumn) Items(ctx context.Context, ref *chunk.Ref, items []chun
 	}
 	values = values.Expand()
 	if !values.List || len(values.Ends) != 1 || values.Ends[0] != len(items) {
-		return errs.New(errs.Internal, "compute column %q: row %d has another length than before", c.field.name, ref.Row)
+		return errs.Op("compute column", c.field.name).New(errs.Internal, "row %d has another length than before", ref.Row)
 	}
 	for k := range items {
 		items[k] = chunk.Ref{Row: ref.Row}

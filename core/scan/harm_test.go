@@ -51,7 +51,7 @@ func (h *harmed) find(op, key string) ([]byte, error) {
 		data = h.under[key]
 	}
 	if data == nil {
-		return nil, errs.New(errs.NotFound, "%s %q: no such object in %s", op, key, h.uri)
+		return nil, errs.Op(op, key).New(errs.NotFound, "no such object in %s", h.uri)
 	}
 	return data, nil
 }
@@ -64,7 +64,7 @@ func (h *harmed) Get(_ context.Context, key string) ([]byte, error) {
 func (h *harmed) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
 	data, err := h.find("read", key)
 	if err == nil && (off < 0 || off+int64(len(dst)) > int64(len(data))) {
-		err = errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes, want %d at offset %d)", key, len(data), len(dst), off)
+		err = errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes, want %d at offset %d)", len(data), len(dst), off)
 	}
 	if err == nil {
 		copy(dst, data[off:])
@@ -86,7 +86,7 @@ func (h *harmed) Put(_ context.Context, key string, data []byte) error {
 
 func (h *harmed) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	if _, err := h.find("put", key); err == nil { // no test puts one key twice at a time
-		return errs.New(errs.Exists, "put %q: it exists", key)
+		return errs.Op("put", key).New(errs.Exists, "it exists")
 	}
 	return h.Put(ctx, key, data)
 }

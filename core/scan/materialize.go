@@ -35,7 +35,7 @@ const (
 // stays until the copy is committed. After an error, only a dataset that existed before remains.
 func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) error {
 	if len(a.table.fields) == 0 {
-		return errs.New(errs.Invalid, "materialize %q: there are no columns", o.URI)
+		return errs.Op("materialize", o.URI).New(errs.Invalid, "there are no columns")
 	}
 	if err := a.notInto(ctx, env, &o); err != nil {
 		return err
@@ -56,11 +56,11 @@ func (a *Result) Materialize(ctx context.Context, env *dataset.Env, o Copy) erro
 	}
 	if fresh {
 		if gone := o.undo(context.WithoutCancel(ctx), env, d); gone != nil {
-			return errs.New(errs.KindOf(err), "materialize %q: %w; what was written could not be removed: %w", o.URI, err, gone)
+			return errs.Op("materialize", o.URI).New(errs.KindOf(err), "%w; what was written could not be removed: %w", err, gone)
 		}
 	}
 	_ = d.Close()
-	return errs.New(errs.KindOf(err), "materialize %q: %w", o.URI, err)
+	return errs.Op("materialize", o.URI).New(errs.KindOf(err), "%w", err)
 }
 
 // begin makes the dataset, or opens an existing empty one.
@@ -123,7 +123,7 @@ func (a *Result) notInto(ctx context.Context, env *dataset.Env, o *Copy) error {
 	place := storage.Location(store)
 	for _, v := range a.reads {
 		if v.Location() == place {
-			return errs.New(errs.Invalid, "materialize %q: the rows are computed from what is there (%q); take another place", o.URI, v.URI())
+			return errs.Op("materialize", o.URI).New(errs.Invalid, "the rows are computed from what is there (%q); take another place", v.URI())
 		}
 	}
 	return nil

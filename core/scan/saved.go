@@ -23,7 +23,7 @@ func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q Qu
 	s := dataset.SavedView{Name: name, Query: q.Query, Params: q.Params, Seed: q.Seed}
 	own, err := a.ownRows()
 	if err != nil {
-		return errs.New(errs.KindOf(err), "save view %q: %w", name, err)
+		return errs.Op("save view", name).New(errs.KindOf(err), "%w", err)
 	}
 	again := own == nil
 	for _, f := range a.table.fields {
@@ -37,9 +37,9 @@ func (a *Result) Save(ctx context.Context, d *dataset.Dataset, name string, q Qu
 	switch {
 	case !again:
 	case a.part:
-		return errs.New(errs.Unsupported, "save view %q: it is a part of a result with computed columns; save the result, or materialize the part", name)
+		return errs.Op("save view", name).New(errs.Unsupported, "it is a part of a result with computed columns; save the result, or materialize the part")
 	case q.Query == "":
-		return errs.New(errs.Unsupported, "save view %q: no query says how its columns are computed", name)
+		return errs.Op("save view", name).New(errs.Unsupported, "no query says how its columns are computed")
 	}
 	return d.Versions().SaveView(ctx, s, a.base, own, replace)
 }
@@ -70,7 +70,7 @@ func Load(ctx context.Context, d *dataset.Dataset, name string, again func(ctx c
 	a, err := load(ctx, l, again)
 	if err != nil {
 		_ = l.Dataset.Close()
-		return nil, nil, errs.New(errs.KindOf(err), "load view %q: %w", name, err)
+		return nil, nil, errs.Op("load view", name).New(errs.KindOf(err), "%w", err)
 	}
 	return a, l.Dataset, nil
 }

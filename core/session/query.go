@@ -72,7 +72,7 @@ type checked struct {
 // caller leaves the share of the result, or hands it to a view.
 func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, error) {
 	if q.Budget < 0 || q.Threads < 0 {
-		return nil, errs.New(errs.Invalid, `query: "budget" is %d and "threads" %d, want at least 0`, q.Budget, q.Threads)
+		return nil, errs.Op("query", "").New(errs.Invalid, `"budget" is %d and "threads" %d, want at least 0`, q.Budget, q.Threads)
 	}
 	q, err := q.withSavedParams()
 	if err != nil {
@@ -120,7 +120,7 @@ func (q *Query) withSavedParams() (*Query, error) {
 	}
 	saved, err := parseParams(q.SavedParams)
 	if err != nil {
-		return nil, errs.New(errs.Corrupt, "query: %w", err)
+		return nil, errs.Op("query", "").New(errs.Corrupt, "%w", err)
 	}
 	read := *q
 	read.Params, read.Each, read.Commits = saved.params, saved.batched, saved.commits
@@ -134,7 +134,7 @@ func (c *checked) base() (*dataset.View, error) {
 	}
 	opened := c.share.sources.Views()
 	if len(opened) == 0 {
-		return nil, errs.New(errs.Invalid, "query: it is asked of no dataset; name one by FROM")
+		return nil, errs.Op("query", "").New(errs.Invalid, "it is asked of no dataset; name one by FROM")
 	}
 	return opened[0], nil
 }
@@ -233,7 +233,7 @@ func (s *Session) Explain(ctx context.Context, of *View, q *Query, analyze bool)
 // Explain returns the plan and figures of the query behind a view.
 func (v *View) Explain(ctx context.Context) (Info, error) {
 	if v.spec == nil {
-		return Info{}, errs.New(errs.Invalid, "explain query: the view is no answer to one")
+		return Info{}, errs.Op("explain query", "").New(errs.Invalid, "the view is no answer to one")
 	}
 	return v.spec.explain(ctx, v.done)
 }

@@ -16,7 +16,7 @@ func (v *View) Save(ctx context.Context, ds *dataset.Dataset, name string, repla
 	if v.spec != nil {
 		params, err := v.spec.document()
 		if err != nil {
-			return errs.New(errs.KindOf(err), "save view %q: %w", name, err)
+			return errs.Op("save view", name).New(errs.KindOf(err), "%w", err)
 		}
 		spec = scan.QuerySpec{Query: v.spec.plan.Text(), Params: params, Seed: v.spec.seed}
 		if err := v.spec.canRepeat(v.result, name); err != nil {
@@ -32,7 +32,7 @@ func (c *checked) canRepeat(r *scan.Result, name string) error {
 	if _, plain := r.View(); plain || (c.view != nil && c.view.whole()) {
 		return nil
 	}
-	return errs.New(errs.Unsupported, "save view %q: it is computed from a part of the rows, or from a result; ask the dataset itself, or materialize it", name)
+	return errs.Op("save view", name).New(errs.Unsupported, "it is computed from a part of the rows, or from a result; ask the dataset itself, or materialize it")
 }
 
 // Load loads a saved view at its commit. A query that must run again has its saved text, seed and

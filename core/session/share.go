@@ -35,7 +35,7 @@ func (s *share) take() error {
 	for {
 		n := s.holders.Load()
 		if n == 0 {
-			return errs.New(errs.Closed, "use view: it is closed")
+			return errs.Op("use view", "").New(errs.Closed, "it is closed")
 		}
 		if s.holders.CompareAndSwap(n, n+1) {
 			return nil

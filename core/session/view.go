@@ -116,7 +116,7 @@ func (v *View) Row(i int64) int64 {
 // WithWeights returns a view of the same rows, with a weight for each by which loaders draw them.
 func (v *View) WithWeights(weights []float64) (*View, error) {
 	if int64(len(weights)) != v.Len() {
-		return nil, errs.New(errs.Invalid, "weigh rows: %d weights for %d rows, want one for each row", len(weights), v.Len())
+		return nil, errs.Op("weigh rows", "").New(errs.Invalid, "%d weights for %d rows, want one for each row", len(weights), v.Len())
 	}
 	w, err := order.NewWeights(weights)
 	if err != nil {
@@ -170,7 +170,7 @@ func Mix(ctx context.Context, parts []Part, policy order.MixPolicy, o loader.Opt
 	sources := make([]loader.Part, len(parts))
 	for i, p := range parts {
 		if p.View.weights != nil {
-			return nil, errs.New(errs.Invalid, "mix views: the rows of view %d, %s, have weights; give weights to the views instead", i, p.Label)
+			return nil, errs.Op("mix views", "").New(errs.Invalid, "the rows of view %d, %s, have weights; give weights to the views instead", i, p.Label)
 		}
 		sources[i] = loader.Part{Source: p.View.source, Label: p.Label}
 	}

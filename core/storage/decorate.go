@@ -59,7 +59,7 @@ func RangerOf(p Provider) Ranger {
 type noRanger struct{ p Provider }
 
 func (n noRanger) Range(_ context.Context, key string, _, _ int64, _ string) (Body, error) {
-	return nil, errs.New(errs.Unsupported, "read %q: %q does not answer range requests; use ReadAt", key, n.p.URI())
+	return nil, errs.Op("read", key).New(errs.Unsupported, "%q does not answer range requests; use ReadAt", n.p.URI())
 }
 
 // Identified is implemented by providers of which the URI does not say everything: two servers may

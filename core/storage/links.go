@@ -53,7 +53,7 @@ func (p *LinkPolicy) Stored(uri string) (Grant, error) {
 	}
 	if r := p.rule(to); r != nil {
 		if r.Settings == nil {
-			return Grant{}, errs.New(errs.Denied, `reach %q: link_storage refuses what lies below %q`, RedactURL(uri), r.Prefix)
+			return Grant{}, errs.Op("reach", RedactURL(uri)).New(errs.Denied, `link_storage refuses what lies below %q`, r.Prefix)
 		}
 		return p.by(r), nil
 	}

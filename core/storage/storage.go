@@ -178,7 +178,7 @@ func (b *buffered) Finish(ctx context.Context) error {
 func (b *buffered) Abort() { b.data, b.done = nil, true }
 
 func (b *buffered) ended(op string) error {
-	return errs.New(errs.Closed, "%s %q: the stream was finished or aborted", op, b.key)
+	return errs.Op(op, b.key).New(errs.Closed, "the stream was finished or aborted")
 }
 
 // Opener opens a provider for the part of a URI behind "scheme://".
@@ -209,5 +209,5 @@ func split(uri string) (scheme, rest string) {
 
 func unknownScheme[O any](uri, scheme string, known map[string]O) error {
 	names := slices.Sorted(maps.Keys(known))
-	return errs.New(errs.Unsupported, "open %q: no storage provider for scheme %q (want one of %v)%s", uri, scheme, names, errs.Suggest(scheme, names))
+	return errs.Op("open", uri).New(errs.Unsupported, "no storage provider for scheme %q (want one of %v)%s", scheme, names, errs.Suggest(scheme, names))
 }

@@ -30,7 +30,9 @@ func (a *arena) ints(n int) ([]int32, error) {
 	return b[:n:n], nil
 }
 
-func errNoMemory() error { return errs.New(errs.Internal, "transform a picture: out of memory") }
+func errNoMemory() error {
+	return errs.Op("transform a picture", "").New(errs.Internal, "out of memory")
+}
 
 func (a *arena) reset() { a.block, a.used = 0, 0 }
 

@@ -85,11 +85,11 @@ func (r *Repo) orPrefix(ctx context.Context, ref string, named *format.Record) (
 	case begun == nil || begun.UUID == named.UUID:
 		return named, nil
 	}
-	return nil, errs.New(errs.Invalid, "at %q: it is the name of commit %s and the first digits of commit %s; give the whole id of one of them", ref, named.UUID, begun.UUID)
+	return nil, errs.Op("at", ref).New(errs.Invalid, "it is the name of commit %s and the first digits of commit %s; give the whole id of one of them", named.UUID, begun.UUID)
 }
 
 func invalidRef(ref string) error {
-	return errs.New(errs.Invalid, "at %q: want a version number, a commit (at least %d hexadecimal digits), a tag, a branch, a time like 2026-01-31T12:00:00Z, or branch@version", ref, minCommitPrefix)
+	return errs.Op("at", ref).New(errs.Invalid, "want a version number, a commit (at least %d hexadecimal digits), a tag, a branch, a time like 2026-01-31T12:00:00Z, or branch@version", minCommitPrefix)
 }
 
 func isPrefix(ref string) bool {
@@ -154,7 +154,7 @@ func (r *Repo) findName(ctx context.Context, name string) (*format.Record, error
 	}
 	head, err := r.bound(name, branch.Branch).headRecord(ctx)
 	if err == nil && tagErr == nil {
-		err = errs.New(errs.Invalid, "at %q: a branch and a tag have that name; \"%s@%d\" is the newest version of the branch, %q the commit of the tag; delete one of the two names", name, name, head.Version, tag.Commit)
+		err = errs.Op("at", name).New(errs.Invalid, "a branch and a tag have that name; \"%s@%d\" is the newest version of the branch, %q the commit of the tag; delete one of the two names", name, head.Version, tag.Commit)
 	}
 	return head, err
 }
@@ -175,7 +175,7 @@ func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
 		return nil, chunkmap.Missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
 	}
 	if rec.UUID != t.Commit {
-		return nil, errs.New(errs.Corrupt, "read tag %q: commit %s is in the place of commit %s", t.Name, rec.UUID, t.Commit)
+		return nil, errs.Op("read tag", t.Name).New(errs.Corrupt, "commit %s is in the place of commit %s", rec.UUID, t.Commit)
 	}
 	return rec, nil
 }
@@ -278,7 +278,7 @@ func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, err
 }
 
 func ambiguous(prefix string, a, b *format.Record) error {
-	return errs.New(errs.Invalid, "at %q: commits %s and %s both begin with it; give more digits", prefix, a.UUID, b.UUID)
+	return errs.Op("at", prefix).New(errs.Invalid, "commits %s and %s both begin with it; give more digits", a.UUID, b.UUID)
 }
 
 // search looks at the commits that head comes from, and have not been seen, for the one whose uuid

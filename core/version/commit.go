@@ -99,7 +99,7 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 }
 
 func tooManyRaces(r *Repo) error {
-	return errs.New(errs.Conflict, "commit to %q: %d other commits came first; commit again", r.Store.URI(), commitTries)
+	return errs.Op("commit to", r.Store.URI()).New(errs.Conflict, "%d other commits came first; commit again", commitTries)
 }
 
 // race spreads the attempts of writers that want the same number. It waits before reading the
@@ -238,8 +238,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		case errs.Is(readErr, errs.NotFound) && try+1 < unclearTries && ctx.Err() == nil:
 			continue // the number is free: the same write again
 		case errs.Is(err, errs.Exists) && errs.Is(readErr, errs.NotFound) && bucketGone(readErr) == nil:
-			return nil, errs.New(errs.Storage, "commit to %q: the store says of %q that it exists and, asked for it, that it does not, %d times; commit again",
-				r.Store.URI(), key, try+1)
+			return nil, errs.Op("commit to", r.Store.URI()).New(errs.Storage, "the store says of %q that it exists and, asked for it, that it does not, %d times; commit again", key, try+1)
 		case errs.Is(err, errs.Exists):
 			// the number is taken, perhaps by this very commit
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), readErr)
@@ -349,7 +348,7 @@ func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*fo
 // found is the transaction's own commit, made by an attempt that got no answer.
 func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Snapshot, error) {
 	if made.changes != t.changes || !reflect.DeepEqual(made.schema, t.schema) {
-		return nil, errs.New(errs.Conflict, "commit: the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; discard(), look at the new head and apply those again",
+		return nil, errs.Op("commit", "").New(errs.Conflict, "the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; discard(), look at the new head and apply those again",
 			rec.Version, rec.UUID)
 	}
 	if made.unsafe {

@@ -53,7 +53,7 @@ func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o Co
 		return c.report, err
 	}
 	if r.Store.URI() == dst.URI() {
-		return c.report, errs.New(errs.Invalid, "copy %q: the destination is the dataset itself", dst.URI())
+		return c.report, errs.Op("copy", dst.URI()).New(errs.Invalid, "the destination is the dataset itself")
 	}
 	found, err := Exists(ctx, dst)
 	if err != nil {
@@ -241,7 +241,7 @@ func (c *copying) wanted(ctx context.Context, w *marker, prefixes []string) ([]s
 		}
 	}
 	if missing != 0 {
-		return nil, errs.New(errs.Corrupt, "copy %q: %d objects are missing from the dataset; fsck() names them", c.repo.Store.URI(), missing)
+		return nil, errs.Op("copy", c.repo.Store.URI()).New(errs.Corrupt, "%d objects are missing from the dataset; fsck() names them", missing)
 	}
 	return out, nil
 }
@@ -350,7 +350,7 @@ func (c *copying) whole(ctx context.Context, o storage.Object, chunk bool) ([]by
 	}
 	data, err := c.repo.Store.Get(ctx, o.Key)
 	if err == nil && o.Size >= 0 && int64(len(data)) != o.Size {
-		err = errs.New(errs.Corrupt, "copy %q: got %d bytes, want %d", o.Key, len(data), o.Size)
+		err = errs.Op("copy", o.Key).New(errs.Corrupt, "got %d bytes, want %d", len(data), o.Size)
 	}
 	return data, err
 }
@@ -364,7 +364,7 @@ func (c *copying) page(key string, data []byte) error {
 		return nil
 	}
 	if len(data) < 5 {
-		return errs.New(errs.Corrupt, "copy %q: has %d bytes, too few for a frame", key, len(data))
+		return errs.Op("copy", key).New(errs.Corrupt, "has %d bytes, too few for a frame", len(data))
 	}
 	_, err := format.DecodeFrame(format.Kind(data[4]), data)
 	return errs.Wrap(errs.Corrupt, "copy", key, err)
@@ -408,7 +408,7 @@ func (c *copying) chunk(ctx context.Context, id chunkKey, size int64) error {
 	}
 	if err := eachBlock(ctx, src, id.key(), x, func(block int, data []byte) error {
 		if got, want := format.CRC(data), x.CRC(block); got != want {
-			return errs.New(errs.Corrupt, "copy %q: block %d has checksum 0x%08x, want 0x%08x", id.key(), block, got, want)
+			return errs.Op("copy", id.key()).New(errs.Corrupt, "block %d has checksum 0x%08x, want 0x%08x", block, got, want)
 		}
 		_, err := out.Write(data)
 		return err
@@ -431,7 +431,7 @@ type heldObject struct {
 // ReadAt copies from the memory.
 func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
 	if key != h.key || off < 0 || off > int64(len(h.data)) || copy(dst, h.data[off:]) < len(dst) {
-		return errs.New(errs.Corrupt, "read %q: %d bytes at %d are not in the object", key, len(dst), off)
+		return errs.Op("read", key).New(errs.Corrupt, "%d bytes at %d are not in the object", len(dst), off)
 	}
 	return nil
 }

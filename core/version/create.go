@@ -100,9 +100,9 @@ func additions(schema *format.Schema) []format.Op {
 // existsError refuses a place that has a dataset; data is its tsf.json, where that was read.
 func existsError(p storage.Provider, data []byte) error {
 	if tsf, err := format.DecodeTSF(data); err == nil && tsf.Deleting {
-		return errs.New(errs.Exists, "create dataset %q: the dataset there is being deleted; delete() finishes a deletion that was broken off, and so does create with overwrite", p.URI())
+		return errs.Op("create dataset", p.URI()).New(errs.Exists, "the dataset there is being deleted; delete() finishes a deletion that was broken off, and so does create with overwrite")
 	}
-	return errs.New(errs.Exists, "create dataset %q: a dataset exists there; open it, or create with overwrite", p.URI())
+	return errs.Op("create dataset", p.URI()).New(errs.Exists, "a dataset exists there; open it, or create with overwrite")
 }
 
 // vacancyLook bounds the objects of a folder that Create looks at. A folder may hold millions of
@@ -140,9 +140,9 @@ func vacant(ctx context.Context, op string, p storage.Provider, expected map[str
 	}
 	switch {
 	case foreign != "":
-		return errs.New(errs.Exists, "%s %q: %q lies there, which is no object of a dataset; choose another place, or move it away", op, p.URI(), foreign)
+		return errs.Op(op, p.URI()).New(errs.Exists, "%q lies there, which is no object of a dataset; choose another place, or move it away", foreign)
 	case left != "":
-		return errs.New(errs.Exists, "%s %q: there is no dataset, but %q of one that was deleted or copied in part; delete() removes what is left", op, p.URI(), left)
+		return errs.Op(op, p.URI()).New(errs.Exists, "there is no dataset, but %q of one that was deleted or copied in part; delete() removes what is left", left)
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func Delete(ctx context.Context, p storage.Provider) error {
 		return errs.Wrap(errs.Storage, "delete dataset", p.URI(), err)
 	}
 	if !found && removed == 0 {
-		return errs.New(errs.NotFound, "delete dataset %q: there is no dataset", p.URI())
+		return errs.Op("delete dataset", p.URI()).New(errs.NotFound, "there is no dataset")
 	}
 	// Listings leave the probe out.
 	if err := p.Delete(ctx, storage.ProbeKey); err != nil {

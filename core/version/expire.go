@@ -109,7 +109,7 @@ func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 		return format.DecodeExpiry(data, r.bind(key))
 	})
 	if err == nil && got != e {
-		err = errs.New(errs.Corrupt, "read expiry %q: it says branch %s below %d", key, got.Branch, got.Below)
+		err = errs.Op("read expiry", key).New(errs.Corrupt, "it says branch %s below %d", got.Branch, got.Below)
 	}
 	return err
 }

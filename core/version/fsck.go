@@ -297,7 +297,7 @@ func (f *fsck) leaf(ctx context.Context, at *visit, entries []format.Entry) erro
 				if slot := e.Slot + k; slot < int64(len(dirs)) {
 					c.dir = dirs[slot]
 				} else if dirs != nil {
-					c.err = errs.New(errs.Corrupt, "read side page %q: slot %d of %d", format.MapKey(e.Side), slot, len(dirs))
+					c.err = errs.Op("read side page", format.MapKey(e.Side)).New(errs.Corrupt, "slot %d of %d", slot, len(dirs))
 				}
 				if e.Tiles == 0 {
 					c.size = e.Bytes

@@ -42,9 +42,9 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 		case !there && f.marker.lenient:
 			continue // as marker.failed has it
 		case !there:
-			c.err = errs.New(errs.Corrupt, "chunk %q: the object is missing", c.id.key())
+			c.err = errs.Op("read chunk", c.id.key()).New(errs.Corrupt, "the object is missing")
 		case c.size != 0 && c.size != size:
-			c.err = errs.New(errs.Corrupt, "chunk %q: has %d bytes, want %d", c.id.key(), size, c.size)
+			c.err = errs.Op("read chunk", c.id.key()).New(errs.Corrupt, "has %d bytes, want %d", size, c.size)
 		}
 		f.report.Chunks++
 		c.bytes = size
@@ -126,7 +126,7 @@ func (c *chunkCheck) look(ctx context.Context, store storage.Provider, size int6
 		return err
 	}
 	if c.dir != nil && !bytes.Equal(c.dir, dir) {
-		return errs.New(errs.Corrupt, "chunk %q: its side page describes another chunk", c.id.key())
+		return errs.Op("read chunk", c.id.key()).New(errs.Corrupt, "its side page describes another chunk")
 	}
 	var first error
 	err = eachBlock(ctx, store, c.id.key(), x, func(block int, data []byte) error {
@@ -135,7 +135,7 @@ func (c *chunkCheck) look(ctx context.Context, store storage.Provider, size int6
 			return nil
 		}
 		if first == nil {
-			first = errs.New(errs.Corrupt, "chunk %q: block %d has checksum 0x%08x, want 0x%08x", c.id.key(), block, got, want)
+			first = errs.Op("read chunk", c.id.key()).New(errs.Corrupt, "block %d has checksum 0x%08x, want 0x%08x", block, got, want)
 		}
 		_, from := x.BlockOf(firstItem(x, block))
 		c.items = append(c.items, rowsOf(x, from, from+x.BlockItems(block)))
@@ -180,7 +180,7 @@ func rowsOf(x *format.Index, from, to int64) itemRange {
 func chunkIndex(ctx context.Context, store storage.Provider, id chunkKey, tensor format.UUID, size int64) (*format.Index, []byte, error) {
 	key := id.key()
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
-		return nil, nil, errs.New(errs.Corrupt, "chunk %q: has %d bytes, too few for a chunk", key, size)
+		return nil, nil, errs.Op("read chunk", key).New(errs.Corrupt, "has %d bytes, too few for a chunk", size)
 	}
 	start, last := make([]byte, format.ChunkHeadBytes), make([]byte, format.ChunkTrailerBytes)
 	if err := store.ReadAt(ctx, key, start, 0); err != nil {
@@ -191,7 +191,7 @@ func chunkIndex(ctx context.Context, store storage.Provider, id chunkKey, tensor
 		return nil, nil, errs.Wrap(errs.Corrupt, "chunk", key, err)
 	}
 	if head.Session != id.session || head.Ordinal != id.ordinal || (!tensor.IsZero() && head.Tensor != tensor) {
-		return nil, nil, errs.New(errs.Corrupt, "chunk %q: says that it is chunk %d of session %s, of tensor %s", key, head.Ordinal, head.Session, head.Tensor)
+		return nil, nil, errs.Op("read chunk", key).New(errs.Corrupt, "says that it is chunk %d of session %s, of tensor %s", head.Ordinal, head.Session, head.Tensor)
 	}
 	if err := store.ReadAt(ctx, key, last, size-int64(len(last))); err != nil {
 		return nil, nil, err

@@ -59,10 +59,10 @@ const deletesInFlight = 4
 func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	report := GCReport{DryRun: o.DryRun}
 	if o.OlderThan < 0 {
-		return report, errs.New(errs.Invalid, "gc: older_than is %s, want 0 or more", o.OlderThan)
+		return report, errs.Op("gc", "").New(errs.Invalid, "older_than is %s, want 0 or more", o.OlderThan)
 	}
 	if e := o.Expire; e != nil && (e.Age < 0 || e.Last < 0) {
-		return report, errs.New(errs.Invalid, "gc: expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
+		return report, errs.Op("gc", "").New(errs.Invalid, "expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
 	}
 	now, err := r.storeTime(ctx, "gc of", o.DryRun)
 	if err != nil {
@@ -78,10 +78,10 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	w, err := r.kept(ctx, o, now, &report)
 	var late *expireError
 	if errors.As(err, &late) {
-		return report, errs.New(errs.KindOf(err), "gc of %q: some versions may be expired already, no object was removed: %w", r.Store.URI(), late.err)
+		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "some versions may be expired already, no object was removed: %w", late.err)
 	}
 	if err != nil {
-		return report, errs.New(errs.KindOf(err), "gc of %q: nothing was removed, as not all that is in use can be read; fsck() says more: %w", r.Store.URI(), err)
+		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "nothing was removed, as not all that is in use can be read; fsck() says more: %w", err)
 	}
 	report.Commits = w.kept
 	if err := r.same(ctx, "gc of"); err != nil { // what another dataset needs was not visited

@@ -68,9 +68,9 @@ func (r *Repo) noCommit(ctx context.Context) error {
 		return err
 	}
 	if r.name == format.Main {
-		return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q, where tsf.json says that it is", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
+		return errs.Op("open dataset", r.Store.URI()).New(errs.Corrupt, "branch %q has no commit under %q, where tsf.json says that it is", r.name, format.RecordPrefix(r.branch))
 	}
-	return errs.New(errs.Corrupt, "open dataset %q: branch %q has no commit under %q", r.Store.URI(), r.name, format.RecordPrefix(r.branch))
+	return errs.Op("open dataset", r.Store.URI()).New(errs.Corrupt, "branch %q has no commit under %q", r.name, format.RecordPrefix(r.branch))
 }
 
 // record reads one commit record of the branch; errs.NotFound if there is none.
@@ -87,10 +87,10 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 			return errs.Wrap(errs.Corrupt, "read commit", key, err)
 		}
 		if rec.Branch != p.Branch || rec.Version != p.Version {
-			return errs.New(errs.Corrupt, "read commit %q: the record says branch %s version %d", key, rec.Branch, rec.Version)
+			return errs.Op("read commit", key).New(errs.Corrupt, "the record says branch %s version %d", rec.Branch, rec.Version)
 		}
 		if rec.Dataset != r.dataset() {
-			return errs.New(errs.Corrupt, "read commit %q: the record is not of the dataset and format version of tsf.json (dataset %s, want %s)", key, rec.Dataset, r.dataset())
+			return errs.Op("read commit", key).New(errs.Corrupt, "the record is not of the dataset and format version of tsf.json (dataset %s, want %s)", rec.Dataset, r.dataset())
 		}
 		return nil
 	})
@@ -125,7 +125,7 @@ func (r *Repo) line(ctx context.Context, rec *format.Record, limit int) ([]*form
 			return nil, err
 		}
 		if rec.Parent == nil || before.UUID != *rec.Parent {
-			return nil, errs.New(errs.Corrupt, "read commit %q: its parent is not the commit %s before it", format.RecordKey(rec.Branch, rec.Version), before.UUID)
+			return nil, errs.Op("read commit", format.RecordKey(rec.Branch, rec.Version)).New(errs.Corrupt, "its parent is not the commit %s before it", before.UUID)
 		}
 		rec = before
 	}
@@ -239,7 +239,7 @@ func (h *history) get(ctx context.Context, p format.BranchPoint) (*format.Record
 		at := format.BranchPoint{Branch: p.Branch, Version: p.Version - (n - 1) + uint64(i)}
 		if rec == nil {
 			key := format.RecordKey(at.Branch, at.Version)
-			return nil, chunkmap.Missing(errs.New(errs.NotFound, "get %q: there is no such object", key), "read commit", key)
+			return nil, chunkmap.Missing(errs.Op("get", key).New(errs.NotFound, "there is no such object"), "read commit", key)
 		}
 		h.recs[at] = rec
 	}

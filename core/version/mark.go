@@ -457,7 +457,7 @@ func (v *visit) fits(p chunkmap.Page) error {
 		return nil
 	}
 	if first < v.from || end > v.to {
-		return errs.New(errs.Corrupt, "read map page %q: it has rows %d to %d, want them within %d to %d", format.MapKey(v.root.Page), first, end-1, v.from, v.to-1)
+		return errs.Op("read map page", format.MapKey(v.root.Page)).New(errs.Corrupt, "it has rows %d to %d, want them within %d to %d", first, end-1, v.from, v.to-1)
 	}
 	return nil
 }

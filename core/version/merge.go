@@ -28,7 +28,7 @@ func StrategyOf(name string) (Strategy, error) {
 		return OnConflictError, nil
 	}
 	if known := []Strategy{OnConflictError, OnConflictOurs, OnConflictTheirs}; !slices.Contains(known, on) {
-		return "", errs.New(errs.Invalid, "merge: on_conflict is %q, want one of %q", on, known)
+		return "", errs.Op("merge", "").New(errs.Invalid, "on_conflict is %q, want one of %q", on, known)
 	}
 	return on, nil
 }
@@ -47,7 +47,7 @@ func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message
 	switch on {
 	case OnConflictError, OnConflictOurs, OnConflictTheirs:
 	default:
-		return nil, false, errs.New(errs.Invalid, "merge: on_conflict is %q, want %q, %q or %q", on, OnConflictError, OnConflictOurs, OnConflictTheirs)
+		return nil, false, errs.Op("merge", "").New(errs.Invalid, "on_conflict is %q, want %q, %q or %q", on, OnConflictError, OnConflictOurs, OnConflictTheirs)
 	}
 	if err := committed("merge into", r.name, theirs); err != nil {
 		return nil, false, err

@@ -21,17 +21,17 @@ type webServer struct {
 func (s *webServer) Get(ctx context.Context, key string) ([]byte, error) {
 	s.asked.Add(1)
 	if s.closed.Load() {
-		return nil, errs.New(errs.Denied, "get %q: denied", key)
+		return nil, errs.Op("get", key).New(errs.Denied, "denied")
 	}
 	data, err := s.Provider.Get(ctx, key)
 	if s.hides && errs.Is(err, errs.NotFound) {
-		err = errs.New(errs.Denied, "get %q: denied", key)
+		err = errs.Op("get", key).New(errs.Denied, "denied")
 	}
 	return data, err
 }
 
 func (s *webServer) List(_ context.Context, prefix, _ string, _ func(storage.Object) bool) error {
-	return errs.New(errs.Unsupported, "list %q: a web server does not list", prefix)
+	return errs.Op("list", prefix).New(errs.Unsupported, "a web server does not list")
 }
 
 // TestHeadWithoutListing: the newest commit is found by its number, with few requests, whatever the
@@ -93,7 +93,7 @@ func (r *replaced) Get(ctx context.Context, key string) ([]byte, error) {
 	case key != r.key:
 		return r.Provider.Get(ctx, key)
 	case r.data == nil:
-		return nil, errs.New(errs.NotFound, "get %q: there is no such object", key)
+		return nil, errs.Op("get", key).New(errs.NotFound, "there is no such object")
 	}
 	return r.data, nil
 }

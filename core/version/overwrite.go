@@ -148,7 +148,7 @@ func (r *Repo) takePlace(ctx context.Context) error {
 		return nil
 	}
 	if err := r.clean(ctx, o.doomed); err != nil {
-		return errs.New(errs.KindOf(err), "overwrite dataset %q: the new dataset is there, and objects of the old one are left; gc() removes them: %w", p.URI(), err)
+		return errs.Op("overwrite dataset", p.URI()).New(errs.KindOf(err), "the new dataset is there, and objects of the old one are left; gc() removes them: %w", err)
 	}
 	o.done, o.doomed = true, nil
 	return nil
@@ -167,7 +167,7 @@ func (r *Repo) rename(ctx context.Context) error {
 	case err == nil && bytes.Equal(found, tsf):
 		return nil // a try before had no answer
 	case err == nil && !bytes.Equal(found, r.old.data), errs.Is(err, errs.NotFound) && bucketGone(err) == nil:
-		return errs.New(errs.Conflict, "overwrite dataset %q: it was deleted or overwritten beside this; try again", p.URI())
+		return errs.Op("overwrite dataset", p.URI()).New(errs.Conflict, "it was deleted or overwritten beside this; try again")
 	case err != nil:
 		return errs.Wrap(errs.Storage, op, p.URI(), err)
 	}
@@ -194,7 +194,7 @@ func (r *Repo) Withdraw(ctx context.Context) (bool, error) {
 	case o.placed:
 		return false, nil
 	case o.asked:
-		return true, errs.New(errs.Storage, "overwrite dataset %q: the store gave no answer, so either the old dataset is there or the new one; open it to see", r.Store.URI())
+		return true, errs.Op("overwrite dataset", r.Store.URI()).New(errs.Storage, "the store gave no answer, so either the old dataset is there or the new one; open it to see")
 	}
 	main := r.TSF.Main
 	err := r.Store.Delete(ctx, format.RecordKey(main, 1), format.RecordKey(main, 0))
@@ -290,11 +290,11 @@ func (r *Repo) unmoved(ctx context.Context, op, remedy string) error {
 	}
 	switch {
 	case errs.Is(err, errs.NotFound) && bucketGone(err) == nil, err == nil && now.Deleting && now.UUID == was.UUID:
-		return errs.New(errs.Conflict, "%s %q: the dataset was deleted since it was opened; %s", op, r.Store.URI(), remedy)
+		return errs.Op(op, r.Store.URI()).New(errs.Conflict, "the dataset was deleted since it was opened; %s", remedy)
 	case err != nil:
 		return errs.Wrap(errs.Storage, op, r.Store.URI(), err)
 	case now.UUID != was.UUID || now.Main != was.Main:
-		return errs.New(errs.Conflict, "%s %q: the dataset was overwritten by another one since it was opened; %s", op, r.Store.URI(), remedy)
+		return errs.Op(op, r.Store.URI()).New(errs.Conflict, "the dataset was overwritten by another one since it was opened; %s", remedy)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ const refsInFlight = 16
 // committed refuses a snapshot that is not a commit.
 func committed(op, name string, at *Snapshot) error {
 	if at.Record.UUID.IsZero() {
-		return errs.New(errs.Invalid, "%s %q: there are uncommitted changes; commit() or discard() them first", op, name)
+		return errs.Op(op, name).New(errs.Invalid, "there are uncommitted changes; commit() or discard() them first")
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func checkNewRef(op, name string) error {
 		return errs.Wrap(errs.Invalid, op, name, err)
 	}
 	if isPrefix(name) {
-		return errs.New(errs.Invalid, "%s %q: %d to 32 hexadecimal digits would mean a commit; add another letter, \"-\" or \"_\"", op, name, minCommitPrefix)
+		return errs.Op(op, name).New(errs.Invalid, "%d to 32 hexadecimal digits would mean a commit; add another letter, \"-\" or \"_\"", minCommitPrefix)
 	}
 	return nil
 }
@@ -181,7 +181,7 @@ func (r *Repo) noTag(ctx context.Context, name string) error {
 		return nil
 	}
 	if err == nil {
-		err = errs.New(errs.Exists, "create branch %q: a tag of dataset %q has that name; take another name", name, r.Store.URI())
+		err = errs.Op("create branch", name).New(errs.Exists, "a tag of dataset %q has that name; take another name", r.Store.URI())
 	}
 	return err
 }
@@ -193,7 +193,7 @@ func (r *Repo) noBranch(ctx context.Context, name string) error {
 		return nil // for who may write and not list, branches are not known
 	}
 	if err == nil && !head.Branch.IsZero() {
-		err = errs.New(errs.Exists, "create tag %q: a branch of dataset %q has that name; take another name", name, r.Store.URI())
+		err = errs.Op("create tag", name).New(errs.Exists, "a branch of dataset %q has that name; take another name", r.Store.URI())
 	}
 	return err
 }
@@ -264,7 +264,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 		case head.Branch == rec.Branch:
 			return nil // an answer was lost
 		case name == format.Main || !head.Branch.IsZero():
-			return errs.New(errs.Exists, "create branch %q: it exists in dataset %q; open it, or take another name", name, r.Store.URI())
+			return errs.Op("create branch", name).New(errs.Exists, "it exists in dataset %q; open it, or take another name", r.Store.URI())
 		}
 		if !stored {
 			if err := putOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data); err != nil {
@@ -280,7 +280,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 			return err
 		}
 	}
-	return errs.New(errs.Conflict, "create branch %q: others go on creating and deleting it in dataset %q; try again", name, r.Store.URI())
+	return errs.Op("create branch", name).New(errs.Conflict, "others go on creating and deleting it in dataset %q; try again", r.Store.URI())
 }
 
 // DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay
@@ -288,7 +288,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 // open may go on to commit to it: what it commits is lost with the branch. main cannot be deleted.
 func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 	if name == format.Main {
-		return errs.New(errs.Invalid, "delete branch %q: every dataset has it", name)
+		return errs.Op("delete branch", name).New(errs.Invalid, "every dataset has it")
 	}
 	if err := format.CheckRefName(name); err != nil {
 		return errs.Wrap(errs.Invalid, "delete branch", name, err)
@@ -310,7 +310,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return errs.New(errs.Conflict, "delete branch %q: others go on creating and deleting it in dataset %q; try again", name, r.Store.URI())
+	return errs.Op("delete branch", name).New(errs.Conflict, "others go on creating and deleting it in dataset %q; try again", r.Store.URI())
 }
 
 // Tags lists the tags by name, without deleted ones.
@@ -355,7 +355,7 @@ func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	key := format.TagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
 		if r.replaced(data) {
-			return errs.New(errs.NotFound, "read tag %q: it is of a dataset that was overwritten; gc() removes it", name)
+			return errs.Op("read tag", name).New(errs.NotFound, "it is of a dataset that was overwritten; gc() removes it")
 		}
 		tag.Tag, err = format.DecodeTag(data, r.bind(key))
 		return errs.Wrap(errs.Corrupt, "read tag", name, err)
@@ -380,7 +380,7 @@ func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	key := format.BuriedTagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) error {
 		if r.replaced(data) {
-			return errs.New(errs.NotFound, "read %q: it is of a dataset that was overwritten", key)
+			return errs.Op("read", key).New(errs.NotFound, "it is of a dataset that was overwritten")
 		}
 		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.bind(key)))
 	})
@@ -398,7 +398,7 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 		return Tag{}, err
 	}
 	if name == format.Main {
-		return Tag{}, errs.New(errs.Exists, "create tag %q: a branch of dataset %q has that name; take another name", name, r.Store.URI())
+		return Tag{}, errs.Op("create tag", name).New(errs.Exists, "a branch of dataset %q has that name; take another name", r.Store.URI())
 	}
 	if err := committed("create tag", name, at); err != nil {
 		return Tag{}, err
@@ -422,12 +422,12 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 		return Tag{name, t}, err
 	}
 	if buried, asked := r.tagBuried(ctx, name); asked == nil && buried {
-		return Tag{}, errs.New(errs.Exists, "create tag %q: there was one in dataset %q, and a name is given once; take another", name, r.Store.URI())
+		return Tag{}, errs.Op("create tag", name).New(errs.Exists, "there was one in dataset %q, and a name is given once; take another", r.Store.URI())
 	}
 	if _, err := r.readTag(ctx, name); errs.Is(err, errs.NotFound) && len(r.TSF.Replaces) > 0 {
-		return Tag{}, errs.New(errs.Exists, "create tag %q: the dataset that %q replaces left one of that name; gc() removes it, or take another name", name, r.Store.URI())
+		return Tag{}, errs.Op("create tag", name).New(errs.Exists, "the dataset that %q replaces left one of that name; gc() removes it, or take another name", r.Store.URI())
 	}
-	return Tag{}, errs.New(errs.Exists, "create tag %q: it exists in dataset %q; take another name", name, r.Store.URI())
+	return Tag{}, errs.Op("create tag", name).New(errs.Exists, "it exists in dataset %q; take another name", r.Store.URI())
 }
 
 // DeleteTag buries a tag; errs.NotFound if there is none. The name can never be used again.
@@ -444,7 +444,7 @@ func (r *Repo) DeleteTag(ctx context.Context, name string) error {
 		if !errs.Is(err, errs.NotFound) {
 			return err
 		}
-		return errs.New(errs.NotFound, "delete tag %q: dataset %q has no such tag", name, r.Store.URI())
+		return errs.Op("delete tag", name).New(errs.NotFound, "dataset %q has no such tag", r.Store.URI())
 	}
 	key := format.BuriedTagKey(name)
 	return putOurs(ctx, r.Store, key, format.EncodeBuried(r.bind(key)))

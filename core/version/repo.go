@@ -80,13 +80,13 @@ func Open(ctx context.Context, p storage.Provider, writer string) (*Repo, error)
 		return nil, errs.Wrap(errs.NotFound, "open dataset", p.URI(), gone)
 	}
 	if errs.Is(err, errs.NotFound) {
-		return nil, errs.New(errs.NotFound, "open dataset %q: there is no dataset (no object %q); create it first", p.URI(), format.TSFKey())
+		return nil, errs.Op("open dataset", p.URI()).New(errs.NotFound, "there is no dataset (no object %q); create it first", format.TSFKey())
 	}
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "open dataset", p.URI(), err)
 	}
 	if tsf.Deleting {
-		return nil, errs.New(errs.NotFound, "open dataset %q: it is being deleted; delete() finishes a deletion that was broken off", p.URI())
+		return nil, errs.Op("open dataset", p.URI()).New(errs.NotFound, "it is being deleted; delete() finishes a deletion that was broken off")
 	}
 	return newRepo(p, tsf, writer), nil
 }

@@ -112,8 +112,7 @@ func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format
 }
 
 func (t *Txn) collected(key string) error {
-	return errs.New(errs.Conflict, "commit to %q: %q is missing: what is written was begun at %s, and a gc has removed it since; discard() it, write it again, and commit more often than gc's older_than",
-		t.repo.Store.URI(), key, t.began.UTC().Format(time.RFC3339))
+	return errs.Op("commit to", t.repo.Store.URI()).New(errs.Conflict, "%q is missing: what is written was begun at %s, and a gc has removed it since; discard() it, write it again, and commit more often than gc's older_than", key, t.began.UTC().Format(time.RFC3339))
 }
 
 // ripe refuses objects that a gc may remove before the commit is done. A store that dates nothing
@@ -122,6 +121,5 @@ func (t *Txn) ripe(key string, modified, now time.Time) error {
 	if modified.IsZero() || now.Sub(modified) < sessionLimit {
 		return nil
 	}
-	return errs.New(errs.Conflict, "commit to %q: %q was written %s ago, and a gc removes what is not committed after %s; discard() it, write it again, and commit at least once a day",
-		t.repo.Store.URI(), key, now.Sub(modified).Round(time.Minute), GCGrace)
+	return errs.Op("commit to", t.repo.Store.URI()).New(errs.Conflict, "%q was written %s ago, and a gc removes what is not committed after %s; discard() it, write it again, and commit at least once a day", key, now.Sub(modified).Round(time.Minute), GCGrace)
 }

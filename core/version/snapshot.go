@@ -221,7 +221,7 @@ func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.
 		last = deleted.Maximum()
 	}
 	if int64(n) != rec.DeletedRows || last >= uint64(rec.Rows) {
-		return nil, errs.New(errs.Corrupt, "read deleted rows %q: %d rows up to %d, want %d below %d", key, n, last, rec.DeletedRows, rec.Rows)
+		return nil, errs.Op("read deleted rows", key).New(errs.Corrupt, "%d rows up to %d, want %d below %d", n, last, rec.DeletedRows, rec.Rows)
 	}
 	return deleted, nil
 }

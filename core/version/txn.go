@@ -257,8 +257,7 @@ func (t *Txn) MayAdd(ts *format.TensorSchema) error {
 		most, remedy = format.MaxTensorsFirst, "copy() makes a dataset of a newer version, which has room for more"
 	}
 	if n := len(t.schema.Tensors); n >= most {
-		return errs.New(errs.Invalid, "create tensor %q: a dataset of format version %d gets at most %d tensors, and it has %d; %s",
-			ts.Name, t.repo.TSF.Format, most, n, remedy)
+		return errs.Op("create tensor", ts.Name).New(errs.Invalid, "a dataset of format version %d gets at most %d tensors, and it has %d; %s", t.repo.TSF.Format, most, n, remedy)
 	}
 	one, err := (&format.Schema{Tensors: []format.TensorSchema{*ts}}).Bytes()
 	if err == nil && t.schemaBytes == 0 {
@@ -269,8 +268,7 @@ func (t *Txn) MayAdd(ts *format.TensorSchema) error {
 	}
 	if t.schemaBytes += one; t.schemaBytes > format.MaxBlobRaw {
 		t.schemaBytes -= one
-		return errs.New(errs.Invalid, "create tensor %q: its class names and info take %d bytes, and with them the schema of the dataset has %d, want at most %d; keep large tables in tensors",
-			ts.Name, one, t.schemaBytes+one, format.MaxBlobRaw)
+		return errs.Op("create tensor", ts.Name).New(errs.Invalid, "its class names and info take %d bytes, and with them the schema of the dataset has %d, want at most %d; keep large tables in tensors", one, t.schemaBytes+one, format.MaxBlobRaw)
 	}
 	return nil
 }
@@ -280,7 +278,7 @@ func (t *Txn) MayAdd(ts *format.TensorSchema) error {
 func (t *Txn) DropTensor(name string) error {
 	ts := t.schema.Find(name)
 	if ts == nil {
-		return errs.New(errs.NotFound, "delete tensor %q: there is no such tensor", name)
+		return errs.Op("delete tensor", name).New(errs.NotFound, "there is no such tensor")
 	}
 	delete(t.columns, ts.ID)
 	t.schema.Tensors = slices.DeleteFunc(t.schema.Tensors, func(other format.TensorSchema) bool { return other.Name == name })
@@ -300,14 +298,14 @@ func (t *Txn) RenameTensor(old, name string) error {
 		}
 	}
 	if !found {
-		return errs.New(errs.NotFound, "rename tensor %q: there is no such tensor or group", old)
+		return errs.Op("rename tensor", old).New(errs.NotFound, "there is no such tensor or group")
 	}
 	if err := checkNames(next); err != nil {
 		return errs.Wrap(errs.Exists, "rename tensor", old, err)
 	}
 	for i := range next {
 		if len(next[i].Name) > format.MaxTensorNameLen {
-			return errs.New(errs.Invalid, "rename tensor %q: the name %q has %d bytes, want at most %d", old, next[i].Name, len(next[i].Name), format.MaxTensorNameLen)
+			return errs.Op("rename tensor", old).New(errs.Invalid, "the name %q has %d bytes, want at most %d", next[i].Name, len(next[i].Name), format.MaxTensorNameLen)
 		}
 	}
 	t.schema.Tensors = next

@@ -53,7 +53,7 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 			return err
 		}
 		if next > 0 && !old.Deleted && !replace {
-			return errs.New(errs.Exists, "save view %q: it exists in dataset %q; replace it, or take another name", name, r.Store.URI())
+			return errs.Op("save view", name).New(errs.Exists, "it exists in dataset %q; replace it, or take another name", r.Store.URI())
 		}
 		key := format.ViewKey(name, next)
 		data, err := format.EncodeView(v, r.bind(key))
@@ -64,7 +64,7 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 			return err
 		}
 	}
-	return errs.New(errs.Conflict, "save view %q: others go on saving it in dataset %q; try again", name, r.Store.URI())
+	return errs.Op("save view", name).New(errs.Conflict, "others go on saving it in dataset %q; try again", r.Store.URI())
 }
 
 // View reads a saved view; errs.NotFound if there is none of that name.
@@ -92,9 +92,9 @@ func (r *Repo) noSuchView(ctx context.Context, op, name string) error {
 		names[i] = v.Name
 	}
 	if len(names) == 0 {
-		return errs.New(errs.NotFound, "%s %q: dataset %q has none of that name", op, name, r.Store.URI())
+		return errs.Op(op, name).New(errs.NotFound, "dataset %q has none of that name", r.Store.URI())
 	}
-	return errs.New(errs.NotFound, "%s %q: dataset %q has none of that name; its saved views are %s%s", op, name, r.Store.URI(), quoted(names), errs.Suggest(name, names))
+	return errs.Op(op, name).New(errs.NotFound, "dataset %q has none of that name; its saved views are %s%s", r.Store.URI(), quoted(names), errs.Suggest(name, names))
 }
 
 // Views lists the saved views by name.
@@ -159,7 +159,7 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return errs.New(errs.Conflict, "delete view %q: others go on saving it in dataset %q; try again", name, r.Store.URI())
+	return errs.Op("delete view", name).New(errs.Conflict, "others go on saving it in dataset %q; try again", r.Store.URI())
 }
 
 // AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired, or if no

@@ -107,7 +107,7 @@ func openAt(ctx context.Context, ds *dataset.Dataset, ref string) (*dataset.Data
 // dataset returns the dataset that the server shows.
 func (s *Service) dataset() (*dataset.Dataset, error) {
 	if s.o.Dataset == nil {
-		return nil, errs.New(errs.Unsupported, "show other versions: this page shows the result of a query; start one for its dataset")
+		return nil, errs.Op("show other versions", "").New(errs.Unsupported, "this page shows the result of a query; start one for its dataset")
 	}
 	return s.o.Dataset, nil
 }

@@ -102,7 +102,7 @@ func newProjector(ctx context.Context, v *openView, name string, most int64) (*p
 	}
 	p.refs = make([]chunk.Ref, len(p.rows))
 	if col.Sequence() || !col.DType().Fixed() || math.IsNaN(element(col.DType(), make([]byte, 16), 0)) {
-		return nil, errs.New(errs.Type, "project %q: samples are not vectors of real numbers", name)
+		return nil, errs.Op("project", name).New(errs.Type, "samples are not vectors of real numbers")
 	}
 	if err := col.Resolve(ctx, p.rows, p.refs); err != nil {
 		return nil, err
@@ -115,11 +115,11 @@ func newProjector(ctx context.Context, v *openView, name string, most int64) (*p
 		n := ref.Size / int64(col.DType().Size())
 		switch {
 		case len(ref.Shape) != 1 || n < 1 || n > mostVector:
-			return nil, errs.New(errs.Type, "project %q: row %d has shape %v, want one axis of 1 to %d numbers", name, p.rows[i], []int64(ref.Shape), mostVector)
+			return nil, errs.Op("project", name).New(errs.Type, "row %d has shape %v, want one axis of 1 to %d numbers", p.rows[i], []int64(ref.Shape), mostVector)
 		case p.Dim == 0:
 			p.Dim = n
 		case n != p.Dim:
-			return nil, errs.New(errs.Type, "project %q: row %d has %d numbers and rows before it %d; want vectors of one length", name, p.rows[i], n, p.Dim)
+			return nil, errs.Op("project", name).New(errs.Type, "row %d has %d numbers and rows before it %d; want vectors of one length", p.rows[i], n, p.Dim)
 		}
 	}
 	p.worker = v.workers.Borrow()
@@ -169,7 +169,7 @@ func (p *projector) run(ctx context.Context) ([]byte, error) {
 	}
 	head, err := json.Marshal(p.projection)
 	if err != nil {
-		return nil, errs.New(errs.Internal, "write projection: %w", err)
+		return nil, errs.Op("write projection", "").New(errs.Internal, "%w", err)
 	}
 	for len(head)%4 != 0 {
 		head = append(head, ' ')
@@ -297,7 +297,7 @@ func (s *Service) values(ctx context.Context, body []byte, to Answer) error {
 	}
 	d := col.DType()
 	if col.Sequence() || !d.Fixed() || d.Size() > 8 {
-		return errs.New(errs.Type, "read values of %q: samples are not numbers", in.Column)
+		return errs.Op("read values of", in.Column).New(errs.Type, "samples are not numbers")
 	}
 	var rows []int64
 	for row := int64(0); row < v.Len(); row += in.Step {
@@ -333,7 +333,7 @@ func (p *projector) numbers(ctx context.Context) ([]byte, error) {
 				continue
 			}
 			if len(p.refs[i].Shape) > 0 {
-				return nil, errs.New(errs.Type, "read values of %q: row %d has shape %v, want a number", p.column.Name(), p.rows[i], []int64(p.refs[i].Shape))
+				return nil, errs.Op("read values of", p.column.Name()).New(errs.Type, "row %d has shape %v, want a number", p.rows[i], []int64(p.refs[i].Shape))
 			}
 			at = append(at, i)
 		}

@@ -64,7 +64,7 @@ var padding [8]byte
 func (r *records) write(h *header, body []byte) error {
 	head, err := json.Marshal(h)
 	if err != nil {
-		return errs.New(errs.Internal, "write record: %w", err)
+		return errs.Op("write record", "").New(errs.Internal, "%w", err)
 	}
 	for len(head)%8 != 0 {
 		head = append(head, ' ')
@@ -77,7 +77,7 @@ func (r *records) write(h *header, body []byte) error {
 	defer r.mu.Unlock()
 	for _, part := range [][]byte{fixed[:], head, body, padding[:-len(body)&7]} {
 		if _, err := r.out.Write(part); err != nil {
-			return errs.New(errs.Canceled, "send sample: %w", err)
+			return errs.Op("send sample", "").New(errs.Canceled, "%w", err)
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (r *records) flush() error {
 		err = r.to.Flush()
 	}
 	if err != nil {
-		return errs.New(errs.Canceled, "send samples: %w", err)
+		return errs.Op("send samples", "").New(errs.Canceled, "%w", err)
 	}
 	return nil
 }

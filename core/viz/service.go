@@ -137,7 +137,7 @@ func Parse(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return errs.New(errs.Invalid, "read request: %w", err)
+		return errs.Op("read request", "").New(errs.Invalid, "%w", err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func Parse(body []byte, into any) error {
 func Write(to Answer, result any) error {
 	text, err := json.Marshal(result)
 	if err != nil {
-		return errs.New(errs.Internal, "write answer: %w", err)
+		return errs.Op("write answer", "").New(errs.Internal, "%w", err)
 	}
 	to.Begin(mediaJSON)
 	_, _ = to.Write(text) // the client may be gone

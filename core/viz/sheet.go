@@ -83,14 +83,14 @@ func Sheet(ctx context.Context, v *session.View, codecs *codec.Registry, rows []
 // plan chooses the tensors to draw, and makes the canvas.
 func (s *sheet) plan(rows []int64) error {
 	if s.Cell < leastCell || s.Cell > mostCell {
-		return errs.New(errs.Invalid, "plot: cell is %d, want %d to %d pixels", s.Cell, leastCell, mostCell)
+		return errs.Op("plot", "").New(errs.Invalid, "cell is %d, want %d to %d pixels", s.Cell, leastCell, mostCell)
 	}
 	if s.Columns < 0 {
-		return errs.New(errs.Invalid, "plot: columns is %d, want at least 1", s.Columns)
+		return errs.Op("plot", "").New(errs.Invalid, "columns is %d, want at least 1", s.Columns)
 	}
 	for _, row := range rows {
 		if row < 0 || row >= s.view.Len() {
-			return errs.New(errs.Range, "plot: row %d is out of range for %d rows", row, s.view.Len())
+			return errs.Op("plot", "").New(errs.Range, "row %d is out of range for %d rows", row, s.view.Len())
 		}
 	}
 	if err := s.choose(); err != nil {
@@ -104,7 +104,7 @@ func (s *sheet) plan(rows []int64) error {
 	size := s.cellSize()
 	width, height := s.Columns*(size.X+gap)+gap, lines*(size.Y+gap)+gap
 	if int64(width)*int64(height) > mostSheet {
-		return errs.New(errs.Invalid, "plot: %d rows with cells of %d pixels make a picture of %d x %d pixels, want at most %d pixels; plot fewer rows or smaller cells",
+		return errs.Op("plot", "").New(errs.Invalid, "%d rows with cells of %d pixels make a picture of %d x %d pixels, want at most %d pixels; plot fewer rows or smaller cells",
 			len(rows), s.Cell, width, height, mostSheet)
 	}
 	s.canvas = draw.New(width, height, groundColor())
@@ -125,10 +125,10 @@ func (s *sheet) choose() error {
 		}
 	}
 	if s.picture == nil && s.Tensor == "" {
-		return errs.New(errs.NotFound, "plot: no tensor has pictures; give one an htype like \"image.rgb\", or name a tensor of masks by tensor=")
+		return errs.Op("plot", "").New(errs.NotFound, "no tensor has pictures; give one an htype like \"image.rgb\", or name a tensor of masks by tensor=")
 	}
 	if s.picture == nil {
-		return errs.New(errs.NotFound, "plot: %q is no tensor of pictures or masks%s", s.Tensor, errs.Suggest(s.Tensor, names))
+		return errs.Op("plot", "").New(errs.NotFound, "%q is no tensor of pictures or masks%s", s.Tensor, errs.Suggest(s.Tensor, names))
 	}
 	for i := range s.all {
 		t := &s.all[i]

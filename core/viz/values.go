@@ -36,7 +36,7 @@ func numbers(ctx context.Context, v *session.View, name string) ([]float64, erro
 			continue
 		}
 		if refs[i].Size > int64(len(data)) {
-			return nil, errs.New(errs.Internal, "read column %q: row %d has %d bytes, want a number", name, i, refs[i].Size)
+			return nil, errs.Op("read column", name).New(errs.Internal, "row %d has %d bytes, want a number", i, refs[i].Size)
 		}
 		if err := col.Decode(ctx, &refs[i], data[:refs[i].Size], w); err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ func (t *views) put(v *openView) (string, error) {
 	v.readers = 1
 	if t.closed {
 		t.leave(v)
-		return "", errs.New(errs.Closed, "open view: the visualizer is closed")
+		return "", errs.Op("open view", "").New(errs.Closed, "the visualizer is closed")
 	}
 	if t.all == nil {
 		t.all = map[string]*openView{}

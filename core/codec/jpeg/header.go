@@ -38,7 +38,7 @@ type frame struct {
 // skipped, as libjpeg and Pillow do.
 func parse(data []byte) (frame, error) {
 	if len(data) < 2 || data[0] != 0xff || data[1] != mSOI {
-		return frame{}, errs.New(errs.Corrupt, "read jpeg header: not a JPEG file (no start-of-image marker)")
+		return frame{}, errs.Op("read jpeg header", "").New(errs.Corrupt, "not a JPEG file (no start-of-image marker)")
 	}
 	var f frame
 	for pos := 2; ; {
@@ -51,14 +51,14 @@ func parse(data []byte) (frame, error) {
 			continue // these carry no length
 		}
 		if marker == mSOI || marker == mEOI {
-			return frame{}, errs.New(errs.Corrupt, "read jpeg header: marker 0x%02x at byte %d, before the first scan", marker, at)
+			return frame{}, errs.Op("read jpeg header", "").New(errs.Corrupt, "marker 0x%02x at byte %d, before the first scan", marker, at)
 		}
 		if len(data)-pos < 2 {
 			return frame{}, cut(len(data))
 		}
 		n := int(binary.BigEndian.Uint16(data[pos:]))
 		if n < 2 {
-			return frame{}, errs.New(errs.Corrupt, "read jpeg header: segment 0x%02x at byte %d has length %d, want at least 2", marker, at, n)
+			return frame{}, errs.Op("read jpeg header", "").New(errs.Corrupt, "segment 0x%02x at byte %d has length %d, want at least 2", marker, at, n)
 		}
 		if len(data)-pos < n {
 			return frame{}, cut(len(data))
@@ -97,7 +97,7 @@ func nextMarker(data []byte, pos int) (marker byte, at int) {
 }
 
 func cut(n int) error {
-	return errs.New(errs.Corrupt, "read jpeg header: file ends within the header, after %d bytes", n)
+	return errs.Op("read jpeg header", "").New(errs.Corrupt, "file ends within the header, after %d bytes", n)
 }
 
 // segment takes the frame header and refuses the processes that are not built in; other segments
@@ -105,15 +105,15 @@ func cut(n int) error {
 func (f *frame) segment(marker byte, at int, body []byte) error {
 	switch {
 	case marker == mDAC || marker >= 0xc9 && marker <= 0xcb || marker >= 0xcd && marker <= mSOFf:
-		return errs.New(errs.Unsupported, "read jpeg header: arithmetic coding is not built in; save the file as a baseline JPEG")
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "arithmetic coding is not built in; save the file as a baseline JPEG")
 	case marker == 0xc3 || marker >= 0xc5 && marker <= 0xc7 || marker == mJPG:
-		return errs.New(errs.Unsupported, "read jpeg header: lossless and hierarchical JPEG are not built in (marker 0x%02x); save the file as a baseline JPEG", marker)
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "lossless and hierarchical JPEG are not built in (marker 0x%02x); save the file as a baseline JPEG", marker)
 	case marker < mSOF0 || marker > mSOF2:
 		return nil
 	case f.components != 0:
-		return errs.New(errs.Corrupt, "read jpeg header: second frame header at byte %d", at)
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "second frame header at byte %d", at)
 	case len(body) < 6 || len(body) != 6+3*int(body[5]):
-		return errs.New(errs.Corrupt, "read jpeg header: frame header at byte %d has %d bytes, which do not fit its components", at, len(body))
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "frame header at byte %d has %d bytes, which do not fit its components", at, len(body))
 	}
 	f.several = marker == mSOF2
 	return f.start(body)
@@ -125,20 +125,20 @@ func (f *frame) start(body []byte) error {
 	f.components = int(body[5])
 	switch {
 	case body[0] != 8:
-		return errs.New(errs.Unsupported, "read jpeg header: %d-bit samples are not built in, want 8; save the file with 8 bits", body[0])
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "%d-bit samples are not built in, want 8; save the file with 8 bits", body[0])
 	case f.components != 1 && f.components != 3 && f.components != 4:
-		return errs.New(errs.Unsupported, "read jpeg header: %d colour components, want 1, 3 or 4", f.components)
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "%d colour components, want 1, 3 or 4", f.components)
 	case f.width == 0:
-		return errs.New(errs.Corrupt, "read jpeg header: width is 0")
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "width is 0")
 	case f.height == 0:
-		return errs.New(errs.Unsupported, "read jpeg header: height is given after the pixels, which is not built in; save the file again")
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "height is given after the pixels, which is not built in; save the file again")
 	case f.width > maxSide || f.height > maxSide:
-		return errs.New(errs.Unsupported, "read jpeg header: image is %d x %d, want sides of at most %d", f.width, f.height, maxSide)
+		return errs.Op("read jpeg header", "").New(errs.Unsupported, "image is %d x %d, want sides of at most %d", f.width, f.height, maxSide)
 	}
 	for c := range f.components {
 		h, v := int(body[7+3*c]>>4), int(body[7+3*c]&15)
 		if h < 1 || h > 4 || v < 1 || v > 4 {
-			return errs.New(errs.Corrupt, "read jpeg header: component %d has sampling factors %d x %d, want 1 to 4", c, h, v)
+			return errs.Op("read jpeg header", "").New(errs.Corrupt, "component %d has sampling factors %d x %d, want 1 to 4", c, h, v)
 		}
 		f.hMax, f.vMax = max(f.hMax, h), max(f.vMax, v)
 		f.h[c], f.v[c] = h, v
@@ -148,7 +148,7 @@ func (f *frame) start(body []byte) error {
 
 func (f *frame) finish() (frame, error) {
 	if f.components == 0 {
-		return frame{}, errs.New(errs.Corrupt, "read jpeg header: scan at byte %d without a frame header", f.scan)
+		return frame{}, errs.Op("read jpeg header", "").New(errs.Corrupt, "scan at byte %d without a frame header", f.scan)
 	}
 	return *f, nil
 }
@@ -161,17 +161,17 @@ func (f *frame) finish() (frame, error) {
 func (f *frame) checkScan(data []byte) error {
 	rest := data[f.scan:]
 	if !bytes.HasSuffix(rest, []byte{0xff, mEOI}) && bytes.LastIndex(rest, []byte{0xff, mEOI}) < 0 {
-		return errs.New(errs.Corrupt, "read jpeg header: no end-of-image marker; the file is cut after %d bytes", len(data))
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "no end-of-image marker; the file is cut after %d bytes", len(data))
 	}
 	need := int64(0)
 	for c := range f.components {
 		need += blocks(f.width, f.h[c], f.hMax) * blocks(f.height, f.v[c], f.vMax)
 	}
 	if need > 8*int64(len(rest)) {
-		return errs.New(errs.Corrupt, "read jpeg header: %d bytes cannot hold %d x %d pixels", len(rest), f.width, f.height)
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "%d bytes cannot hold %d x %d pixels", len(rest), f.width, f.height)
 	}
 	if n := f.scans(rest); n > maxScans {
-		return errs.New(errs.Corrupt, "read jpeg header: %d scans, want at most %d; save the file again as a baseline JPEG", n, maxScans)
+		return errs.Op("read jpeg header", "").New(errs.Corrupt, "%d scans, want at most %d; save the file again as a baseline JPEG", n, maxScans)
 	}
 	return nil
 }
@@ -217,5 +217,5 @@ func (f *frame) channels(want codec.Channels) (int, error) {
 	case codec.Gray, codec.RGB:
 		return int(want), nil
 	}
-	return 0, errs.New(errs.Invalid, "read jpeg header: %d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Op("read jpeg header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
 }

@@ -90,30 +90,30 @@ func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Op
 
 func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (source, error) {
 	if d != tensor.Uint8 {
-		return source{}, errs.New(errs.Type, "encode jpeg: sample has dtype %s, want uint8; cast it or use png", d)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Type, "sample has dtype %s, want uint8; cast it or use png", d)
 	}
 	if len(s) != 2 && (len(s) != 3 || s[2] != 1 && s[2] != 3) {
-		return source{}, errs.New(errs.Type, "encode jpeg: sample has shape %s, want (h, w), (h, w, 1) or (h, w, 3)", s)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Type, "sample has shape %s, want (h, w), (h, w, 1) or (h, w, 3)", s)
 	}
 	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
-		return source{}, errs.New(errs.Invalid, "encode jpeg: sample has shape %s, want sides of 1 to %d", s, maxSide)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Invalid, "sample has shape %s, want sides of 1 to %d", s, maxSide)
 	}
 	src := source{pix: pix, height: int(s[0]), width: int(s[1]), channels: 1, quality: o.Quality, hSample: 1, vSample: 1}
 	if len(s) == 3 {
 		src.channels = int(s[2])
 	}
 	if n := int64(src.height) * int64(src.width) * int64(src.channels); int64(len(pix)) != n {
-		return source{}, errs.New(errs.Invalid, "encode jpeg: got %d bytes of pixels, want %d for shape %s", len(pix), n, s)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Invalid, "got %d bytes of pixels, want %d for shape %s", len(pix), n, s)
 	}
 	if src.quality == 0 {
 		src.quality = defaultQuality
 	}
 	if src.quality < 1 || src.quality > 100 {
-		return source{}, errs.New(errs.Invalid, "encode jpeg: quality is %d, want 1 to 100", o.Quality)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Invalid, "quality is %d, want 1 to 100", o.Quality)
 	}
 	h, v, ok := sampling(o.Subsampling)
 	if !ok {
-		return source{}, errs.New(errs.Invalid, `encode jpeg: subsampling is %q, want "4:4:4", "4:2:2" or "4:2:0"`, o.Subsampling)
+		return source{}, errs.Op("encode jpeg", "").New(errs.Invalid, `subsampling is %q, want "4:4:4", "4:2:2" or "4:2:0"`, o.Subsampling)
 	}
 	if src.channels == 3 {
 		src.hSample, src.vSample = h, v
@@ -149,7 +149,7 @@ func open(dst, data []byte, want codec.Channels) (frame, error) {
 		return frame{}, err
 	}
 	if n := int64(f.height) * int64(f.width) * int64(c); int64(len(dst)) != n {
-		return frame{}, errs.New(errs.Invalid, "decode jpeg: output has %d bytes, want %d for shape (%d, %d, %d)",
+		return frame{}, errs.Op("decode jpeg", "").New(errs.Invalid, "output has %d bytes, want %d for shape (%d, %d, %d)",
 			len(dst), n, f.height, f.width, c)
 	}
 	return f, nil

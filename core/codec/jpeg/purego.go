@@ -22,7 +22,7 @@ type decoder struct{ closed bool }
 // ends where its pixels do.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
-		return errs.New(errs.Closed, "decode jpeg: decoder is closed")
+		return errs.Op("decode jpeg", "").New(errs.Closed, "decoder is closed")
 	}
 	f, err := open(dst, data, want)
 	if err != nil {
@@ -32,12 +32,12 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err != nil {
 		var unsupported jpeg.UnsupportedError
 		if errors.As(err, &unsupported) {
-			return errs.New(errs.Unsupported, "decode jpeg: %w", err)
+			return errs.Op("decode jpeg", "").New(errs.Unsupported, "%w", err)
 		}
-		return errs.New(errs.Corrupt, "decode jpeg: %w", err)
+		return errs.Op("decode jpeg", "").New(errs.Corrupt, "%w", err)
 	}
 	if b := img.Bounds(); b.Dx() != f.width || b.Dy() != f.height {
-		return errs.New(errs.Corrupt, "decode jpeg: image is %d x %d, header says %d x %d", b.Dx(), b.Dy(), f.width, f.height)
+		return errs.Op("decode jpeg", "").New(errs.Corrupt, "image is %d x %d, header says %d x %d", b.Dx(), b.Dy(), f.width, f.height)
 	}
 	return fill(dst, img, f, want)
 }
@@ -75,7 +75,7 @@ func fill(dst []byte, img image.Image, f frame, want codec.Channels) error {
 			putRGB(dst, i, k-scale255(p[0], k), k-scale255(p[1], k), k-scale255(p[2], k), want == codec.RGB)
 		})
 	default:
-		return errs.New(errs.Unsupported, "decode jpeg: pixels of type %T", img)
+		return errs.Op("decode jpeg", "").New(errs.Unsupported, "pixels of type %T", img)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func encode(dst []byte, s source) ([]byte, error) {
 		img = &image.Gray{Pix: s.pix, Stride: s.width, Rect: rect}
 	} else {
 		if s.hSample != 2 || s.vSample != 2 {
-			return dst, errs.New(errs.Unsupported, `encode jpeg: built without libjpeg, which can only write subsampling "4:2:0"`)
+			return dst, errs.Op("encode jpeg", "").New(errs.Unsupported, `built without libjpeg, which can only write subsampling "4:2:0"`)
 		}
 		rgba := image.NewRGBA(rect)
 		for i := range s.width * s.height {
@@ -122,7 +122,7 @@ func encode(dst []byte, s source) ([]byte, error) {
 	}
 	out := bytes.NewBuffer(dst)
 	if err := jpeg.Encode(out, img, &jpeg.Options{Quality: s.quality}); err != nil {
-		return dst, errs.New(errs.Internal, "encode jpeg: %w", err)
+		return dst, errs.Op("encode jpeg", "").New(errs.Internal, "%w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -56,7 +56,7 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	status := C.dli_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
 		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), f.shape(want), C.dli_jpeg_want(want), maxScans)
 	if status != C.DLI_JPEG_OK {
-		return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
+		return errs.Op("decode jpeg", "").New(kind(status), "%s", C.GoString(C.dli_jpeg_message(d.c)))
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (d *decoder) DeviceDecodes(data []byte, want codec.Channels) bool {
 // ready makes the decompressor.
 func (d *decoder) ready() error {
 	if d.closed {
-		return errs.New(errs.Closed, "decode jpeg: decoder is closed")
+		return errs.Op("decode jpeg", "").New(errs.Closed, "decoder is closed")
 	}
 	if d.c == nil {
 		plain := C.int(0)
@@ -106,7 +106,7 @@ func (d *decoder) ready() error {
 			plain = 1
 		}
 		if d.c = C.dli_jpeg_decoder_new(plain); d.c == nil {
-			return errs.New(errs.Internal, "decode jpeg: out of memory")
+			return errs.Op("decode jpeg", "").New(errs.Internal, "out of memory")
 		}
 	}
 	return nil
@@ -156,7 +156,7 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 	done := int(C.dli_jpeg_decode_run(d.c, &d.items[0], C.size_t(len(d.items)), C.dli_jpeg_want(want), maxScans, &status))
 	clear(d.items)
 	if status != C.DLI_JPEG_OK {
-		return done, errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
+		return done, errs.Op("decode jpeg", "").New(kind(status), "%s", C.GoString(C.dli_jpeg_message(d.c)))
 	}
 	return done, refused
 }
@@ -188,7 +188,7 @@ func encode(dst []byte, s source) ([]byte, error) {
 	status := C.dli_jpeg_encode((*C.uchar)(unsafe.SliceData(s.pix)), C.int(s.width), C.int(s.height), C.int(s.channels),
 		C.int(s.quality), C.int(s.hSample), C.int(s.vSample), &out)
 	if status != C.DLI_JPEG_OK {
-		return dst, errs.New(kind(status), "encode jpeg: %s", C.GoString(&out.message[0]))
+		return dst, errs.Op("encode jpeg", "").New(kind(status), "%s", C.GoString(&out.message[0]))
 	}
 	defer C.free(unsafe.Pointer(out.data))
 	return append(dst, unsafe.Slice((*byte)(out.data), int(out.size))...), nil

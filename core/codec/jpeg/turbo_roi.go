@@ -95,7 +95,7 @@ func (d *decoder) roi(data []byte, part codec.ROI, want codec.Channels) error {
 	stride := int(out.stride)
 	n := (part.Height-1)*stride + part.Width*int(p.shape.channels)
 	if n > int(out.size) {
-		return errs.New(errs.Internal, "decode jpeg: %d bytes of pixels, want %d", int(out.size), n)
+		return errs.Op("decode jpeg", "").New(errs.Internal, "%d bytes of pixels, want %d", int(out.size), n)
 	}
 	return part.To.Deliver(unsafe.Slice((*byte)(out.pix), n), stride)
 }
@@ -127,18 +127,18 @@ func checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	}
 	s := max(r.Downscale, 1)
 	if s != 1 && s != 2 && s != 4 && s != 8 {
-		return frame{}, errs.New(errs.Invalid, "decode jpeg: shrink is %d, want 1, 2, 4 or 8", r.Downscale)
+		return frame{}, errs.Op("decode jpeg", "").New(errs.Invalid, "shrink is %d, want 1, 2, 4 or 8", r.Downscale)
 	}
 	w, h := (f.width+s-1)/s, (f.height+s-1)/s
 	if !r.Within(w, h) {
-		return frame{}, errs.New(errs.Invalid, "decode jpeg: region %d x %d at (%d, %d) is outside the image of %d x %d", r.Width, r.Height, r.X, r.Y, w, h)
+		return frame{}, errs.Op("decode jpeg", "").New(errs.Invalid, "region %d x %d at (%d, %d) is outside the image of %d x %d", r.Width, r.Height, r.X, r.Y, w, h)
 	}
 	if int64(w)*int64(r.Height)*int64(c) > maxROI {
-		return frame{}, errs.New(errs.Unsupported, "decode jpeg: region of %d x %d pixels", r.Width, r.Height)
+		return frame{}, errs.Op("decode jpeg", "").New(errs.Unsupported, "region of %d x %d pixels", r.Width, r.Height)
 	}
 	return f, nil
 }
 
 func (d *decoder) failure(status C.dli_jpeg_status) error {
-	return errs.New(kind(status), "decode jpeg: %s", C.GoString(C.dli_jpeg_message(d.c)))
+	return errs.Op("decode jpeg", "").New(kind(status), "%s", C.GoString(C.dli_jpeg_message(d.c)))
 }

@@ -41,7 +41,7 @@ type decoder struct {
 // fewer pixels than the header says are errs.Corrupt.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
-		return errs.New(errs.Closed, "decode png: decoder is closed")
+		return errs.Op("decode png", "").New(errs.Closed, "decoder is closed")
 	}
 	if err := d.begin(data, want); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	p := &d.picture
 	size := int64(d.want) * int64(p.dtype().Size())
 	if n := int64(len(dst)); n%size != 0 || n/size%int64(p.width) != 0 || n/size/int64(p.width) != int64(p.height) {
-		return errs.New(errs.Invalid, "decode png: output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
+		return errs.Op("decode png", "").New(errs.Invalid, "output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
 	}
 	defer d.input.Reset(nil) // data is the caller's
 	if err := d.open(data, d.picture.height); err != nil {
@@ -87,7 +87,7 @@ func (d *decoder) open(data []byte, height int) error {
 			return err
 		}
 		if !c.intact(data, at) {
-			return errs.New(errs.Corrupt, "decode png: checksum of the chunk at byte %d does not match", at)
+			return errs.Op("decode png", "").New(errs.Corrupt, "checksum of the chunk at byte %d does not match", at)
 		}
 		if p.pieces == 1 {
 			body = c.body
@@ -138,7 +138,7 @@ func damaged(err error) error {
 	if err == nil {
 		return nil
 	}
-	return errs.New(errs.Corrupt, "decode png: pixels are damaged or cut: %w", err)
+	return errs.Op("decode png", "").New(errs.Corrupt, "pixels are damaged or cut: %w", err)
 }
 
 // end makes sure that the pixels end where the image does, which also checks their checksum.
@@ -149,7 +149,7 @@ func (d *decoder) end() error {
 	var one [1]byte
 	n, err := io.ReadFull(d.inflate, one[:])
 	if n != 0 {
-		return errs.New(errs.Corrupt, "decode png: more pixels than the header says")
+		return errs.Op("decode png", "").New(errs.Corrupt, "more pixels than the header says")
 	}
 	if err != io.EOF {
 		return damaged(err)
@@ -223,7 +223,7 @@ func (d *decoder) rows(width, height int, a pass, show func(y int, raw []byte)) 
 			return err
 		}
 		if good := unfilterRows(batch, d.above, (p.bits()+7)/8); good < n {
-			return errs.New(errs.Corrupt, "decode png: row %d has filter %d, want 0 to 4", a.y+(row+good)*a.dy, batch[good*rowSize])
+			return errs.Op("decode png", "").New(errs.Corrupt, "row %d has filter %d, want 0 to 4", a.y+(row+good)*a.dy, batch[good*rowSize])
 		}
 		for i := range n {
 			show(a.y+(row+i)*a.dy, batch[i*rowSize+1:(i+1)*rowSize])

@@ -39,11 +39,11 @@ func (e *encoder) encode(dst, pix []byte, p picture) ([]byte, error) {
 	at = e.begin(idatName)
 	if err := e.rows(pix, p); err != nil {
 		e.out = nil
-		return dst, errs.New(errs.Internal, "encode png: %w", err)
+		return dst, errs.Op("encode png", "").New(errs.Internal, "%w", err)
 	}
 	if n := len(e.out) - at - 8; n > maxSide {
 		e.out = nil
-		return dst, errs.New(errs.Invalid, "encode png: %d compressed bytes, want at most %d; split the image", n, maxSide)
+		return dst, errs.Op("encode png", "").New(errs.Invalid, "%d compressed bytes, want at most %d; split the image", n, maxSide)
 	}
 	e.end(at)
 	e.end(e.begin("IEND"))

@@ -15,7 +15,7 @@ func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error)
 	var none codec.Header
 	n := min(len(data), len(signature))
 	if string(data[:n]) != signature[:n] {
-		return none, false, errs.New(errs.Corrupt, "read png header: not a PNG file (no signature)")
+		return none, false, errs.Op("read png header", "").New(errs.Corrupt, "not a PNG file (no signature)")
 	}
 	var p picture
 	last := ""
@@ -31,10 +31,10 @@ func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error)
 		}
 		c, err := readChunk(data, at)
 		if err == nil && (at == len(signature)) != (c.name == "IHDR") || c.name == "IEND" {
-			err = errs.New(errs.Corrupt, "read png header: IHDR is not the first chunk, or comes twice, or there are no pixels")
+			err = errs.Op("read png header", "").New(errs.Corrupt, "IHDR is not the first chunk, or comes twice, or there are no pixels")
 		}
 		if err == nil && c.name != "" && c.name != "?" && !c.intact(data, at) {
-			err = errs.New(errs.Corrupt, "read png header: checksum of the chunk at byte %d does not match", at)
+			err = errs.Op("read png header", "").New(errs.Corrupt, "checksum of the chunk at byte %d does not match", at)
 		}
 		if err == nil {
 			err = p.take(&c, at, last)
@@ -49,11 +49,11 @@ func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error)
 		return none, false, err
 	}
 	if p.colour == typePalette && p.entries == 0 {
-		return none, false, errs.New(errs.Corrupt, "read png header: palette is missing")
+		return none, false, errs.Op("read png header", "").New(errs.Corrupt, "palette is missing")
 	}
 	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
 	if _, err := h.Shape.Bytes(h.DType); err != nil {
-		return none, false, errs.New(errs.Unsupported, "read png header: image is too large: %w", err)
+		return none, false, errs.Op("read png header", "").New(errs.Unsupported, "image is too large: %w", err)
 	}
 	return h, false, nil
 }

@@ -59,11 +59,11 @@ func checksum(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 // readChunk fails where the file ends within the chunk. name shares no memory with data.
 func readChunk(data []byte, at int) (chunk, error) {
 	if len(data)-at < chunkSize {
-		return chunk{}, errs.New(errs.Corrupt, "read png header: file is cut after %d bytes", len(data))
+		return chunk{}, errs.Op("read png header", "").New(errs.Corrupt, "file is cut after %d bytes", len(data))
 	}
 	n := binary.BigEndian.Uint32(data[at:])
 	if int64(n) > int64(len(data)-at-chunkSize) {
-		return chunk{}, errs.New(errs.Corrupt, "read png header: chunk at byte %d has %d bytes, the file only %d more", at, n, len(data)-at-chunkSize)
+		return chunk{}, errs.Op("read png header", "").New(errs.Corrupt, "chunk at byte %d has %d bytes, the file only %d more", at, n, len(data)-at-chunkSize)
 	}
 	body := data[at+8 : at+8+int(n)]
 	return chunk{
@@ -96,7 +96,7 @@ func known(name []byte) string {
 // of IDAT. Those of chunks that do not affect pixels are not verified.
 func (p *picture) parse(data []byte) error {
 	if !strings.HasPrefix(string(data[:min(len(data), len(signature))]), signature) {
-		return errs.New(errs.Corrupt, "read png header: not a PNG file (no signature)")
+		return errs.Op("read png header", "").New(errs.Corrupt, "not a PNG file (no signature)")
 	}
 	last := ""
 	for at := len(signature); ; {
@@ -105,10 +105,10 @@ func (p *picture) parse(data []byte) error {
 			return err
 		}
 		if c.name != "" && c.name != "?" && c.name != idatName && !c.intact(data, at) {
-			return errs.New(errs.Corrupt, "read png header: checksum of the chunk at byte %d does not match", at)
+			return errs.Op("read png header", "").New(errs.Corrupt, "checksum of the chunk at byte %d does not match", at)
 		}
 		if (at == len(signature)) != (c.name == "IHDR") {
-			return errs.New(errs.Corrupt, "read png header: IHDR is not the first chunk, or comes twice")
+			return errs.Op("read png header", "").New(errs.Corrupt, "IHDR is not the first chunk, or comes twice")
 		}
 		if c.name == "IEND" {
 			return p.finish()
@@ -131,7 +131,7 @@ func (p *picture) take(c *chunk, at int, last string) error {
 		return p.takeTransparency(c.body)
 	case idatName:
 		if p.pieces > 0 && last != idatName {
-			return errs.New(errs.Corrupt, "read png header: pixels are not in consecutive chunks (byte %d)", at)
+			return errs.Op("read png header", "").New(errs.Corrupt, "pixels are not in consecutive chunks (byte %d)", at)
 		}
 		if p.pieces == 0 {
 			p.idat = at
@@ -139,22 +139,22 @@ func (p *picture) take(c *chunk, at int, last string) error {
 		p.pieces++
 		p.idatSize += int64(len(c.body))
 	case "?":
-		return errs.New(errs.Unsupported, "read png header: chunk at byte %d is of an unknown kind that may not be skipped", at)
+		return errs.Op("read png header", "").New(errs.Unsupported, "chunk at byte %d is of an unknown kind that may not be skipped", at)
 	}
 	return nil
 }
 
 func (p *picture) takeHeader(b []byte) error {
 	if len(b) != 13 {
-		return errs.New(errs.Corrupt, "read png header: IHDR has %d bytes, want 13", len(b))
+		return errs.Op("read png header", "").New(errs.Corrupt, "IHDR has %d bytes, want 13", len(b))
 	}
 	w, h := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
 	if w == 0 || h == 0 || w > maxSide || h > maxSide {
-		return errs.New(errs.Corrupt, "read png header: image is %d x %d, want sides of 1 to %d", w, h, maxSide)
+		return errs.Op("read png header", "").New(errs.Corrupt, "image is %d x %d, want sides of 1 to %d", w, h, maxSide)
 	}
 	p.width, p.height, p.depth, p.colour = int(w), int(h), b[8], b[9]
 	if b[10] != 0 || b[11] != 0 || b[12] > 1 {
-		return errs.New(errs.Unsupported, "read png header: compression %d, filter %d, interlace %d, want 0, 0 and 0 or 1", b[10], b[11], b[12])
+		return errs.Op("read png header", "").New(errs.Unsupported, "compression %d, filter %d, interlace %d, want 0, 0 and 0 or 1", b[10], b[11], b[12])
 	}
 	p.interlaced = b[12] == 1
 	var ok bool
@@ -167,7 +167,7 @@ func (p *picture) takeHeader(b []byte) error {
 		ok = p.depth == 8 || p.depth == 16
 	}
 	if !ok {
-		return errs.New(errs.Corrupt, "read png header: colour type %d with %d bits does not exist", p.colour, p.depth)
+		return errs.Op("read png header", "").New(errs.Corrupt, "colour type %d with %d bits does not exist", p.colour, p.depth)
 	}
 	for i := range p.palette {
 		p.palette[i] = [4]byte{0, 0, 0, 255}
@@ -177,7 +177,7 @@ func (p *picture) takeHeader(b []byte) error {
 
 func (p *picture) takePalette(b []byte) error {
 	if len(b) == 0 || len(b)%3 != 0 || len(b) > 3*len(p.palette) || p.pieces > 0 || p.entries > 0 {
-		return errs.New(errs.Corrupt, "read png header: palette of %d bytes is misplaced, or not 1 to 256 colours", len(b))
+		return errs.Op("read png header", "").New(errs.Corrupt, "palette of %d bytes is misplaced, or not 1 to 256 colours", len(b))
 	}
 	p.entries = len(b) / 3
 	for i := range p.entries {
@@ -191,7 +191,7 @@ func (p *picture) takeTransparency(b []byte) error {
 		return nil // a single colour, which leaves the pixels as they are
 	}
 	if len(b) > len(p.palette) || p.pieces > 0 || p.entries == 0 {
-		return errs.New(errs.Corrupt, "read png header: transparency of %d bytes is misplaced, or more than 256 entries", len(b))
+		return errs.Op("read png header", "").New(errs.Corrupt, "transparency of %d bytes is misplaced, or more than 256 entries", len(b))
 	}
 	p.transparent = true
 	for i, a := range b {
@@ -203,15 +203,15 @@ func (p *picture) takeTransparency(b []byte) error {
 // finish checks the whole, at IEND.
 func (p *picture) finish() error {
 	if p.pieces == 0 {
-		return errs.New(errs.Corrupt, "read png header: no pixels")
+		return errs.Op("read png header", "").New(errs.Corrupt, "no pixels")
 	}
 	if p.colour == typePalette && p.entries == 0 {
-		return errs.New(errs.Corrupt, "read png header: palette is missing")
+		return errs.Op("read png header", "").New(errs.Corrupt, "palette is missing")
 	}
 	// In floating point, as the sides can be up to 2^31; the bound need not be exact.
 	need := float64(p.height) * float64(p.width) * float64(p.bits()) / 8
 	if need > maxRatio*float64(p.idatSize) {
-		return errs.New(errs.Corrupt, "read png header: %d bytes cannot hold %d x %d pixels", p.idatSize, p.width, p.height)
+		return errs.Op("read png header", "").New(errs.Corrupt, "%d bytes cannot hold %d x %d pixels", p.idatSize, p.width, p.height)
 	}
 	return nil
 }
@@ -248,5 +248,5 @@ func (p *picture) wanted(want codec.Channels) (int, error) {
 	case codec.Gray, codec.RGB:
 		return int(want), nil
 	}
-	return 0, errs.New(errs.Invalid, "read png header: %d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Op("read png header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
 }

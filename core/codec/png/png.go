@@ -54,7 +54,7 @@ func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	}
 	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
 	if _, err := h.Shape.Bytes(h.DType); err != nil {
-		return codec.Header{}, errs.New(errs.Unsupported, "read png header: image is too large: %w", err)
+		return codec.Header{}, errs.Op("read png header", "").New(errs.Unsupported, "image is too large: %w", err)
 	}
 	return h, nil
 }
@@ -82,23 +82,23 @@ func (c *Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.
 
 func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (picture, error) {
 	if o != (codec.Options{}) {
-		return picture{}, errs.New(errs.Invalid, "encode png: quality and subsampling do not apply; png is lossless")
+		return picture{}, errs.Op("encode png", "").New(errs.Invalid, "quality and subsampling do not apply; png is lossless")
 	}
 	if d != tensor.Uint8 && d != tensor.Uint16 {
-		return picture{}, errs.New(errs.Type, "encode png: sample has dtype %s, want uint8 or uint16; cast it", d)
+		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has dtype %s, want uint8 or uint16; cast it", d)
 	}
 	if len(s) != 2 && (len(s) != 3 || s[2] < 1 || s[2] > 4) {
-		return picture{}, errs.New(errs.Type, "encode png: sample has shape %s, want (h, w) or (h, w, 1 to 4)", s)
+		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has shape %s, want (h, w) or (h, w, 1 to 4)", s)
 	}
 	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
-		return picture{}, errs.New(errs.Invalid, "encode png: sample has shape %s, want sides of 1 to %d", s, maxSide)
+		return picture{}, errs.Op("encode png", "").New(errs.Invalid, "sample has shape %s, want sides of 1 to %d", s, maxSide)
 	}
 	n, err := s.Bytes(d)
 	if err != nil {
 		return picture{}, errs.Wrap(errs.Invalid, "encode png", "", err)
 	}
 	if int64(len(pix)) != n {
-		return picture{}, errs.New(errs.Invalid, "encode png: got %d bytes of pixels, want %d for shape %s of %s", len(pix), n, s, d)
+		return picture{}, errs.Op("encode png", "").New(errs.Invalid, "got %d bytes of pixels, want %d for shape %s of %s", len(pix), n, s, d)
 	}
 	channels := int64(1)
 	if len(s) == 3 {

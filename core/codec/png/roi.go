@@ -29,17 +29,17 @@ func (d *decoder) DecodeROIs(data [][]byte, parts []codec.ROI, want codec.Channe
 
 func (d *decoder) roi(data []byte, part *codec.ROI, want codec.Channels) error {
 	if d.closed {
-		return errs.New(errs.Closed, "decode png: decoder is closed")
+		return errs.Op("decode png", "").New(errs.Closed, "decoder is closed")
 	}
 	if err := d.begin(data, want); err != nil {
 		return err
 	}
 	p := &d.picture
 	if part.Downscale > 1 {
-		return errs.New(errs.Invalid, "decode png: shrink is %d, want 1", part.Downscale)
+		return errs.Op("decode png", "").New(errs.Invalid, "shrink is %d, want 1", part.Downscale)
 	}
 	if !part.Within(p.width, p.height) {
-		return errs.New(errs.Invalid, "decode png: region %d x %d at (%d, %d) is outside the image of %d x %d", part.Width, part.Height, part.X, part.Y, p.width, p.height)
+		return errs.Op("decode png", "").New(errs.Invalid, "region %d x %d at (%d, %d) is outside the image of %d x %d", part.Width, part.Height, part.X, part.Y, p.width, p.height)
 	}
 	pixel := d.want * p.dtype().Size()
 	if p.interlaced {
@@ -47,7 +47,7 @@ func (d *decoder) roi(data []byte, part *codec.ROI, want codec.Channels) error {
 	}
 	stride := part.Width * pixel
 	if int64(stride)*int64(part.Height) > maxRegion {
-		return errs.New(errs.Unsupported, "decode png: region of %d x %d pixels", part.Width, part.Height)
+		return errs.Op("decode png", "").New(errs.Unsupported, "region of %d x %d pixels", part.Width, part.Height)
 	}
 	d.region = slices.Grow(d.region[:0], stride*part.Height)[:stride*part.Height]
 	defer d.input.Reset(nil) // data is the caller's
@@ -87,7 +87,7 @@ func (d *decoder) roiOfAll(data []byte, part *codec.ROI, want codec.Channels, pi
 	p := d.picture
 	stride := p.width * pixel
 	if int64(stride)*int64(p.height) > maxRegion {
-		return errs.New(errs.Unsupported, "decode png: image of %d x %d pixels", p.width, p.height)
+		return errs.Op("decode png", "").New(errs.Unsupported, "image of %d x %d pixels", p.width, p.height)
 	}
 	d.region = slices.Grow(d.region[:0], stride*p.height)[:stride*p.height]
 	if err := d.Decode(d.region, data, want); err != nil {

@@ -10,13 +10,13 @@ import (
 func (d *decoder) paintAlpha(to canvas, f *frame) error {
 	n := f.width * f.height
 	if len(f.plane) < 1 {
-		return errs.New(errs.Corrupt, "decode webp: the alpha plane is empty")
+		return errs.Op("decode webp", "").New(errs.Corrupt, "the alpha plane is empty")
 	}
 	about, body := f.plane[0], f.plane[1:]
 	switch about & 3 {
 	case 0:
 		if len(body) < n {
-			return errs.New(errs.Corrupt, "decode webp: the alpha plane has %d bytes, want %d", len(body), n)
+			return errs.Op("decode webp", "").New(errs.Corrupt, "the alpha plane has %d bytes, want %d", len(body), n)
 		}
 		d.plane = append(d.plane[:0], body[:n]...)
 	case 1:
@@ -24,7 +24,7 @@ func (d *decoder) paintAlpha(to canvas, f *frame) error {
 			return err
 		}
 	default:
-		return errs.New(errs.Corrupt, "decode webp: the alpha plane has compression %d, want 0 or 1", about&3)
+		return errs.Op("decode webp", "").New(errs.Corrupt, "the alpha plane has compression %d, want 0 or 1", about&3)
 	}
 	unfilter(d.plane, f.width, about>>2&3)
 	for y := range f.height {

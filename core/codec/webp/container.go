@@ -51,7 +51,7 @@ type chunk struct {
 }
 
 func corrupt(format string, args ...any) error {
-	return errs.New(errs.Corrupt, "read webp header: "+format, args...)
+	return errs.Op("read webp header", "").New(errs.Corrupt, ""+format, args...)
 }
 
 // next reads the chunk at the place of the walk. more means that the data of a partial walk ends

@@ -38,12 +38,12 @@ func (d *decoder) contain(decode func() error) error {
 		return err
 	}
 	*d = decoder{}
-	return errs.New(errs.Corrupt, "decode webp: the decoder failed on the file (panic: %v): it is damaged, or the decoder has a bug", panicked.Value)
+	return errs.Op("decode webp", "").New(errs.Corrupt, "the decoder failed on the file (panic: %v): it is damaged, or the decoder has a bug", panicked.Value)
 }
 
 func (d *decoder) decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
-		return errs.New(errs.Closed, "decode webp: decoder is closed")
+		return errs.Op("decode webp", "").New(errs.Closed, "decoder is closed")
 	}
 	p, _, err := parse(data, true)
 	if err != nil {
@@ -54,7 +54,7 @@ func (d *decoder) decode(dst, data []byte, want codec.Channels) error {
 		return err
 	}
 	if n := int64(p.height) * int64(p.width); int64(len(dst)) != n*int64(c) {
-		return errs.New(errs.Invalid, "decode webp: output has %d bytes, want %d for shape (%d, %d, %d)", len(dst), n*int64(c), p.height, p.width, c)
+		return errs.Op("decode webp", "").New(errs.Invalid, "output has %d bytes, want %d for shape (%d, %d, %d)", len(dst), n*int64(c), p.height, p.width, c)
 	}
 	defer d.input.Reset(nil) // data is the caller's
 	if c != 1 {
@@ -106,7 +106,7 @@ func (d *decoder) paint(to canvas, p *picture) error {
 	}
 	// The planes may be those of a larger image before.
 	if img.Rect.Min != (image.Point{}) || img.Rect.Dx() < f.width || img.Rect.Dy() < f.height || img.SubsampleRatio != image.YCbCrSubsampleRatio420 {
-		return errs.New(errs.Corrupt, "decode webp: image is %d x %d, header says %d x %d", img.Rect.Dx(), img.Rect.Dy(), f.width, f.height)
+		return errs.Op("decode webp", "").New(errs.Corrupt, "image is %d x %d, header says %d x %d", img.Rect.Dx(), img.Rect.Dy(), f.width, f.height)
 	}
 	convert(to, f, img)
 	if f.plane == nil || to.pixel < 4 {
@@ -116,7 +116,7 @@ func (d *decoder) paint(to canvas, p *picture) error {
 }
 
 func damaged(err error) error {
-	return errs.New(errs.Corrupt, "decode webp: pixels are damaged or cut: %w", err)
+	return errs.Op("decode webp", "").New(errs.Corrupt, "pixels are damaged or cut: %w", err)
 }
 
 // paintLossless copies the pixels of a VP8L image.
@@ -147,7 +147,7 @@ func (d *decoder) exact(bitstream []byte, f *frame) (*image.NRGBA, error) {
 	}
 	rgba, ok := img.(*image.NRGBA)
 	if !ok || rgba.Rect.Dx() != f.width || rgba.Rect.Dy() != f.height {
-		return nil, errs.New(errs.Corrupt, "decode webp: image is %s, header says %d x %d", img.Bounds(), f.width, f.height)
+		return nil, errs.Op("decode webp", "").New(errs.Corrupt, "image is %s, header says %d x %d", img.Bounds(), f.width, f.height)
 	}
 	return rgba, nil
 }

@@ -18,23 +18,23 @@ const maxSide = 1<<14 - 1 // the most that libwebp writes
 // files here.
 func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	if o != (codec.Options{}) {
-		return dst, errs.New(errs.Unsupported, "encode webp: quality and subsampling do not apply; arrays become lossless files, lossy ones are stored as they are")
+		return dst, errs.Op("encode webp", "").New(errs.Unsupported, "quality and subsampling do not apply; arrays become lossless files, lossy ones are stored as they are")
 	}
 	if d != tensor.Uint8 {
-		return dst, errs.New(errs.Type, "encode webp: sample has dtype %s, want uint8; cast it or use png", d)
+		return dst, errs.Op("encode webp", "").New(errs.Type, "sample has dtype %s, want uint8; cast it or use png", d)
 	}
 	if len(s) != 2 && (len(s) != 3 || s[2] != 1 && s[2] != 3 && s[2] != 4) {
-		return dst, errs.New(errs.Type, "encode webp: sample has shape %s, want (h, w), (h, w, 1), (h, w, 3) or (h, w, 4); use png", s)
+		return dst, errs.Op("encode webp", "").New(errs.Type, "sample has shape %s, want (h, w), (h, w, 1), (h, w, 3) or (h, w, 4); use png", s)
 	}
 	channels := int64(1)
 	if len(s) == 3 {
 		channels = s[2]
 	}
 	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
-		return dst, errs.New(errs.Invalid, "encode webp: sample has shape %s, want sides of 1 to %d; use png", s, maxSide)
+		return dst, errs.Op("encode webp", "").New(errs.Invalid, "sample has shape %s, want sides of 1 to %d; use png", s, maxSide)
 	}
 	if n := s[0] * s[1] * channels; int64(len(pix)) != n {
-		return dst, errs.New(errs.Invalid, "encode webp: got %d bytes of pixels, want %d for shape %s", len(pix), n, s)
+		return dst, errs.Op("encode webp", "").New(errs.Invalid, "got %d bytes of pixels, want %d for shape %s", len(pix), n, s)
 	}
 	begin := len(dst)
 	w := bitWriter{to: append(dst, "RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00"...)}

@@ -76,5 +76,5 @@ func (p *picture) channels(want codec.Channels) (int, error) {
 	case want == codec.Gray || want == codec.RGB:
 		return int(want), nil
 	}
-	return 0, errs.New(errs.Invalid, "read webp header: %d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Op("read webp header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
 }

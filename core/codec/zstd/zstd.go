@@ -39,7 +39,7 @@ func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 		enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault),
 			zstd.WithWindowSize(window), zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true))
 		if err != nil {
-			return dst, errs.New(errs.Internal, "encode zstd: %w", err)
+			return dst, errs.Op("encode zstd", "").New(errs.Internal, "%w", err)
 		}
 	}
 	defer c.encoders.Put(enc)
@@ -56,16 +56,16 @@ func (c *Codec) Decode(dst, src []byte) error {
 		dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecodeAllCapLimit(true))
 		if err != nil {
-			return errs.New(errs.Internal, "decode zstd: %w", err)
+			return errs.Op("decode zstd", "").New(errs.Internal, "%w", err)
 		}
 	}
 	defer c.decoders.Put(dec)
 	out, err := dec.DecodeAll(src, dst[:0:len(dst)])
 	if err != nil {
-		return errs.New(errs.Corrupt, "decode zstd: damaged frame, or more than the expected %d bytes: %w", len(dst), err)
+		return errs.Op("decode zstd", "").New(errs.Corrupt, "damaged frame, or more than the expected %d bytes: %w", len(dst), err)
 	}
 	if len(out) != len(dst) {
-		return errs.New(errs.Corrupt, "decode zstd: got %d bytes, want %d", len(out), len(dst))
+		return errs.Op("decode zstd", "").New(errs.Corrupt, "got %d bytes, want %d", len(out), len(dst))
 	}
 	if len(dst) > 0 && &out[0] != &dst[0] {
 		copy(dst, out) // the library moved to a slice of its own

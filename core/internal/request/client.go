@@ -189,7 +189,7 @@ func authorities(files ...string) (*x509.CertPool, error) {
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, errs.New(errs.Invalid, "read certificates %q: %w; check ca_file", name, errors.Unwrap(err))
+			return nil, errs.Op("read certificates", name).New(errs.Invalid, "%w; check ca_file", errors.Unwrap(err))
 		}
 		found := false
 		if systemHas(name) {
@@ -203,7 +203,7 @@ func authorities(files ...string) (*x509.CertPool, error) {
 			found = pool.AppendCertsFromPEM(text)
 		}
 		if !found {
-			return nil, errs.New(errs.Invalid, "read certificates %q: no certificate in it (want PEM)", name)
+			return nil, errs.Op("read certificates", name).New(errs.Invalid, "no certificate in it (want PEM)")
 		}
 	}
 	return pool, nil

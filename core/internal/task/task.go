@@ -106,7 +106,7 @@ func (g *Group) WaitFor(ctx context.Context) error {
 	case <-idle:
 		return g.Wait()
 	case <-ctx.Done():
-		return errs.New(errs.Canceled, "wait: %w", context.Cause(ctx))
+		return errs.Op("wait", "").New(errs.Canceled, "%w", context.Cause(ctx))
 	}
 }
 

@@ -371,7 +371,7 @@ func (s *Store) Close() error {
 // admit refuses what the inner provider would refuse, had it been asked.
 func (s *Store) admit(ctx context.Context, op, key string) error {
 	if s.closed.Load() {
-		return errs.New(errs.Closed, "%s %q: the storage was closed", op, key)
+		return errs.Op(op, key).New(errs.Closed, "the storage was closed")
 	}
 	if ctx.Err() != nil {
 		return &errs.Error{Kind: errs.Canceled, Op: op, Object: key, Err: context.Cause(ctx)}

@@ -34,7 +34,7 @@ func (l *fileLocks) open() {
 	}
 	l.err = l.control(func(fd uintptr) error {
 		if remote(int(fd)) {
-			return errs.New(errs.Unsupported, "lock %q: it lies on another machine", l.path)
+			return errs.Op("lock", l.path).New(errs.Unsupported, "it lies on another machine")
 		}
 		return nil
 	})

@@ -89,7 +89,7 @@ func (r *read) take(number int64, data []byte) (int, error) {
 }
 
 func (r *read) truncated(size int64) error {
-	return errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want %d at offset %d)", r.key, size, len(r.dst), r.off)
+	return errs.Op("read", r.key).New(errs.Corrupt, "object is truncated (has %d bytes, want %d at offset %d)", size, len(r.dst), r.off)
 }
 
 // miss fetches the pages from number, which f and c claim, to last, by one request; it stops before
@@ -280,7 +280,7 @@ func (b *body) begin(n int64) (known bool, err error) {
 		return false, nil
 	}
 	if off >= b.size && (b.size > 0 || off > 0) {
-		return false, errs.New(errs.Corrupt, "read %q: object is truncated (has %d bytes, want some at offset %d)", b.key, b.size, off)
+		return false, errs.Op("read", b.key).New(errs.Corrupt, "object is truncated (has %d bytes, want some at offset %d)", b.size, off)
 	}
 	if b.end < 0 || b.end > b.size {
 		b.end = b.size
@@ -396,7 +396,7 @@ func (b *body) some(number int64) error {
 	if len(b.cur) > 0 {
 		return nil
 	}
-	return errs.New(errs.Corrupt, "read %q: object is truncated (page %d ends before byte %d of %d)", b.key, number, b.pos, b.size)
+	return errs.Op("read", b.key).New(errs.Corrupt, "object is truncated (page %d ends before byte %d of %d)", number, b.pos, b.size)
 }
 
 // drop ends the request and its claim.
@@ -417,7 +417,7 @@ func (b *body) Close() error {
 	}
 	b.cur = nil
 	if b.err == nil {
-		b.err = errs.New(errs.Closed, "read %q: the body was closed", b.key)
+		b.err = errs.Op("read", b.key).New(errs.Closed, "the body was closed")
 	}
 	return nil
 }

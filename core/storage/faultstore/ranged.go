@@ -40,7 +40,7 @@ func (s *Ranged) Range(ctx context.Context, key string, off, n int64, tag string
 			h.body(b)
 		}
 		if tag != "" && tag != b.tag {
-			return errs.New(errs.Conflict, "range %q: tag is %q, want %q", key, b.tag, tag)
+			return errs.Op("read range", key).New(errs.Conflict, "tag is %q, want %q", b.tag, tag)
 		}
 		return b.cut(data, off, n)
 	})
@@ -71,10 +71,10 @@ type body struct {
 func (b *body) cut(data []byte, off, n int64) error {
 	b.size = int64(len(data))
 	if off < 0 {
-		return errs.New(errs.Invalid, "range %q: offset %d is negative", b.key, off)
+		return errs.Op("read range", b.key).New(errs.Invalid, "offset %d is negative", off)
 	}
 	if off > b.size || off == b.size && n != 0 && off > 0 {
-		return errs.New(errs.Corrupt, "range %q: begins at %d, behind the end of %d bytes", b.key, off, b.size)
+		return errs.Op("read range", b.key).New(errs.Corrupt, "begins at %d, behind the end of %d bytes", off, b.size)
 	}
 	b.data = data[off:]
 	if n >= 0 && n < int64(len(b.data)) {
@@ -85,7 +85,7 @@ func (b *body) cut(data []byte, off, n int64) error {
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.closed {
-		return 0, errs.New(errs.Closed, "range %q: body was closed", b.key)
+		return 0, errs.Op("read range", b.key).New(errs.Closed, "body was closed")
 	}
 	if err := b.ctx.Err(); err != nil {
 		return 0, errs.Wrap(errs.Canceled, string(Range), b.key, err)

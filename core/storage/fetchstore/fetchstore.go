@@ -29,9 +29,9 @@ func (s *Stores) Opener(scheme string) storage.Opener {
 		case ctx.Err() != nil:
 			return nil, errs.New(errs.Canceled, "open a URL: %w", context.Cause(ctx))
 		case err != nil || base.Hostname() == "" || base.User != nil:
-			return nil, errs.New(errs.Invalid, `open %q: not a URL that can be read (want for example "https://example.com/data")`, scheme+"://...")
+			return nil, errs.Op("open", scheme+"://...").New(errs.Invalid, `not a URL that can be read (want for example "https://example.com/data")`)
 		case scheme+"://"+base.Host != s.Origin:
-			return nil, errs.New(errs.Denied, "open %q: this page may read %q alone", scheme+"://"+base.Host, s.Origin)
+			return nil, errs.Op("open", scheme+"://"+base.Host).New(errs.Denied, "this page may read %q alone", s.Origin)
 		}
 		base.Fragment = ""
 		return web.Provider{Site: &site{base: base}}, nil
@@ -60,7 +60,7 @@ func (s *site) URI() string {
 // Close ends the use of the site.
 func (s *site) Close() error {
 	if s.closed.Swap(true) {
-		return errs.New(errs.Closed, "close %q: the store was closed", s.URI())
+		return errs.Op("close", s.URI()).New(errs.Closed, "the store was closed")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *site) Close() error {
 // Admit refuses calls after Close, and those whose context has ended.
 func (s *site) Admit(ctx context.Context, op, object string) error {
 	if s.closed.Load() {
-		return errs.New(errs.Closed, "%s %q: the store was closed", op, object)
+		return errs.Op(op, object).New(errs.Closed, "the store was closed")
 	}
 	if ctx.Err() != nil {
 		return errs.Wrap(errs.Canceled, op, object, context.Cause(ctx))

@@ -106,7 +106,7 @@ func fromFile(o storage.Options, name string) (*identity, error) {
 			Scopes: []string{scope}, Client: &http.Client{Transport: net, Timeout: net.Patience()},
 		})
 		if err != nil {
-			return nil, errs.New(errs.Invalid, "read Google credentials %q: %w", name, err)
+			return nil, errs.Op("read Google credentials", name).New(errs.Invalid, "%w", err)
 		}
 		return creds, nil
 	}
@@ -124,17 +124,17 @@ type credentialsFile struct {
 func readCredentials(name string) (*credentialsFile, []byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, nil, errs.New(errs.Invalid, "read Google credentials %q: %w; check credentials_file and GOOGLE_APPLICATION_CREDENTIALS", name, errors.Unwrap(err))
+		return nil, nil, errs.Op("read Google credentials", name).New(errs.Invalid, "%w; check credentials_file and GOOGLE_APPLICATION_CREDENTIALS", errors.Unwrap(err))
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxCredentials))
 	if err != nil {
-		return nil, nil, errs.New(errs.Invalid, "read Google credentials %q: %w", name, errors.Unwrap(err))
+		return nil, nil, errs.Op("read Google credentials", name).New(errs.Invalid, "%w", errors.Unwrap(err))
 	}
 	about := &credentialsFile{}
 	// What is wrong with the JSON is not said: it would show a part of a key.
 	if json.Unmarshal(text, about) != nil || about.Type == "" {
-		return nil, nil, errs.New(errs.Invalid, `read Google credentials %q: not a JSON object with a "type"; want the key of a service account, or what gcloud writes`, name)
+		return nil, nil, errs.Op("read Google credentials", name).New(errs.Invalid, `not a JSON object with a "type"; want the key of a service account, or what gcloud writes`)
 	}
 	return about, text, nil
 }
@@ -289,10 +289,10 @@ func tokenError(ctx context.Context, err error) error {
 	case errs.KindOf(err) != errs.Internal: // of the transport, or our own
 		return err
 	case errors.As(err, &refused) && refused.Response != nil:
-		return errs.New(errs.Denied, "get an access token: %w; the credentials are revoked or expired, or this machine's clock is wrong: "+
+		return errs.Op("get an access token", "").New(errs.Denied, "%w; the credentials are revoked or expired, or this machine's clock is wrong: "+
 			`run "gcloud auth application-default login", or take another key`, request.CleanError(refused))
 	}
-	return errs.New(errs.Denied, "get an access token: %w", request.CleanError(err))
+	return errs.Op("get an access token", "").New(errs.Denied, "%w", request.CleanError(err))
 }
 
 // fixed is a token that never changes.

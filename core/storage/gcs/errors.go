@@ -173,7 +173,7 @@ func (p *root) sdkError(ctx context.Context, err error) error {
 	if unreadable(err) && p.garbled.Add(1) >= mostGarbled {
 		return errs.New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
-	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "request to %q: %w", p.client.base.Host, request.CleanError(err))}
+	return &storage.Fault{Repeat: storage.Soon, Err: errs.Op("request to", p.client.base.Host).New(errs.Storage, "%w", request.CleanError(err))}
 }
 
 // unreadable reports whether err is about an answer that is not the JSON that was asked for.
@@ -206,7 +206,7 @@ func (p *root) writeError(ctx context.Context, op, key string, ifAbsent bool, er
 	if errors.As(err, &g) {
 		switch {
 		case g.Code == http.StatusPreconditionFailed && ifAbsent:
-			return errs.New(errs.Exists, "%s %q: the object exists already", op, key)
+			return errs.Op(op, key).New(errs.Exists, "the object exists already")
 		case g.Code == http.StatusNotFound && !p.answer(g).IsPage():
 			return p.unknownBucket(op, key, refusalOf(p.answer(g)))
 		}
@@ -224,7 +224,7 @@ func (p *root) copyError(ctx context.Context, op, key string, err error) error {
 	var gone *storage.NoBucket
 	err = p.sdkError(ctx, err)
 	if errors.As(err, &gone) {
-		return errs.New(errs.NotFound, "%s %q: %w; check the buckets of both", op, key, err)
+		return errs.Op(op, key).New(errs.NotFound, "%w; check the buckets of both", err)
 	}
 	return errs.Wrap(errs.Storage, op, key, err)
 }

@@ -150,7 +150,7 @@ func (p *root) Identity() string {
 // Close ends the use of the bucket; requests in flight go on.
 func (p *root) Close() error {
 	if p.closed.Swap(true) {
-		return errs.New(errs.Closed, "close %q: it is closed already", p.URI())
+		return errs.Op("close", p.URI()).New(errs.Closed, "it is closed already")
 	}
 	if p.owned {
 		p.client.Close()
@@ -161,7 +161,7 @@ func (p *root) Close() error {
 // admit refuses calls that cannot succeed, before a request is sent.
 func (p *root) admit(ctx context.Context, op, object string) error {
 	if p.closed.Load() {
-		return errs.New(errs.Closed, "%s %q: %q is closed", op, object, p.URI())
+		return errs.Op(op, object).New(errs.Closed, "%q is closed", p.URI())
 	}
 	if err := ctx.Err(); err != nil {
 		return errs.Wrap(errs.Canceled, op, object, context.Cause(ctx))

@@ -22,7 +22,7 @@ const (
 // List asks page by page. Objects put while it runs may be left out.
 func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	if prefix != "" && (!strings.HasSuffix(prefix, "/") || storage.CheckKey(prefix[:len(prefix)-1]) != nil) {
-		return errs.New(errs.Invalid, `list %q: prefix must be "" or a key part that ends with "/"`, prefix)
+		return errs.Op("list", prefix).New(errs.Invalid, `prefix must be "" or a key part that ends with "/"`)
 	}
 	return p.list(ctx, prefix, after, func(key string, a *gcloud.ObjectAttrs) bool {
 		return fn(storage.Object{Key: key, Size: a.Size, Modified: a.Created})

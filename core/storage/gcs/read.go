@@ -25,7 +25,7 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	}
 	defer b.Close()
 	if b.Len() > MaxWholeBytes {
-		return nil, errs.New(errs.Corrupt, "get %q: object in %q has %d bytes, want at most %d", key, p.URI(), b.Len(), MaxWholeBytes)
+		return nil, errs.Op("get", key).New(errs.Corrupt, "object in %q has %d bytes, want at most %d", p.URI(), b.Len(), MaxWholeBytes)
 	}
 	// What the store says of the length is believed up to a point; ReadFrom wants a little room to
 	// see the end.
@@ -43,10 +43,10 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 		return err
 	}
 	if off < 0 {
-		return errs.New(errs.Invalid, "read %q: offset %d is negative", key, off)
+		return errs.Op("read", key).New(errs.Invalid, "offset %d is negative", off)
 	}
 	if off > math.MaxInt64-int64(len(dst)) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (want %d bytes at offset %d)", key, len(dst), off)
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (want %d bytes at offset %d)", len(dst), off)
 	}
 	b, err := p.open(ctx, op, key, off, int64(len(dst)), "")
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 	}
 	defer b.Close()
 	if b.Len() < int64(len(dst)) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), off, len(dst))
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", b.Len(), off, len(dst))
 	}
 	_, err = io.ReadFull(b, dst)
 	return errs.Wrap(errs.Storage, op, key, err)
@@ -87,7 +87,7 @@ func (p *root) open(ctx context.Context, op, key string, off, n int64, tag strin
 	}
 	if b.Tag() == "" && b.Len() > 0 { // a refusal of a range behind the end has none
 		b.Close()
-		return nil, errs.New(errs.Storage, "%s %q: %q does not answer as Google Cloud Storage; check the endpoint", op, key, p.client.base.Host)
+		return nil, errs.Op(op, key).New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
 	p.seen.Store(true)
 	return b, nil
@@ -97,7 +97,7 @@ func (p *root) open(ctx context.Context, op, key string, off, n int64, tag strin
 // have no HEAD.
 func (p *root) openEmpty(ctx context.Context, op, key string, off int64, tag string) (storage.Body, error) {
 	if off < 0 {
-		return nil, errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)
+		return nil, errs.Op(op, key).New(errs.Invalid, "offset %d is negative", off)
 	}
 	attrs, err := p.object(key).Attrs(ctx)
 	if err != nil {
@@ -107,9 +107,9 @@ func (p *root) openEmpty(ctx context.Context, op, key string, off int64, tag str
 	e := &empty{size: attrs.Size, tag: strconv.FormatInt(attrs.Generation, 10)}
 	switch {
 	case tag != "" && tag != e.tag:
-		return nil, errs.New(errs.Conflict, "%s %q: the object has changed (its tag is %q, want %q)", op, key, e.tag, tag)
+		return nil, errs.Op(op, key).New(errs.Conflict, "the object has changed (its tag is %q, want %q)", e.tag, tag)
 	case off > e.size:
-		return nil, errs.New(errs.Corrupt, "%s %q: object is truncated (has %d bytes, want some at offset %d)", op, key, e.size, off)
+		return nil, errs.Op(op, key).New(errs.Corrupt, "object is truncated (has %d bytes, want some at offset %d)", e.size, off)
 	}
 	return e, nil
 }

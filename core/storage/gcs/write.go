@@ -229,7 +229,7 @@ func (s *stream) Finish(ctx context.Context) error {
 	s.done = true
 	if sum != s.crc {
 		_ = s.p.Delete(ctx, s.key) // its content is wrong
-		return errs.New(errs.Corrupt, "finish %q: the store has checksum 0x%08x, want 0x%08x", s.key, sum, s.crc)
+		return errs.Op("finish", s.key).New(errs.Corrupt, "the store has checksum 0x%08x, want 0x%08x", sum, s.crc)
 	}
 	return nil
 }
@@ -243,7 +243,7 @@ func (s *stream) Abort() {
 }
 
 func (s *stream) ended(op string) error {
-	return errs.New(errs.Closed, "%s %q: the stream was finished or aborted", op, s.key)
+	return errs.Op(op, s.key).New(errs.Closed, "the stream was finished or aborted")
 }
 
 // Delete removes objects one by one, several at a time.

@@ -76,7 +76,7 @@ func (p *Stores) Opener(scheme string) storage.Opener {
 		}
 		if at.base.RawQuery != "" {
 			at.release()
-			return nil, errs.New(errs.Invalid, "open %q: a dataset has no query in its URL; give what the server needs as headers", at.URI())
+			return nil, errs.Op("open", at.URI()).New(errs.Invalid, "a dataset has no query in its URL; give what the server needs as headers")
 		}
 		return &Provider{web.Provider{Site: at}, at}, nil
 	}
@@ -101,11 +101,11 @@ func (p *Stores) take(ctx context.Context, scheme, rest string, o storage.Option
 	case ctx.Err() != nil:
 		return errs.New(errs.Canceled, "open a URL: %w", context.Cause(ctx))
 	case err != nil || base.Hostname() == "":
-		return errs.New(errs.Invalid, `open %q: not a URL (want for example "https://example.com/data")`, scheme+"://...")
+		return errs.Op("open", scheme+"://...").New(errs.Invalid, `not a URL (want for example "https://example.com/data")`)
 	case clearSecrets(base, o.Settings):
-		return errs.New(errs.Denied, "open %q: bearer_token and headers would travel unencrypted; use https, or give allow_insecure=True", scheme+"://"+base.Host)
+		return errs.Op("open", scheme+"://"+base.Host).New(errs.Denied, "bearer_token and headers would travel unencrypted; use https, or give allow_insecure=True")
 	case base.User != nil:
-		return errs.New(errs.Invalid, `open %q: the URL holds a name or a password; give them as headers={"Authorization": ...}`, scheme+"://"+base.Host)
+		return errs.Op("open", scheme+"://"+base.Host).New(errs.Invalid, `the URL holds a name or a password; give them as headers={"Authorization": ...}`)
 	}
 	base.Fragment = ""
 	key := identityOf(o)
@@ -275,7 +275,7 @@ func (s *site) isHome(u *url.URL) bool { return u.Scheme == s.base.Scheme && u.H
 func (s *site) Ask(ctx context.Context, name string, u *url.URL, off, n int64, tag string) (storage.Body, error) {
 	rq := &http.Request{Method: http.MethodGet, URL: u, Header: s.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if !s.isHome(u) {
-		return nil, errs.New(errs.Internal, "read %q: it is not on host %q", storage.RedactURL(name), s.base.Host)
+		return nil, errs.Op("read", storage.RedactURL(name)).New(errs.Internal, "it is not on host %q", s.base.Host)
 	}
 	b, err := s.net.Get(ctx, &s.dialect, rq, off, n, tag)
 	if err != nil {

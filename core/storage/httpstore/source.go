@@ -110,7 +110,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 	for number := 1; in.Scan(); number++ {
 		e, ok, err := parseLine(in.Text())
 		if err != nil {
-			return errs.New(errs.Invalid, "list %q: line %d: %w", s.URI(), number, err)
+			return errs.Op("list", s.URI()).New(errs.Invalid, "line %d: %w", number, err)
 		}
 		if !ok || !strings.HasPrefix(e.Key, prefix) || after != "" && e.Key <= after {
 			continue
@@ -123,7 +123,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 		}
 	}
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
-		return errs.New(errs.Invalid, "list %q: a line is longer than %d bytes; this is not a listing file", s.URI(), maxLine)
+		return errs.Op("list", s.URI()).New(errs.Invalid, "a line is longer than %d bytes; this is not a listing file", maxLine)
 	}
 	return errs.Wrap(errs.Storage, op, s.URI(), in.Err())
 }

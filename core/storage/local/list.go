@@ -39,7 +39,7 @@ func (p *Provider) List(ctx context.Context, prefix, after string, fn func(stora
 	if prefix != "" {
 		dir, isDir := strings.CutSuffix(prefix, "/")
 		if !isDir || storage.CheckKey(dir) != nil {
-			return errs.New(errs.Invalid, `list %q: prefix must be "" or a key part that ends with "/"`, prefix)
+			return errs.Op("list", prefix).New(errs.Invalid, `prefix must be "" or a key part that ends with "/"`)
 		}
 	}
 	if after > prefix && !strings.HasPrefix(after, prefix) {

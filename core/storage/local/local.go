@@ -53,7 +53,7 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 		return nil, err
 	}
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return nil, errs.New(errs.Invalid, "%s %q: not a path", op, path)
+		return nil, errs.Op(op, path).New(errs.Invalid, "not a path")
 	}
 	root, err := filepath.Abs(path)
 	if err != nil {
@@ -70,13 +70,13 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 	}
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return nil, errs.New(errs.NotFound, "%s %q: no such directory", op, root)
+		return nil, errs.Op(op, root).New(errs.NotFound, "no such directory")
 	case errors.Is(err, unix.ENOTDIR), err == nil && !st.IsDir():
 		kind := errs.NotFound
 		if o.Create {
 			kind = errs.Invalid
 		}
-		return nil, errs.New(kind, "%s %q: not a directory", op, root)
+		return nil, errs.Op(op, root).New(kind, "not a directory")
 	case err != nil:
 		return nil, p.readError(op, path, err)
 	}
@@ -112,7 +112,7 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 		return nil, p.readError(op, key, unix.EISDIR)
 	}
 	if st.Size > MaxWholeBytes {
-		return nil, errs.New(errs.Corrupt, "get %q: file below %q has %d bytes, want at most %d", key, p.root, st.Size, MaxWholeBytes)
+		return nil, errs.Op("get", key).New(errs.Corrupt, "file below %q has %d bytes, want at most %d", p.root, st.Size, MaxWholeBytes)
 	}
 	data := make([]byte, st.Size)
 	if err := p.fill(op, key, fd, data, 0); err != nil {
@@ -162,7 +162,7 @@ func (p *Provider) openCached(ctx context.Context, key string) (*file, error) {
 // fill reads exactly dst. A file that ends before is errs.Corrupt.
 func (p *Provider) fill(op, key string, fd int, dst []byte, off int64) error {
 	if off < 0 {
-		return errs.New(errs.Invalid, "%s %q: offset %d is negative", op, key, off)
+		return errs.Op(op, key).New(errs.Invalid, "offset %d is negative", off)
 	}
 	if off > math.MaxInt64-int64(len(dst)) {
 		return truncated(op, key, p.root, 0, off, len(dst))
@@ -183,7 +183,7 @@ func (p *Provider) fill(op, key string, fd int, dst []byte, off int64) error {
 }
 
 func truncated(op, key, root string, got int, off int64, want int) error {
-	return errs.New(errs.Corrupt, "%s %q: object below %q is truncated (got %d bytes at offset %d, want %d)", op, key, root, got, off, want)
+	return errs.Op(op, key).New(errs.Corrupt, "object below %q is truncated (got %d bytes at offset %d, want %d)", root, got, off, want)
 }
 
 // openRead opens the file of key. Too many open files are first answered by giving up the idle
@@ -246,7 +246,7 @@ func (p *Provider) admit(ctx context.Context, op, key string) error {
 		return errs.Wrap(errs.Invalid, op, "", err) // names the key itself
 	}
 	if name := key[strings.LastIndexByte(key, '/')+1:]; strings.HasPrefix(name, tempPrefix) {
-		return errs.New(errs.Invalid, "%s %q: names that begin with %q are reserved for files being written", op, key, tempPrefix)
+		return errs.Op(op, key).New(errs.Invalid, "names that begin with %q are reserved for files being written", tempPrefix)
 	}
 	return nil
 }

@@ -52,13 +52,13 @@ func (p *Provider) Map(ctx context.Context, key string) (*storage.Mapping, error
 		return nil, p.readError(op, key, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size == 0 || st.Size != int64(int(st.Size)) {
-		return nil, errs.New(errs.Unsupported, "%s %q: a file of %d bytes below %q", op, key, st.Size, p.root)
+		return nil, errs.Op(op, key).New(errs.Unsupported, "a file of %d bytes below %q", st.Size, p.root)
 	}
 	if !steady(f.fd) {
-		return nil, errs.New(errs.Unsupported, "%s %q: the file system below %q is none whose pages stay readable", op, key, p.root)
+		return nil, errs.Op(op, key).New(errs.Unsupported, "the file system below %q is none whose pages stay readable", p.root)
 	}
 	if !p.mapped.take(st.Size) {
-		return nil, errs.New(errs.Unsupported, "%s %q: too much of %q is mapped already", op, key, p.root)
+		return nil, errs.Op(op, key).New(errs.Unsupported, "too much of %q is mapped already", p.root)
 	}
 	data, err := unix.Mmap(f.fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil { // there are file systems without, and systems with a limit

@@ -15,8 +15,7 @@ var _ storage.Opener = Open
 
 // Open is errs.Unsupported: atomic and durable naming was not written for this system.
 func Open(_ context.Context, path string, _ storage.Options) (storage.Provider, error) {
-	return nil, errs.New(errs.Unsupported, "open directory %q: local datasets are not supported on %s; use mem:// or object storage",
-		path, runtime.GOOS)
+	return nil, errs.Op("open directory", path).New(errs.Unsupported, "local datasets are not supported on %s; use mem:// or object storage", runtime.GOOS)
 }
 
 // openNonblocking opens a file for reading.

@@ -35,7 +35,7 @@ var (
 func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Source, error) {
 	const op = "open folder"
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
-		return nil, errs.New(errs.Invalid, "%s %q: not a path", op, path)
+		return nil, errs.Op(op, path).New(errs.Invalid, "not a path")
 	}
 	root, err := filepath.Abs(path)
 	if err != nil {
@@ -44,11 +44,11 @@ func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Sour
 	st, err := os.Stat(root)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errs.New(errs.NotFound, "%s %q: there is no such folder", op, root)
+		return nil, errs.Op(op, root).New(errs.NotFound, "there is no such folder")
 	case err != nil:
 		return nil, errs.Wrap(errs.Storage, op, root, err)
 	case !st.IsDir():
-		return nil, errs.New(errs.Invalid, "%s %q: it is a file, want a folder", op, root)
+		return nil, errs.Op(op, root).New(errs.Invalid, "it is a file, want a folder")
 	}
 	return &Source{root: root}, nil
 }
@@ -66,7 +66,7 @@ func (s *Source) Close() error {
 // time.
 func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	if s.closed.Load() {
-		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
+		return errs.Op("list", s.root).New(errs.Closed, "the source was closed")
 	}
 	w := sourceWalk{s: s, prefix: prefix, after: after, fn: fn}
 	_, err := w.dir(ctx, "", 0)
@@ -76,7 +76,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 // Names lists as Objects does, but names alone: it looks at no file that is not behind a link.
 func (s *Source) Names(ctx context.Context, fn func(key string) bool) error {
 	if s.closed.Load() {
-		return errs.New(errs.Closed, "list %q: the source was closed", s.root)
+		return errs.Op("list", s.root).New(errs.Closed, "the source was closed")
 	}
 	w := sourceWalk{s: s, names: true, fn: func(e storage.Entry) bool { return fn(e.Key) }}
 	_, err := w.dir(ctx, "", 0)
@@ -93,13 +93,13 @@ func sourceTag(st fs.FileInfo) string {
 // Range reads a file as it is now. A name that leads out of the directory is errs.Invalid.
 func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	if s.closed.Load() {
-		return nil, errs.New(errs.Closed, "read %q: the source was closed", key)
+		return nil, errs.Op("read", key).New(errs.Closed, "the source was closed")
 	}
 	if ctx.Err() != nil {
 		return nil, errs.Wrap(errs.Canceled, "read", key, ctx.Err())
 	}
 	if !filepath.IsLocal(filepath.FromSlash(key)) {
-		return nil, errs.New(errs.Invalid, "read %q: the name leads out of the folder", key)
+		return nil, errs.Op("read", key).New(errs.Invalid, "the name leads out of the folder")
 	}
 	path := s.path(key)
 	if strings.HasSuffix(key, "/") {
@@ -108,16 +108,16 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 	f, st, err := openRegular(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errs.New(errs.NotFound, "read %q: there is no such file", path)
+		return nil, errs.Op("read", path).New(errs.NotFound, "there is no such file")
 	case err != nil:
 		return nil, errs.Wrap(errs.Storage, "read", path, rootCause(err))
 	}
 	b := &fileBody{f: f, size: st.Size(), tag: sourceTag(st)}
 	switch {
 	case tag != "" && tag != b.tag:
-		err = errs.New(errs.Conflict, "read %q: it has changed (tag %q, want %q)", path, b.tag, tag)
+		err = errs.Op("read", path).New(errs.Conflict, "it has changed (tag %q, want %q)", b.tag, tag)
 	case off < 0 || off > b.size || off == b.size && n != 0 && off > 0:
-		err = errs.New(errs.Corrupt, "read %q: it has %d bytes, want some from %d on", path, b.size, off)
+		err = errs.Op("read", path).New(errs.Corrupt, "it has %d bytes, want some from %d on", b.size, off)
 	default:
 		if b.length = b.size - off; n >= 0 {
 			b.length = min(n, b.length)
@@ -186,7 +186,7 @@ type fileBody struct {
 func (b *fileBody) Read(p []byte) (int, error) {
 	n, err := b.part.Read(p)
 	if b.done += int64(n); err == io.EOF && b.done < b.length {
-		err = errs.New(errs.Storage, "read %q: it became shorter while it was read", b.f.Name())
+		err = errs.Op("read", b.f.Name()).New(errs.Storage, "it became shorter while it was read")
 	} else if err != nil && err != io.EOF {
 		err = errs.Wrap(errs.Storage, "read", b.f.Name(), rootCause(err))
 	}

@@ -138,5 +138,5 @@ func unreadable(path string) error {
 	if _, err := os.ReadDir(path); err != nil {
 		return errs.Wrap(errs.Storage, "read folder", path, rootCause(err))
 	}
-	return errs.New(errs.Invalid, "read folder %q: links to it make a cycle, or more than %d links lead to it", path, nestedLinks)
+	return errs.Op("read folder", path).New(errs.Invalid, "links to it make a cycle, or more than %d links lead to it", nestedLinks)
 }

@@ -87,7 +87,7 @@ func notDurable(err error) error {
 // beginWhole writes data to a temporary file.
 func (p *Provider) beginWhole(ctx context.Context, op, key string, data []byte) (*stream, error) {
 	if len(data) > MaxWholeBytes {
-		return nil, errs.New(errs.Invalid, "%s %q: has %d bytes, want at most %d; write it with Create", op, key, len(data), MaxWholeBytes)
+		return nil, errs.Op(op, key).New(errs.Invalid, "has %d bytes, want at most %d; write it with Create", len(data), MaxWholeBytes)
 	}
 	s, err := p.begin(ctx, op, key)
 	if err != nil {

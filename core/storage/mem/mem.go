@@ -97,14 +97,14 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 		return err
 	}
 	if off < 0 {
-		return errs.New(errs.Invalid, "read %q: offset %d is negative", key, off)
+		return errs.Op("read", key).New(errs.Invalid, "offset %d is negative", off)
 	}
 	got := 0
 	if off < int64(len(data)) {
 		got = copy(dst, data[off:])
 	}
 	if got < len(dst) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, got, off, len(dst))
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", got, off, len(dst))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (p *Provider) List(ctx context.Context, prefix, after string, fn func(stora
 		return err
 	}
 	if prefix != "" && (!strings.HasSuffix(prefix, "/") || storage.CheckKey(prefix[:len(prefix)-1]) != nil) {
-		return errs.New(errs.Invalid, `list %q: prefix must be "" or a key part that ends with "/"`, prefix)
+		return errs.Op("list", prefix).New(errs.Invalid, `prefix must be "" or a key part that ends with "/"`)
 	}
 	for _, o := range p.store.snapshot(prefix, after) {
 		if err := canceled(ctx, op, prefix); err != nil {

@@ -93,7 +93,7 @@ func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error 
 	}
 	found, err := s.Get(ctx, key)
 	if err != nil && !errs.Is(err, errs.NotFound) {
-		return errs.New(errs.Storage, "put-if-absent %q: %q took the object, and it cannot be read back: %w", key, s.name, err)
+		return errs.Op("put-if-absent", key).New(errs.Storage, "%q took the object, and it cannot be read back: %w", s.name, err)
 	}
 	if err == nil && bytes.Equal(found, data) {
 		return nil
@@ -103,7 +103,7 @@ func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error 
 	if err != nil {
 		what = "none"
 	}
-	return errs.New(errs.Storage, "put-if-absent %q: %q took the object and holds %s under that key; %s", key, s.name, what, remedy)
+	return errs.Op("put-if-absent", key).New(errs.Storage, "%q took the object and holds %s under that key; %s", s.name, what, remedy)
 }
 
 // Create begins an object, once the service is proven.
@@ -158,7 +158,7 @@ func (s *Store) prove(ctx context.Context) error {
 	}
 	if !refuses {
 		_ = s.Delete(ctx, storage.ProbeKey)
-		return errs.New(errs.Unsupported, "write to %q: %q ignores the condition of a put-if-absent; %s", s.URI(), s.name, remedy)
+		return errs.Op("write to", s.URI()).New(errs.Unsupported, "%q ignores the condition of a put-if-absent; %s", s.name, remedy)
 	}
 	s.service.proven.Store(true)
 	return nil

@@ -37,7 +37,7 @@ func (h *hosted) Put(ctx context.Context, key string, data []byte) error {
 func (h *hosted) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	h.writes.Add(1)
 	if h.denies {
-		return errs.New(errs.Denied, "put-if-absent %q: no permission", key)
+		return errs.Op("put-if-absent", key).New(errs.Denied, "no permission")
 	}
 	var err error
 	if h.ignores {
@@ -50,7 +50,7 @@ func (h *hosted) PutIfAbsent(ctx context.Context, key string, data []byte) error
 	}
 	if err == nil && h.lies > 0 {
 		h.lies--
-		return errs.New(errs.Exists, "put-if-absent %q: it exists", key)
+		return errs.Op("put-if-absent", key).New(errs.Exists, "it exists")
 	}
 	return err
 }

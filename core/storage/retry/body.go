@@ -51,7 +51,7 @@ func (c *caller) open(ctx context.Context, op string, a ask) (*body, error) {
 	}
 	if b.length < 0 || a.n >= 0 && b.length > a.n {
 		b.Close()
-		return nil, errs.New(errs.Storage, "%s %q: the answer has %d bytes, want at most %d", op, a.key, b.length, a.n)
+		return nil, errs.Op(op, a.key).New(errs.Storage, "the answer has %d bytes, want at most %d", b.length, a.n)
 	}
 	return b, nil
 }
@@ -107,9 +107,9 @@ func (b *body) same(next storage.Body) error {
 	var err error
 	switch {
 	case b.tag != "" && next.Tag() != "" && next.Tag() != b.tag:
-		err = errs.New(errs.Conflict, "%s %q: the object was replaced while it was read (tag %q, want %q); read it again", b.t.op, b.ask.key, next.Tag(), b.tag)
+		err = errs.Op(b.t.op, b.ask.key).New(errs.Conflict, "the object was replaced while it was read (tag %q, want %q); read it again", next.Tag(), b.tag)
 	case next.Len() != b.length-b.pos:
-		err = errs.New(errs.Conflict, "%s %q: the object was replaced while it was read (%d bytes are left, want %d); read it again", b.t.op, b.ask.key, next.Len(), b.length-b.pos)
+		err = errs.Op(b.t.op, b.ask.key).New(errs.Conflict, "the object was replaced while it was read (%d bytes are left, want %d); read it again", next.Len(), b.length-b.pos)
 	default:
 		return nil
 	}
@@ -133,7 +133,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if b.closed {
-		return 0, errs.New(errs.Closed, "%s %q: the body was closed", b.t.op, b.ask.key)
+		return 0, errs.Op(b.t.op, b.ask.key).New(errs.Closed, "the body was closed")
 	}
 	if b.pos == b.length {
 		return 0, io.EOF

@@ -27,7 +27,7 @@ func (c *clinging) Put(ctx context.Context, key string, data []byte) error {
 	if c.fail > 0 {
 		c.fail--
 		c.given, c.want = append(c.given, data), append(c.want, bytes.Clone(data))
-		return errs.New(errs.Storage, "put %q: %w", key, &storage.Fault{Repeat: storage.Soon, Err: errors.New("cut off")})
+		return errs.Op("put", key).New(errs.Storage, "%w", &storage.Fault{Repeat: storage.Soon, Err: errors.New("cut off")})
 	}
 	return c.Provider.Put(ctx, key, data)
 }

@@ -129,7 +129,7 @@ func (c *caller) stop() {
 }
 
 func (c *caller) stopped(op, object string) error {
-	return errs.New(errs.Closed, "%s %q: the storage was closed", op, object)
+	return errs.Op(op, object).New(errs.Closed, "the storage was closed")
 }
 
 func (c *caller) stats(inner any) storage.Stats {

@@ -105,7 +105,7 @@ func (s *Store) readRange(ctx context.Context, key string, dst []byte, off int64
 	}
 	defer b.Close()
 	if b.length < int64(len(dst)) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.length, off, len(dst))
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", b.length, off, len(dst))
 	}
 	_, err = io.ReadFull(b, dst)
 	return err

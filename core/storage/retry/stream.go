@@ -99,5 +99,5 @@ func (w *stream) Abort() {
 }
 
 func (w *stream) over(op string) error {
-	return errs.New(errs.Closed, "%s %q: the stream was finished or aborted", op, w.key)
+	return errs.Op(op, w.key).New(errs.Closed, "the stream was finished or aborted")
 }

@@ -23,7 +23,7 @@ const (
 func (p *Provider) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	if prefix != "" {
 		if err := storage.CheckKey(strings.TrimSuffix(prefix, "/")); err != nil || !strings.HasSuffix(prefix, "/") {
-			return errs.New(errs.Invalid, `list %q: not a prefix (want "" or a key and "/")`, prefix)
+			return errs.Op("list", prefix).New(errs.Invalid, `not a prefix (want "" or a key and "/")`)
 		}
 	}
 	return p.list(ctx, prefix, after, firstPage, func(name string, o *types.Object) bool {

@@ -27,7 +27,7 @@ func (s *Source) Range(ctx context.Context, name string, off, n int64, tag strin
 		return nil, err
 	}
 	if name == "" {
-		return nil, errs.New(errs.Invalid, "read: the name is empty")
+		return nil, errs.Op("read", "").New(errs.Invalid, "the name is empty")
 	}
 	return s.ranged(ctx, name, off, n, tag)
 }
@@ -65,7 +65,7 @@ func (p *Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64
 	}
 	defer b.Close()
 	if b.Len() < int64(len(dst)) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), off, len(dst))
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", b.Len(), off, len(dst))
 	}
 	_, err = io.ReadFull(b, dst)
 	return errs.Wrap(errs.Storage, "read", key, err)

@@ -221,7 +221,7 @@ func (s *store) sign(ctx context.Context, rq *http.Request, hash string) error {
 	rq.Header["X-Amz-Content-Sha256"] = []string{hash}
 	err = s.signer.SignHTTP(ctx, creds, rq, hash, "s3", s.where.Load().region, s.net.Now())
 	if err != nil {
-		return errs.New(errs.Internal, "sign: %w", err)
+		return errs.Op("sign", "").New(errs.Internal, "%w", err)
 	}
 	return nil
 }

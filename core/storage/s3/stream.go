@@ -269,7 +269,7 @@ func (s *stream) Abort() {
 	if s.finished || s.err != nil && s.group == nil {
 		return
 	}
-	s.err = errs.New(errs.Closed, "write %q: the stream was aborted", s.key)
+	s.err = errs.Op("write", s.key).New(errs.Closed, "the stream was aborted")
 	s.blocks = nil
 	if s.group == nil {
 		return
@@ -307,7 +307,7 @@ func (s *stream) usable(op string) error {
 	case s.p.closed.Load():
 		return errClosed(op, s.key)
 	case s.finished:
-		return errs.New(errs.Closed, "%s %q: the stream was finished", op, s.key)
+		return errs.Op(op, s.key).New(errs.Closed, "the stream was finished")
 	}
 	return s.err
 }

@@ -37,5 +37,5 @@ func (c certain) PutIfAbsent(ctx context.Context, key string, data []byte) error
 	case bytes.Equal(stands, data):
 		return nil
 	}
-	return errs.New(errs.Exists, "put %q: somebody else has", key)
+	return errs.Op("put", key).New(errs.Exists, "somebody else has")
 }

@@ -175,11 +175,11 @@ func (l *Lake) Range(ctx context.Context, key string, off, n int64, tag string) 
 	size := int64(len(o.data))
 	switch {
 	case !ok:
-		return nil, errs.New(errs.NotFound, "read %q: there is no such object", key)
+		return nil, errs.Op("read", key).New(errs.NotFound, "there is no such object")
 	case tag != "" && tag != o.tag:
-		return nil, errs.New(errs.Conflict, "read %q: it has changed (tag %q, want %q)", key, o.tag, tag)
+		return nil, errs.Op("read", key).New(errs.Conflict, "it has changed (tag %q, want %q)", o.tag, tag)
 	case off > size || off == size && n != 0 && size > 0:
-		return nil, errs.New(errs.Corrupt, "read %q: it has %d bytes, want some from %d on", key, size, off)
+		return nil, errs.Op("read", key).New(errs.Corrupt, "it has %d bytes, want some from %d on", size, off)
 	}
 	end := size
 	if n >= 0 {

@@ -152,7 +152,7 @@ func defects() map[string]func(*broken) {
 			b.get = func(ctx context.Context, key string) ([]byte, error) {
 				data, err := b.Provider.Get(ctx, key)
 				if err != nil {
-					err = errs.New(errs.Storage, "get %q: 404", key)
+					err = errs.Op("get", key).New(errs.Storage, "404")
 				}
 				return data, err
 			}
@@ -225,7 +225,7 @@ func defects() map[string]func(*broken) {
 		"put if absent race": func(b *broken) {
 			b.putIfAbsent = func(ctx context.Context, key string, data []byte) error {
 				if _, err := b.Provider.Get(ctx, key); err == nil {
-					return errs.New(errs.Conflict, "put-if-absent %q: taken", key)
+					return errs.Op("put-if-absent", key).New(errs.Conflict, "taken")
 				}
 				return b.Provider.PutIfAbsent(ctx, key, data)
 			}
@@ -233,7 +233,7 @@ func defects() map[string]func(*broken) {
 		"start together": func(b *broken) {
 			b.putIfAbsent = func(ctx context.Context, key string, data []byte) error {
 				if _, err := b.Provider.Get(ctx, key); err == nil {
-					return errs.New(errs.Exists, "put-if-absent %q: taken", key)
+					return errs.Op("put-if-absent", key).New(errs.Exists, "taken")
 				}
 				runtime.Gosched() // lets others come between check and write
 				return b.Provider.Put(ctx, key, data)

@@ -79,7 +79,7 @@ func (p Provider) ReadAt(ctx context.Context, key string, dst []byte, off int64)
 	}
 	defer b.Close()
 	if b.Len() < int64(len(dst)) {
-		return errs.New(errs.Corrupt, "read %q: object is truncated (got %d bytes at offset %d, want %d)", key, b.Len(), off, len(dst))
+		return errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes at offset %d, want %d)", b.Len(), off, len(dst))
 	}
 	_, err = io.ReadFull(b, dst)
 	return errs.Wrap(errs.Storage, "read", key, err)
@@ -111,7 +111,7 @@ func (p Provider) refuse(ctx context.Context, op, key string) error {
 	if err := p.admit(ctx, op, key); err != nil {
 		return err
 	}
-	return errs.New(errs.ReadOnly, "%s %q: %q is a web address, which is for reading; copy the dataset to a store that can be written", op, key, p.URI())
+	return errs.Op(op, key).New(errs.ReadOnly, "%q is a web address, which is for reading; copy the dataset to a store that can be written", p.URI())
 }
 
 // Put is refused: errs.ReadOnly.
@@ -142,5 +142,5 @@ func (p Provider) List(ctx context.Context, prefix, _ string, _ func(storage.Obj
 	if err := p.Admit(ctx, "list", prefix); err != nil {
 		return err
 	}
-	return errs.New(errs.Unsupported, "list %q: a web server does not list what it has; use the store behind it (s3://, gs://), or a copy", p.URI()+"/"+prefix)
+	return errs.Op("list", p.URI()+"/"+prefix).New(errs.Unsupported, "a web server does not list what it has; use the store behind it (s3://, gs://), or a copy")
 }

@@ -34,7 +34,7 @@ func (p Page) bytes() int64 {
 // other in a circle are refused.
 func (p Page) at(root format.Root) error {
 	if height := p.height(); height != root.Height {
-		return errs.New(errs.Corrupt, "read map page %q: height %d, want %d", format.MapKey(root.Page), height, root.Height)
+		return errs.Op("read map page", format.MapKey(root.Page)).New(errs.Corrupt, "height %d, want %d", height, root.Height)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func sideBytes(dirs [][]byte) int64 {
 // damaged.
 func Missing(err error, op, key string) error {
 	if errs.Is(err, errs.NotFound) {
-		return errs.New(errs.Corrupt, "%s %q: the object is missing from the dataset: %w", op, key, err)
+		return errs.Op(op, key).New(errs.Corrupt, "the object is missing from the dataset: %w", err)
 	}
 	return errs.Wrap(errs.Storage, op, key, err)
 }

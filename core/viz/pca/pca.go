@@ -42,7 +42,7 @@ type Result struct {
 // that is greatest in size is positive.
 func Fit(ctx context.Context, dim, count int, blocks Blocks) (*Result, error) {
 	if dim < 1 || count < 1 {
-		return nil, errs.New(errs.Invalid, "find components: %d vectors of %d numbers, want at least one of each", count, dim)
+		return nil, errs.Op("find components", "").New(errs.Invalid, "%d vectors of %d numbers, want at least one of each", count, dim)
 	}
 	r := &Result{Mean: make([]float64, dim)}
 	err := r.pass(ctx, blocks, func(values []float64) {

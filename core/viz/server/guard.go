@@ -58,7 +58,7 @@ func (g *guard) enter(key string) (string, error) {
 			return g.token, nil
 		}
 	}
-	return "", errs.New(errs.Denied, "open the visualizer: the key of this link was used before, or is of another server; get a new link")
+	return "", errs.Op("open the visualizer", "").New(errs.Denied, "the key of this link was used before, or is of another server; get a new link")
 }
 
 // check refuses requests of strangers. A request of another site's page is refused even if it has

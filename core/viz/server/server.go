@@ -50,15 +50,15 @@ const (
 func Listen(o Options) (*Server, error) {
 	for _, h := range o.Hosts {
 		if !validHost(h) {
-			return nil, errs.New(errs.Invalid, "start visualizer: allow_hosts has %q, want names like \"hub.example.org\", without scheme and port", h)
+			return nil, errs.Op("start visualizer", "").New(errs.Invalid, "allow_hosts has %q, want names like \"hub.example.org\", without scheme and port", h)
 		}
 	}
 	if o.Port < 0 || o.Port > 65535 {
-		return nil, errs.New(errs.Invalid, "start visualizer: port is %d, want 0 (any free one) to 65535", o.Port)
+		return nil, errs.Op("start visualizer", "").New(errs.Invalid, "port is %d, want 0 (any free one) to 65535", o.Port)
 	}
 	if o.SaveViews {
 		if o.Dataset == nil {
-			return nil, errs.New(errs.Unsupported, "start visualizer: save_views needs rows of one dataset; show that dataset, or a query of it")
+			return nil, errs.Op("start visualizer", "").New(errs.Unsupported, "save_views needs rows of one dataset; show that dataset, or a query of it")
 		}
 		if err := o.Dataset.Versions().CanSaveViews(); err != nil {
 			return nil, errs.New(errs.KindOf(err), "start visualizer with save_views: %w", err)
@@ -72,7 +72,7 @@ func Listen(o Options) (*Server, error) {
 		_, err = root.Stat("index.html")
 	}
 	if err != nil {
-		return nil, errs.New(errs.NotFound, "start visualizer: no page in %q; run `make web`, which needs Node 20 or newer, or install a wheel, which has it: %w", o.Page, err)
+		return nil, errs.Op("start visualizer", "").New(errs.NotFound, "no page in %q; run `make web`, which needs Node 20 or newer, or install a wheel, which has it: %w", o.Page, err)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort(o.Host, strconv.Itoa(o.Port)))
 	if err != nil {

@@ -47,7 +47,7 @@ func (r *reader) open(ctx context.Context) (*viz.Service, error) {
 	}
 	u, err := url.Parse(r.Dataset)
 	if err != nil {
-		return nil, errs.New(errs.Invalid, "open dataset: its address is no URL; check deeplake.json")
+		return nil, errs.Op("open dataset", "").New(errs.Invalid, "its address is no URL; check deeplake.json")
 	}
 	hedge := false
 	settings := storage.Settings{MaxConnections: connections, RetryTime: retryTime, Hedge: &hedge}
