@@ -34,6 +34,7 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 	if in.n < 0 || in.samples_n < 0 || in.samples_n > 1<<40 {
 		return errs.New(errs.Invalid, "number of rows is %d and of samples %d, want at least 0", int64(in.n), int64(in.samples_n))
 	}
+	out.Counts = text(in.counts)
 	if in.row_items != nil {
 		items, err := numbers("row_items", in.row_items, in.n)
 		if err != nil {
@@ -53,7 +54,7 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 		if err != nil {
 			return err
 		}
-		out.Array = &tensor.Array{DType: tensor.DType(in.dtype), Shape: shape, Data: data}
+		out.Array = &tensor.Array{DType: tensor.DType(in.dtype), Shape: shape, Data: data, Literal: in.flags&C.DL_LITERAL != 0}
 		return nil
 	}
 	return samplesOf(unsafe.Slice(in.samples, int(in.samples_n)), out)
@@ -90,7 +91,7 @@ func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
 		if c.form < 0 || c.form > C.DL_FORM_LINK {
 			return errs.New(errs.Invalid, "sample %d has form %d, want 0 to %d", i, int32(c.form), C.DL_FORM_LINK)
 		}
-		s.Form, s.DType = tensor.Form(c.form), tensor.DType(c.dtype)
+		s.Form, s.DType, s.Literal = tensor.Form(c.form), tensor.DType(c.dtype), c.flags&C.DL_LITERAL != 0
 		if s.Form == tensor.FormHole {
 			continue
 		}

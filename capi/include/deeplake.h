@@ -190,8 +190,14 @@ typedef struct dl_sample {
     int32_t ndim;
     int32_t dtype;
     int32_t form;
-    int32_t reserved; /* 0 */
+    uint32_t flags; /* DL_LITERAL, or 0 */
 } dl_sample;
+
+/* The array is of plain numbers of the host language, whose dtype (DL_BOOL, DL_INT64, DL_UINT64,
+ * DL_FLOAT64 or DL_COMPLEX128) is the least that holds them and nothing that the user chose. A
+ * tensor without a dtype takes the default of its htype for them; without elements they decide
+ * nothing. */
+#define DL_LITERAL 1u
 
 /* The values of one tensor for n rows. Either n equal samples in one piece: data, ndim and shape of
  * one sample, and samples NULL. Or one by one: samples. For a sequence[...] tensor row_items has n
@@ -208,6 +214,12 @@ typedef struct dl_rows {
     const dl_sample* samples;
     int64_t samples_n;
     dl_const_i64* row_items; /* NULL for anything but a sequence */
+    /* what int64 numbers count: NULL or "" for no time; "date"; "timestamp[us]" or "interval[us]",
+     * of s, ms, us or ns; "timestamp[us, Europe/Berlin]", which counts in UTC; or a NumPy type like
+     * "datetime64[ns]", which states no zone. A scalar of -2^63 is no sample. */
+    dl_text* counts;
+    uint32_t flags;    /* of data: DL_LITERAL, or 0 */
+    uint32_t reserved; /* 0 */
 } dl_rows;
 typedef const dl_rows dl_rows_in;
 
@@ -610,10 +622,10 @@ typedef struct dl_function {
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
 /* Runs a query on the rows of a view or, with view {0}, on the datasets that the text names. params
- * has the values of its ?, columns of one row each. Their `tensor` is the unit of int64 numbers: ""
- * for none, "date" for days, "timestamp" and "interval" for microseconds, or a type of NumPy like
- * "datetime64[ns]". A timestamp counts from 1970 in UTC; its unit may name the zone in which a
- * saved view writes it, as in "timestamp+02:00". float16 values become float32.
+ * has the values of its ?, columns of one row each. Their `counts` is "" for no time, "date" for
+ * days, "timestamp" and "interval" for microseconds, or a type of NumPy like "datetime64[ns]". A
+ * timestamp counts from 1970 in UTC; it may name the zone in which a saved view writes it, as in
+ * "timestamp+02:00". float16 values become float32.
  *
  * JSON options: "seed"; "threads"; "budget", the bytes of memory for sorting and grouping; "each",
  * numbers (from 0) of params with a list of values on their first axis: the query runs with each

@@ -53,7 +53,9 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	if columns, err = w.withLevels(ctx, columns, rows); err != nil {
 		return errs.Wrap(errs.Invalid, "append", "", err)
 	}
-	w.adopt(columns)
+	if err := w.adopt(ctx, columns); err != nil {
+		return err
+	}
 	start := w.txn.Rows()
 	at := func(i int64) int64 { return start + i }
 	for _, c := range columns {
@@ -105,7 +107,9 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {
 		return errs.Wrap(errs.Invalid, "update", "", err)
 	}
-	w.adopt(columns)
+	if err := w.adopt(ctx, columns); err != nil {
+		return err
+	}
 	at := func(i int64) int64 { return physical[i] }
 	for _, c := range columns {
 		if err := w.writeColumn(ctx, c, int64(len(rows)), at, true); err != nil {
@@ -121,18 +125,20 @@ func (c *checked) hasHole() bool {
 }
 
 // adopt stores the properties that samples decide for their tensors: an open dtype or shape, new
-// class names.
-func (w *writer) adopt(columns []*checked) {
+// class names. It writes the empty samples that waited for a dtype.
+func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 	for _, c := range columns {
-		if c.ct.dtype == 0 && c.check.dtype != 0 {
-			c.ct.dtype = c.check.dtype
-			c.ct.schema.DType = c.check.dtype.String()
+		if c.ct.open && !c.check.open {
+			if err := w.decide(ctx, c.ct, c.check.dtype, c.check.time); err != nil {
+				return err
+			}
 		}
 		if c.ct.schema.Shape == nil && c.check.shape != nil {
 			c.ct.schema.Shape = c.check.shape
 		}
 		c.ct.schema.ClassNames = append(c.ct.schema.ClassNames, c.check.added...)
 	}
+	return nil
 }
 
 // checkColumn checks every sample of a column and counts its rows.
@@ -141,6 +147,9 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && w.hasSamples(ct.schema.ID)
 	var err error
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
+		return nil, err
+	}
+	if err := c.check.settle(&col); err != nil {
 		return nil, err
 	}
 	if ct.list {
@@ -178,26 +187,13 @@ func (c *checked) checkArray(a *tensor.Array, rows int64) error {
 	if err != nil {
 		return err
 	}
-	data := a.Data
-	if c.ct.htype.Base == "class_label" {
-		if data, err = c.check.labels(a.DType, data); err != nil {
-			return c.badLabel(a, rows, err)
-		}
+	data, err := c.check.numbers(a.DType, a.Data, int(n))
+	if err != nil {
+		return err
 	}
 	c.itemLen = int64(len(data)) / rows
 	c.array = &tensor.Array{DType: c.check.dtype, Shape: shape, Data: data}
 	return c.check.storable(shape, c.itemLen)
-}
-
-// badLabel adds to err, which refused some label of a, the row that it is in.
-func (c *checked) badLabel(a *tensor.Array, rows int64, err error) error {
-	rowLen := int64(len(a.Data)) / rows
-	for row := range rows {
-		if _, found := c.check.labels(a.DType, a.Data[row*rowLen:(row+1)*rowLen]); found != nil {
-			return errs.New(errs.KindOf(found), "row %d: %w", row, found)
-		}
-	}
-	return err
 }
 
 func (c *checked) checkSamples(samples []tensor.Sample, rowOf func(int) int) error {
@@ -264,6 +260,9 @@ func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at fun
 		set = w.fixing
 	}
 	switch {
+	case c.check.open:
+		w.await(c, at)
+		return nil
 	case c.items != nil:
 		return w.writeSequences(ctx, c, at, set, update)
 	case c.array != nil && c.ct.sampleCodec == nil:

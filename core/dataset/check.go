@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"unicode/utf8"
@@ -17,7 +18,9 @@ import (
 type checker struct {
 	ct    *columnType
 	codec *codec.Registry
-	dtype tensor.DType // the tensor's, or the first sample's where that is open
+	dtype tensor.DType // the tensor's, or that of its first samples where that is open
+	open  bool         // the samples of this column may decide dtype
+	time  tensor.Time  // what the numbers count
 	shape tensor.Shape // the tensor's; of the first sample where all must have the same
 	names map[string]int64
 	added []string // class names that this column brings
@@ -26,26 +29,19 @@ type checker struct {
 }
 
 func newChecker(ct *columnType, reg *codec.Registry) *checker {
-	return &checker{ct: ct, codec: reg, dtype: ct.dtype, shape: ct.schema.Shape}
+	return &checker{ct: ct, codec: reg, dtype: ct.dtype, open: ct.open, time: ct.time, shape: ct.schema.Shape}
 }
 
 // array checks the dtype and shape of arrays and returns the shape as it will be stored: a picture
 // of two axes gets a third of size 1.
 func (c *checker) array(d tensor.DType, s tensor.Shape) (tensor.Shape, error) {
-	if !d.Fixed() {
+	switch {
+	case !d.Fixed():
 		return nil, errs.New(errs.Invalid, "an array has dtype %s", d)
-	}
-	if c.dtype == 0 {
-		if err := c.ct.htype.CheckDType(d); err != nil {
-			return nil, err
-		}
-		c.dtype = d
-	}
-	if !c.dtype.Fixed() {
+	case c.dtype == 0 && c.open:
+		return s, nil // without elements: a later sample decides the dtype
+	case !c.dtype.Fixed():
 		return nil, errs.New(errs.Type, "sample is an array of %s, want %s", d, wantText(c.ct.htype, c.dtype))
-	}
-	if d != c.dtype && !(isInteger(d) && c.ct.htype.Base == "class_label") {
-		return nil, errs.New(errs.Type, "sample has dtype %s, want %s; cast it, or create the tensor with dtype=%q", d, c.dtype, d)
 	}
 	if c.ct.htype.IsImage() && len(s) == 2 {
 		s = tensor.Shape{s[0], s[1], 1}
@@ -75,8 +71,6 @@ func (c *checker) checkShape(s tensor.Shape) error {
 	}
 	return nil
 }
-
-func isInteger(d tensor.DType) bool { return d >= tensor.Uint8 && d <= tensor.Int64 }
 
 func wantText(h tensor.HType, d tensor.DType) string {
 	switch {
@@ -119,13 +113,26 @@ func (c *checker) arraySample(s tensor.Sample) (tensor.Sample, error) {
 		return s, err
 	}
 	s.Shape = shape
-	if c.ct.htype.Base == "class_label" {
-		if s.Data, err = c.labels(s.DType, s.Data); err != nil {
-			return s, err
-		}
+	if s.Data, err = c.numbers(s.DType, s.Data, 0); err != nil {
+		return s, err
 	}
 	s.DType = c.dtype
 	return s, c.storable(shape, int64(len(s.Data)))
+}
+
+// numbers returns elements as they are stored: class labels that have names, others in the tensor's
+// dtype. rowBytes is as of convert.
+func (c *checker) numbers(d tensor.DType, data []byte, rowBytes int) ([]byte, error) {
+	if c.ct.htype.Base != "class_label" {
+		return c.convert(d, data, rowBytes)
+	}
+	if d == tensor.Bool {
+		d, data = tensor.Uint8, bytes.Clone(data)
+	}
+	if !d.IsInteger() && len(data) > 0 {
+		return nil, c.refusal(d)
+	}
+	return c.labels(d, data, rowBytes)
 }
 
 // storable refuses an array of n bytes that could not be written, as that must be known before
@@ -172,9 +179,16 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	return c.ct.sampleCodec.Describe().CheckShape(file, c.ct.channels)
 }
 
-// labels checks class labels against the names and converts them to the tensor's dtype.
-func (c *checker) labels(d tensor.DType, data []byte) ([]byte, error) {
+// labels checks class labels against the names and converts them to the tensor's dtype. rowBytes is
+// as of convert.
+func (c *checker) labels(d tensor.DType, data []byte, rowBytes int) ([]byte, error) {
 	size := d.Size()
+	fail := func(at int, err error) ([]byte, error) {
+		if rowBytes > 0 {
+			err = rowError(at/rowBytes, err)
+		}
+		return nil, err
+	}
 	c.numbered = c.numbered || len(data) > 0 && len(c.ct.schema.ClassNames)+len(c.added) == 0
 	known := int64(len(c.ct.schema.ClassNames) + len(c.added))
 	out := data
@@ -184,15 +198,15 @@ func (c *checker) labels(d tensor.DType, data []byte) ([]byte, error) {
 	for at := 0; at < len(data); at += size {
 		v, ok := readInt(d, data[at:])
 		if !ok || v < 0 {
-			return nil, errs.New(errs.Type, "class label %d is negative or too large; use None for a row without a label", v)
+			return fail(at, errs.New(errs.Type, "class label %d is negative or too large; use None for a row without a label", v))
 		}
 		if known > 0 && v >= known {
-			return nil, errs.New(errs.Type, "class label %d is outside the %d class names; append the name as a string to add it", v, known)
+			return fail(at, errs.New(errs.Type, "class label %d is outside the %d class names; append the name as a string to add it", v, known))
 		}
 		if d != c.dtype {
 			var ok bool
 			if out, ok = appendInt(out, c.dtype, v); !ok {
-				return nil, errs.New(errs.Type, "class label %d does not fit dtype %s", v, c.dtype)
+				return fail(at, errs.New(errs.Type, "class label %d does not fit dtype %s", v, c.dtype))
 			}
 		}
 	}
@@ -240,7 +254,7 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 		return c.className(string(s.Data))
 	}
 	if c.dtype == 0 {
-		c.dtype = s.DType
+		c.decide(s.DType)
 	}
 	if c.dtype.Fixed() {
 		return s, errs.New(errs.Type, "sample is %s, want an array of dtype %s", article(s.DType), c.dtype)
@@ -363,7 +377,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 		return s, err
 	}
 	if h.DType != c.dtype {
-		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s", sc.Describe().Name(), h.DType, c.dtype)
+		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s; %s", sc.Describe().Name(), h.DType, c.dtype, c.advice(h.DType))
 	}
 	s.DType, s.Shape = h.DType, h.Shape
 	return s, c.checkShape(h.Shape)

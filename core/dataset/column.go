@@ -134,7 +134,7 @@ func (c *Column) SampleBytes() (stored, decoded float64) {
 // that vary, nil: any.
 func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
-	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: ts.DType, Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
+	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: stated(ts), Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info,
 		Downsample: downsampleOf(c.view.snap.Schema, ts)}
 }

@@ -309,13 +309,24 @@ func (d *Dataset) schema() *format.Schema {
 // sameTensor refuses exist_ok for a tensor that is another kind of thing.
 func sameTensor(old, ts *format.TensorSchema) error {
 	for _, f := range []struct{ what, old, got string }{
-		{"htype", old.HType, ts.HType}, {"dtype", old.DType, ts.DType}, {"compression", old.Compression, ts.Compression},
+		{"htype", old.HType, ts.HType}, {"dtype", stated(old), stated(ts)}, {"compression", old.Compression, ts.Compression},
 	} {
 		if f.old != f.got && f.got != "" && f.old != "" {
 			return errs.Op("create tensor", old.Name).New(errs.Exists, "it exists with %s %s, not %s", f.what, f.old, f.got)
 		}
 	}
 	return nil
+}
+
+// stated returns the dtype of a tensor with what its numbers count, "" if no sample decided it.
+func stated(ts *format.TensorSchema) string {
+	switch {
+	case ts.Open:
+		return ""
+	case ts.Time != "":
+		return ts.Time
+	}
+	return ts.DType
 }
 
 // SetInfo replaces the dataset's info.

@@ -26,8 +26,9 @@ type Description struct {
 type TensorDescription struct {
 	Name        string       `json:"name"`
 	HType       string       `json:"htype"`
-	DType       *string      `json:"dtype"` // null: the first sample decides
-	Shape       tensor.Shape `json:"shape"` // as declared, -1 for an axis that varies; null: any
+	DType       *string      `json:"dtype"`          // null: the first sample decides
+	Time        string       `json:"time,omitempty"` // what int64 numbers count, as tensor.Time; "": no time
+	Shape       tensor.Shape `json:"shape"`          // as declared, -1 for an axis that varies; null: any
 	Compression string       `json:"compression"`
 	Sequence    bool         `json:"sequence"`
 	ClassNames  []string     `json:"class_names"`
@@ -84,7 +85,7 @@ func describeTensors(schema *format.Schema, columns map[format.UUID]format.Colum
 		}
 		col := columns[ts.ID]
 		t := TensorDescription{
-			Name: ts.Name, HType: ts.HType, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
+			Name: ts.Name, HType: ts.HType, Time: ts.Time, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
 			ChunkBytes: ts.ChunkBytes, Chunks: col.Chunks, Bytes: col.Bytes, MinShape: col.MinShape, MaxShape: col.MaxShape, Info: ts.Info,
 		}
 		if ts.DType != "" {

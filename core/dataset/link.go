@@ -333,7 +333,7 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 		return s, errs.New(errs.Invalid, "link is to %d bytes at %d of %d; want some within it, and at most %d", l.Length, l.Offset, l.Size, int64(maxItemBytes))
 	}
 	if s.DType != c.dtype {
-		return s, errs.New(errs.Type, "the linked file has dtype %s, want %s", s.DType, c.dtype)
+		return s, errs.New(errs.Type, "the linked file has dtype %s, want %s; %s", s.DType, c.dtype, c.advice(s.DType))
 	}
 	return s, c.checkShape(s.Shape)
 }

@@ -42,7 +42,9 @@ type columnType struct {
 	schema      *format.TensorSchema
 	htype       tensor.HType
 	list        bool         // htype.List(), which every lookup of a chunk asks for
-	dtype       tensor.DType // 0: open, the first sample decides
+	dtype       tensor.DType // 0: the first samples decide
+	open        bool         // the first samples may decide another dtype
+	time        tensor.Time  // what the numbers count
 	sampleCodec codec.SampleCodec
 	packs       bool // its decoder is a codec.Packer
 	blockCodec  codec.Codec
@@ -62,6 +64,12 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 	ct.list = ct.htype.List()
 	if ts.DType != "" {
 		if ct.dtype, err = tensor.ParseDType(ts.DType); err != nil {
+			return fail(err)
+		}
+	}
+	ct.open = ts.Open || ts.DType == ""
+	if ts.Time != "" {
+		if ct.time, err = tensor.ParseTime(ts.Time); err != nil {
 			return fail(err)
 		}
 	}
@@ -121,14 +129,9 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	if err != nil {
 		return fail(err)
 	}
-	dtype := htype.DefaultDType()
-	if spec.DType != "" {
-		if dtype, err = tensor.ParseDType(spec.DType); err != nil {
-			return fail(err)
-		}
-		if err := htype.CheckDType(dtype); err != nil {
-			return fail(err)
-		}
+	dtype, counts, err := dtypeOf(&spec, htype)
+	if err != nil {
+		return fail(err)
 	}
 	if err := checkShape(spec.Shape, htype, dtype); err != nil {
 		return fail(err)
@@ -153,7 +156,8 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info,
 	}
 	if dtype != 0 {
-		ts.DType = dtype.String()
+		ts.DType, ts.Time = dtype.String(), counts.String()
+		ts.Open = spec.DType == "" && spec.Downsample == nil && htype.Decides()
 	}
 	if htype.Base == "class_label" && ts.ClassNames == nil {
 		ts.ClassNames = []string{}
@@ -165,6 +169,27 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 		ts.Shape = htype.Shape()
 	}
 	return ts, nil
+}
+
+// dtypeOf returns the dtype of a new tensor, and what its numbers count. Without a dtype in the spec
+// it is the default of the htype.
+func dtypeOf(spec *TensorSpec, htype tensor.HType) (tensor.DType, tensor.Time, error) {
+	var none tensor.Time
+	switch {
+	case spec.DType == "":
+		return htype.DefaultDType(), none, nil
+	case tensor.IsTime(spec.DType):
+		t, err := tensor.ParseTime(spec.DType)
+		if err == nil && htype.Base != "generic" {
+			err = errs.New(errs.Type, "htype %s cannot have dtype %s; times are of htype generic", htype.Base, t)
+		}
+		return tensor.Int64, t, err
+	}
+	d, err := tensor.ParseDType(spec.DType)
+	if err == nil {
+		err = htype.CheckDType(d)
+	}
+	return d, none, err
 }
 
 // hiddenPrefix begins the names of hidden tensors, and of no others.

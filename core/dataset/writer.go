@@ -27,6 +27,7 @@ type writer struct {
 	groups  map[string]string             // a tensor of each group
 	adding  opened                        // chunks of appended rows
 	fixing  opened                        // chunks of updated rows
+	waiting map[format.UUID][]waiting     // empty samples of tensors without a dtype
 	group   *task.Group
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
@@ -60,7 +61,7 @@ func (o *filling) took(row, count int64) {
 func newWriter(d *Dataset) (*writer, error) {
 	w := &writer{
 		d: d, txn: d.repo.Begin(d.head), session: chunk.NewSession(d.store), types: map[string]*columnType{},
-		adding: opened{}, fixing: opened{},
+		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{},
 		group: newGroup(), caller: context.Background(),
 	}
 	w.abort, w.empty, w.preview = w.dropAll, w.untouched, w.flushed
@@ -287,6 +288,9 @@ func (w *writer) flush(ctx context.Context) error {
 		return err
 	}
 	w.caller = ctx
+	if err := w.decideAll(ctx); err != nil {
+		return err
+	}
 	for _, update := range []bool{false, true} {
 		set := w.adding
 		if update {

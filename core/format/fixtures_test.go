@@ -319,6 +319,12 @@ func (g *gen) schema() *Schema {
 				t.ClassNames = append(t.ClassNames, g.text())
 			}
 		}
+		switch g.IntN(4) {
+		case 0:
+			t.Open = true
+		case 1:
+			t.DType, t.Time = "int64", []string{"date", "timestamp[ns]", "timestamp[us, Europe/Berlin]", "interval[s]"}[g.IntN(4)]
+		}
 		s.Tensors = append(s.Tensors, t)
 		if g.IntN(4) == 0 {
 			t.ID, t.Name, t.Reduces = g.uuid(), "_"+t.Name, &Reduction{Tensor: t.ID, Factor: MinFactor + g.Int64N(MaxFactor-MinFactor+1)}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deeplake/core/errs"
@@ -157,7 +158,7 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	if err := strictJSON(payload); err != nil {
 		return nil, err
 	}
-	m, version, features, err := versioned("commit record", payload, FeatureLevels)
+	m, version, features, err := versioned("commit record", payload, knownFeatures()...)
 	if err != nil {
 		return nil, err
 	}
@@ -290,9 +291,9 @@ func (r *Record) check() error {
 	switch {
 	case r == nil:
 		return errors.New("record is nil")
-	case len(r.Features) > 1 || len(r.Features) == 1 && r.Features[0] != FeatureLevels:
-		return fmt.Errorf("feature %q is not known, or stands twice", clip(r.Features[len(r.Features)-1]))
-	case r.Schema != nil && len(r.Schema.Features()) != len(r.Features):
+	case slices.ContainsFunc(r.Features, func(f string) bool { return !slices.Contains(knownFeatures(), f) }):
+		return fmt.Errorf("one of its features %q is not known", r.Features)
+	case r.Schema != nil && !slices.Equal(r.Schema.Features(), r.Features):
 		return fmt.Errorf("its features are %q, those of its schema %q", r.Features, r.Schema.Features())
 	case r.UUID.IsZero() || r.Branch.IsZero():
 		return errors.New("uuid or branch is zero")

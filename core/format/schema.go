@@ -29,6 +29,11 @@ type TensorSchema struct {
 	// a level of a pyramid: what it is made of; nil: an ordinary tensor. Records of schemas with
 	// levels have FeatureLevels
 	Reduces *Reduction `json:"reduces,omitempty"`
+	// what int64 numbers count, as tensor.ParseTime reads it; "": no time. Records of schemas with
+	// times have FeatureTimes
+	Time string `json:"time,omitempty"`
+	// no sample has decided DType yet, which is the default of the htype
+	Open bool `json:"open,omitempty"`
 }
 
 // Reduction says that the samples of a tensor are those of another one, made smaller.
@@ -43,18 +48,31 @@ const (
 	MaxFactor = 16
 )
 
-// FeatureLevels is the feature of records whose schema has levels. A writer that does not know it
-// would leave them behind their tensors.
-const FeatureLevels = "levels"
+// The features of records, in the order that a record lists them. A writer that does not know one
+// refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
+// others forget what numbers count and which dtypes are open.
+const (
+	FeatureLevels = "levels" // a tensor is a level of another one
+	FeatureOpen   = "open"   // a tensor with a dtype has an open one
+	FeatureTimes  = "times"  // the numbers of a tensor count time
+)
+
+func knownFeatures() []string { return []string{FeatureLevels, FeatureOpen, FeatureTimes} }
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
+	var has [3]bool
 	for i := range s.Tensors {
-		if s.Tensors[i].Reduces != nil {
-			return []string{FeatureLevels}
+		t := &s.Tensors[i]
+		has[0], has[1], has[2] = has[0] || t.Reduces != nil, has[1] || t.Open, has[2] || t.Time != ""
+	}
+	var out []string
+	for i, name := range knownFeatures() {
+		if has[i] {
+			out = append(out, name)
 		}
 	}
-	return nil
+	return out
 }
 
 // Schema lists the tensors of a commit, in order of creation.
@@ -210,6 +228,17 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	m.value("chunk_bytes", &t.ChunkBytes)
 	t.ClassNames = list[string](m, "class_names")
 	t.Info = m.object("info")
+	if _, ok := m.left["time"]; ok {
+		m.value("time", &t.Time)
+		if t.Time == "" {
+			return t, errors.New("time is empty")
+		}
+	}
+	if _, ok := m.left["open"]; ok {
+		if t.Open = string(m.take("open")) == "true"; !t.Open {
+			return t, errors.New("open is no true")
+		}
+	}
 	if _, ok := m.left["reduces"]; ok {
 		of := open("reduces", m.take("reduces"))
 		t.Reduces = &Reduction{}
@@ -256,6 +285,10 @@ func (t *TensorSchema) check() error {
 		return fmt.Errorf("quality is %d, want 0 to 100", t.Quality)
 	case t.ChunkBytes < MinChunkBytes || t.ChunkBytes > MaxChunkBytes:
 		return fmt.Errorf("chunk_bytes is %d, want %d to %d", t.ChunkBytes, MinChunkBytes, MaxChunkBytes)
+	case t.Time != "" && t.DType != tensor.Int64.String():
+		return fmt.Errorf("its numbers count %q and have dtype %q, want int64", clip(t.Time), clip(t.DType))
+	case t.Open && t.DType == "":
+		return errors.New("it is open and has no dtype")
 	case len(t.Shape) > tensor.MaxDims:
 		return fmt.Errorf("shape has %d axes, want at most %d", len(t.Shape), tensor.MaxDims)
 	}
@@ -286,6 +319,9 @@ func (t *TensorSchema) check() error {
 func (t *TensorSchema) checkKnown() error {
 	if _, err := tensor.ParseDType(t.DType); err != nil && t.DType != "" {
 		return errs.New(errs.Unsupported, "dtype %q is not known; a newer version of this library may read it", clip(t.DType))
+	}
+	if at, err := tensor.ParseTime(t.Time); t.Time != "" && (err != nil || at.String() != t.Time) {
+		return errs.New(errs.Unsupported, "time %q is not known; a newer version of this library may read it", clip(t.Time))
 	}
 	if !codec.Reserved(t.Compression) {
 		return errs.New(errs.Unsupported, "compression %q is not known; a newer version of this library may read it", clip(t.Compression))

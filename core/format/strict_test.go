@@ -352,6 +352,11 @@ func TestStrictEncoders(t *testing.T) {
 		"level in sight":        encode(EncodeSchema(level(func(ts *TensorSchema) { ts.Name = "x" }))),
 		"level, no feature":     record(func(r *Record) { r.Schema, r.Features = level(func(*TensorSchema) {}), nil }),
 		"feature, no level":     record(func(r *Record) { r.Features = []string{FeatureLevels} }),
+		"time of floats":        encode(EncodeSchema(one(func(ts *TensorSchema) { ts.Time = "date" }))),
+		"time, not canonical":   encode(EncodeSchema(one(func(ts *TensorSchema) { ts.DType, ts.Time = "int64", "datetime64[us]" }))),
+		"open without a dtype":  encode(EncodeSchema(one(func(ts *TensorSchema) { ts.DType, ts.Open = "", true }))),
+		"time, no feature":      record(func(r *Record) { r.Schema = one(func(ts *TensorSchema) { ts.DType, ts.Time = "int64", "date" }) }),
+		"features out of order": record(func(r *Record) { r.Features = []string{FeatureTimes, FeatureOpen} }),
 		"infinite info":         encode(EncodeSchema(&Schema{Info: map[string]any{"x": make(chan int)}})),
 		"info not UTF-8":        encode(EncodeSchema(&Schema{Info: map[string]any{"x": []any{"\xff"}}})),
 		"operation of no kind":  encode(EncodeOps([]Op{{}})),
@@ -530,6 +535,29 @@ func level(change func(ts *TensorSchema)) *Schema {
 	}}
 	change(&s.Tensors[1])
 	return s
+}
+
+// one is a right schema with a tensor, and a change to it.
+func one(change func(ts *TensorSchema)) *Schema {
+	s := &Schema{Tensors: []TensorSchema{{ID: id(1), Name: "x", HType: "generic", DType: "float32", Compression: "none", ChunkBytes: 1 << 20}}}
+	change(&s.Tensors[0])
+	return s
+}
+
+// TestMembersOfASchemaThatAreStrict: optional members of a tensor are there or not, nothing between.
+func TestMembersOfASchemaThatAreStrict(t *testing.T) {
+	t.Parallel()
+	payload, err := one(func(ts *TensorSchema) { ts.Open = true }).payload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{`"open":true`: `"open":false`, `"open":true}`: `"open":true,"time":""}`, `"open":true,`: `"open":1,`} {
+		if changed := strings.Replace(string(payload), from, to, 1); changed != string(payload) {
+			if _, err := decodeSchema([]byte(changed)); err == nil {
+				t.Errorf("%s is taken for %s", to, from)
+			}
+		}
+	}
 }
 
 // TestLevelsAreAFeature holds that a schema with levels comes back, and that its record says so.

@@ -220,7 +220,7 @@ func arrayRows(text string, m map[string]json.RawMessage) (tensor.Rows, error) {
 func sampleRows(s tensor.Sample) tensor.Rows { return tensor.Rows{Samples: []tensor.Sample{s}} }
 
 func scalarRows(unit string, d tensor.DType, data []byte) tensor.Rows {
-	return tensor.Rows{Tensor: unit, Array: &tensor.Array{DType: d, Shape: tensor.Shape{}, Data: data}}
+	return tensor.Rows{Counts: unit, Array: &tensor.Array{DType: d, Shape: tensor.Shape{}, Data: data}}
 }
 
 func intRows(unit string, n int64) tensor.Rows {

@@ -48,12 +48,12 @@ func (c *checked) document() (json.RawMessage, error) {
 func (p Param) document() (string, error) {
 	a := p.given.Array
 	switch {
-	case p.given.Tensor != "" && !isInt(a):
-		return "", errs.New(errs.Type, "a saved view keeps no arrays that count %q", p.given.Tensor)
+	case p.given.Counts != "" && !isInt(a):
+		return "", errs.New(errs.Type, "a saved view keeps no arrays that count %q", p.given.Counts)
 	case a == nil:
 		return sampleDocument(&p.given.Samples[0])
-	case p.given.Tensor != "":
-		return unitDocument(p.given.Tensor, int64(binary.NativeEndian.Uint64(a.Data)))
+	case p.given.Counts != "":
+		return unitDocument(p.given.Counts, int64(binary.NativeEndian.Uint64(a.Data)))
 	}
 	if len(a.Shape) == 0 {
 		switch a.DType {

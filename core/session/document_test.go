@@ -137,7 +137,7 @@ func TestNumPyUnits(t *testing.T) {
 		{"timestamp+02:00", 7, "timestamp", 7},
 	} {
 		got, err := normal(intRows(c.unit, c.n))
-		if err != nil || got.Tensor != c.want || int64(binary.NativeEndian.Uint64(got.Array.Data)) != c.v {
+		if err != nil || got.Counts != c.want || int64(binary.NativeEndian.Uint64(got.Array.Data)) != c.v {
 			t.Errorf("%d %s: got %+v, %v, want %d %s", c.n, c.unit, got, err, c.v, c.want)
 		}
 	}

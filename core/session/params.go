@@ -19,7 +19,7 @@ type Param struct {
 
 // NewParam returns the parameter that is the one row of rows. It copies the values.
 //
-// rows.Tensor is the unit of int64 numbers: "", "date" (days), "timestamp" or "interval"
+// rows.Counts is the unit of int64 numbers: "", "date" (days), "timestamp" or "interval"
 // (microseconds); or a NumPy type like "datetime64[ns]". "timestamp+02:00" counts from the same
 // epoch and names the zone in which a saved view writes it. float16 becomes float32.
 func NewParam(rows *tensor.Rows) (Param, error) {
@@ -28,9 +28,9 @@ func NewParam(rows *tensor.Rows) (Param, error) {
 	if p.rows, err = normal(p.given); err != nil {
 		return Param{}, err
 	}
-	unit, ok := unitOf(p.rows.Tensor)
+	unit, ok := unitOf(p.rows.Counts)
 	if !ok {
-		return Param{}, errs.New(errs.Invalid, "it counts %q, want a date, a timestamp, an interval or nothing", rows.Tensor)
+		return Param{}, errs.New(errs.Invalid, "it counts %q, want a date, a timestamp, an interval or nothing", rows.Counts)
 	}
 	p.value, err = valueOf(&p.rows, unit)
 	return p, err
@@ -104,7 +104,7 @@ func valueOf(rows *tensor.Rows, unit array.Unit) (any, error) {
 
 // appendFingerprint appends bytes that tell one parameter from another.
 func (p Param) appendFingerprint(words []byte) []byte {
-	words = append(words, p.rows.Tensor...)
+	words = append(words, p.rows.Counts...)
 	words = append(words, 0)
 	if a := p.rows.Array; a != nil {
 		words = append(words, a.DType.String()+a.Shape.String()...)
@@ -127,11 +127,15 @@ func HasColumns(d tensor.DType) bool {
 	return true
 }
 
-// ColumnOf returns a column of type t with the n rows of in. It copies the values, and refuses
-// another dtype.
+// ColumnOf returns a column of type t with the n rows of in. It copies the values, converts plain
+// numbers of the host language, and refuses another dtype.
 func ColumnOf(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
 	if in.RowItems != nil {
 		return nil, errs.New(errs.Type, "the rows are lists, want arrays")
+	}
+	in, err := plainAs(t.DType, in)
+	if err != nil {
+		return nil, err
 	}
 	if in.Array != nil {
 		if in.Array.DType != t.DType {
@@ -168,6 +172,44 @@ func ColumnOf(in *tensor.Rows, n int, t array.Type) (*array.Column, error) {
 		return array.FromArrays(t, shapes[0], elements(t.DType, data), nil), nil
 	}
 	return array.FromRows(t, shapes, elements(t.DType, data)), nil
+}
+
+// plainAs returns rows with their plain numbers in dtype d.
+func plainAs(d tensor.DType, in *tensor.Rows) (*tensor.Rows, error) {
+	out := *in
+	as := func(from tensor.DType, data []byte) ([]byte, error) {
+		if !d.Takes(from) && len(data) > 0 {
+			return nil, errs.New(errs.Type, "the values have dtype %s, want %s", from, d)
+		}
+		data, bad := tensor.Convert(d, from, data)
+		if bad >= 0 {
+			return nil, errs.New(errs.Type, "value %d does not fit %s", bad, d)
+		}
+		return data, nil
+	}
+	if a := in.Array; a != nil && a.Literal && d.Fixed() {
+		data, err := as(a.DType, a.Data)
+		if err != nil {
+			return nil, err
+		}
+		out.Array = &tensor.Array{DType: d, Shape: a.Shape, Data: data}
+	}
+	copied := false
+	for i := range in.Samples {
+		s := in.Samples[i]
+		if s.Form != tensor.FormArray || !s.Literal || !d.Fixed() {
+			continue
+		}
+		data, err := as(s.DType, s.Data)
+		if err != nil {
+			return nil, errs.New(errs.Type, "row %d: %w", i, err)
+		}
+		if !copied {
+			out.Samples, copied = slices.Clone(in.Samples), true
+		}
+		out.Samples[i].DType, out.Samples[i].Data, out.Samples[i].Literal = d, data, false
+	}
+	return &out, nil
 }
 
 func textColumn(in []tensor.Sample, t array.Type) (*array.Column, error) {

@@ -24,20 +24,20 @@ func normal(in tensor.Rows) (tensor.Rows, error) {
 	if a := in.Array; a != nil && a.DType == tensor.Float16 {
 		in.Array = &tensor.Array{DType: tensor.Float32, Shape: a.Shape, Data: widen(a.Data)}
 	}
-	if zone, ok := strings.CutPrefix(in.Tensor, "timestamp"); ok {
-		in.Tensor = "timestamp"
+	if zone, ok := strings.CutPrefix(in.Counts, "timestamp"); ok {
+		in.Counts = "timestamp"
 		if _, err := parseZone(zone); err != nil {
 			return in, errs.New(errs.Invalid, "%w", err)
 		}
 		return in, nil
 	}
-	m := numpyUnit.FindStringSubmatch(in.Tensor)
+	m := numpyUnit.FindStringSubmatch(in.Counts)
 	if m == nil {
 		return in, nil
 	}
 	a := in.Array
 	if !isInt(a) {
-		return in, errs.New(errs.Type, "it counts %q, and is no int64", in.Tensor)
+		return in, errs.New(errs.Type, "it counts %q, and is no int64", in.Counts)
 	}
 	return numpyRows(m[1], m[2], m[3], int64(binary.NativeEndian.Uint64(a.Data)))
 }

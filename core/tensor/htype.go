@@ -103,6 +103,13 @@ func (h HType) Fixed() bool { return h.rule().fixed }
 // DefaultDType is the dtype when the user gives none; 0 means that the first sample decides.
 func (h HType) DefaultDType() DType { return h.rule().dtype }
 
+// Decides reports whether the first samples of a tensor without a dtype decide it. Labels are int64,
+// as losses need them, whatever integers come first.
+func (h HType) Decides() bool {
+	r := h.rule()
+	return h.Base != "class_label" && (r.dtypes == nil || len(r.dtypes) > 1)
+}
+
 // Shape returns the shape that the htype demands of samples, -1 for axes that vary; nil if it
 // demands none.
 func (h HType) Shape() Shape { return h.rule().shape.Clone() }

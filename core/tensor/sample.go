@@ -22,6 +22,9 @@ type Sample struct {
 	Shape Shape
 	Data  []byte
 	Link  *Link // FormLink
+	// an array of plain numbers of the host language: their dtype is the one that held them, and
+	// nothing that the user chose
+	Literal bool
 }
 
 // Link is the address of a sample that is not copied into the dataset. Callees do not change it.
@@ -43,11 +46,15 @@ type Rows struct {
 	Array    *Array
 	Samples  []Sample
 	RowItems []int64 // sequence tensors: items of each row, summing to len(Samples); nil otherwise
+	// what int64 numbers count: "date", "timestamp[us, UTC]" or another name that ParseTime reads; "":
+	// no time
+	Counts string
 }
 
 // Array is n equal samples in one piece of memory. The caller passes n beside it.
 type Array struct {
-	DType DType
-	Shape Shape // of one sample
-	Data  []byte
+	DType   DType
+	Shape   Shape // of one sample
+	Data    []byte
+	Literal bool // as of a Sample
 }

@@ -175,7 +175,7 @@ func schemaDiff(a, b *format.TensorSchema) []string {
 		name string
 		same bool
 	}{
-		{"dtype", a.DType == b.DType},
+		{"dtype", a.DType == b.DType && a.Time == b.Time},
 		{"shape", reflect.DeepEqual(a.Shape, b.Shape)},
 		{"class_names", slices.Equal(a.ClassNames, b.ClassNames)},
 		{"chunk_bytes", a.ChunkBytes == b.ChunkBytes},

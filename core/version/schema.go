@@ -106,12 +106,12 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	if len(my.ClassNames) > n || their.ClassNames == nil {
 		their.ClassNames = slices.Clone(my.ClassNames)
 	}
-	if before.DType == "" && my.DType != "" {
-		if their.DType != "" && their.DType != my.DType {
+	if undecided(before) && !undecided(my) {
+		if !undecided(their) && (their.DType != my.DType || their.Time != my.Time) {
 			return &clash{appendTwice, my.ID, my.Name,
-				fmt.Sprintf("%s gave tensor %q dtype %s, %s it is %s", words.stands, my.Name, their.DType, words.laid, my.DType)}
+				fmt.Sprintf("%s gave tensor %q dtype %s, %s it is %s", words.stands, my.Name, dtypeName(their), words.laid, dtypeName(my))}
 		}
-		their.DType = my.DType
+		their.DType, their.Time, their.Open = my.DType, my.Time, false
 	}
 	if before.Shape == nil && my.Shape != nil {
 		if their.Shape != nil && !their.Shape.Equal(my.Shape) {
@@ -127,6 +127,16 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 		their.Info = my.Info
 	}
 	return nil
+}
+
+// undecided reports whether no sample has decided the dtype of a tensor.
+func undecided(t *format.TensorSchema) bool { return t.Open || t.DType == "" }
+
+func dtypeName(t *format.TensorSchema) string {
+	if t.Time != "" {
+		return t.Time
+	}
+	return t.DType
 }
 
 // nameClash looks for names of tensors that mine added or renamed, and that mean something else on

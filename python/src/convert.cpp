@@ -63,9 +63,18 @@ py::object Buffer::json() const {
 std::string to_json(const py::object& value) {
     py::module_ json = py::module_::import("json");
     try {
-        return py::cast<std::string>(
+        const py::str text =
             json.attr("dumps")(value, py::arg("ensure_ascii") = false, py::arg("allow_nan") = false,
-                               py::arg("default") = py::cpp_function(plain)));
+                               py::arg("default") = py::cpp_function(plain));
+        Py_ssize_t size = 0;
+        const char* data = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+        if (data == nullptr) {
+            PyErr_Clear();
+            throw Failure(DL_INVALID,
+                          "write as JSON: it has half a character (a lone surrogate), which UTF-8 "
+                          "cannot have");
+        }
+        return {data, static_cast<size_t>(size)};
     } catch (py::error_already_set& e) {
         if (!e.matches(PyExc_TypeError) && !e.matches(PyExc_ValueError) &&
             !e.matches(PyExc_RecursionError))

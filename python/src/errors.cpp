@@ -100,6 +100,13 @@ void raise(const Failure& failure) {
 
 }  // namespace
 
+void raise_from(const Failure& failure, const py::object& cause) {
+    raise(failure);
+    const py::error_already_set raised;
+    raised.value().attr("__cause__") = cause;
+    throw py::error_already_set(raised);
+}
+
 std::uint64_t remember(py::object raised) {
     static std::uint64_t number = 0;
     // destroyed after the lock is free: its destructors may wait for other threads

@@ -39,6 +39,9 @@ inline void check(dl_status status, const dl_error& err) {
     if (status != DL_OK) throw Failure(status, err);
 }
 
+// Raises a failure that another exception has caused.
+[[noreturn]] void raise_from(const Failure& failure, const py::object& cause);
+
 // Keeps an exception of a Python function until the failure that it causes is raised. Returns its
 // number, which is never 0.
 std::uint64_t remember(py::object raised);

@@ -4,72 +4,16 @@
 
 #include "convert.h"
 #include "errors.h"
+#include "foreign.h"
+#include "literal.h"
 
 namespace deeplake {
 namespace {
 
-// The DLPack structures of an input tensor, as far as they are read; see capi/dlpack.h.
-struct PackTensor {
-    void* data;
-    std::int32_t device_type, device_id, ndim;
-    std::uint8_t code, bits;
-    std::uint16_t lanes;
-    std::int64_t* shape;
-    std::int64_t* strides;
-    std::uint64_t byte_offset;
-};
-
-std::string type_name(py::handle value) {
-    return py::cast<std::string>(py::type::handle_of(value).attr("__name__"));
-}
-
-bool is_number(py::handle v) {
-    return PyBool_Check(v.ptr()) || PyLong_Check(v.ptr()) || PyFloat_Check(v.ptr()) ||
-           PyComplex_Check(v.ptr());
-}
-
-bool is_list(py::handle v) { return PyList_Check(v.ptr()) || PyTuple_Check(v.ptr()); }
-
-bool is_bytes(py::handle v) {
-    return PyBytes_Check(v.ptr()) || PyByteArray_Check(v.ptr()) || PyMemoryView_Check(v.ptr());
-}
-
 bool is_text(py::handle v) { return PyUnicode_Check(v.ptr()) || is_bytes(v); }
 
-// Returns whether v gives an array: of NumPy, torch, PIL, or by the buffer protocol.
-bool is_array(py::handle v) {
-    if (py::isinstance<py::array>(v)) return true;
-    if (is_list(v) || is_text(v) || is_number(v)) return false;
-    return py::hasattr(v, "__dlpack__") || py::hasattr(v, "__array__") ||
-           py::hasattr(v, "__array_interface__") || PyObject_CheckBuffer(v.ptr());
-}
-
-std::int32_t pack_dtype(const PackTensor& t) {
-    static const struct {
-        std::uint8_t code, bits;
-        std::int32_t dtype;
-    } types[] = {
-        {6, 8, DL_BOOL},     {1, 8, DL_UINT8},      {1, 16, DL_UINT16},      {1, 32, DL_UINT32},
-        {1, 64, DL_UINT64},  {0, 8, DL_INT8},       {0, 16, DL_INT16},       {0, 32, DL_INT32},
-        {0, 64, DL_INT64},   {2, 16, DL_FLOAT16},   {4, 16, DL_BFLOAT16},    {2, 32, DL_FLOAT32},
-        {2, 64, DL_FLOAT64}, {5, 64, DL_COMPLEX64}, {5, 128, DL_COMPLEX128},
-    };
-    for (const auto& x : types) {
-        if (x.code == t.code && x.bits == t.bits && t.lanes == 1) return x.dtype;
-    }
-    return 0;
-}
-
-bool is_contiguous(const PackTensor& t) {
-    if (t.strides == nullptr) return true;
-    std::int64_t stride = 1;
-    for (std::int32_t i = t.ndim - 1; i >= 0; i--) {
-        if (t.shape[i] == 0) return true;
-        if (t.shape[i] > 1 && t.strides[i] != stride) return false;
-        stride *= t.shape[i];
-    }
-    return true;
-}
+// Thrown where a column turns out to count time: it begins again, as numbers.
+struct CountsTime {};
 
 }  // namespace
 
@@ -85,14 +29,16 @@ class Column {
     }
 
     dl_rows take(const py::object& value) {
-        if (sequence_) {
-            take_sequences(value);
-        } else if (type_ == "json") {
-            take_samples(value);
-        } else if (is_array(value) || PyMemoryView_Check(value.ptr())) {
-            take_array(value);
-        } else {
-            take_samples(value);
+        if (py::hasattr(value, "__deeplake_values__")) return take_known(value);
+        try {
+            take_any(value);
+        } catch (const CountsTime&) {
+            out_ = dl_rows{};
+            row_ = -1;
+            const char* count = sequence_ ? "count_lists" : "count";
+            py::object known = python(count, value);
+            out_.tensor = name_.c_str();
+            return take_known(known);
         }
         return out_;
     }
@@ -103,6 +49,84 @@ class Column {
         throw Failure(status, std::string(op_) + " tensor \"" + name_ + "\": " + row + what);
     }
 
+    // Calls a function of deeplake._values on a value. Its errors begin like those of this column.
+    py::object python(const char* function, const py::object& value) const {
+        try {
+            return py::module_::import("deeplake._values").attr(function)(value);
+        } catch (py::error_already_set& e) {
+            const py::module_ errors = py::module_::import("deeplake._errors");
+            if (!e.matches(errors.attr("Error"))) throw;
+            const bool type = e.matches(errors.attr("TensorTypeError"));
+            fail(type ? DL_TYPE : DL_INVALID, py::cast<std::string>(py::str(e.value())));
+        }
+    }
+
+    [[noreturn]] void fail(const Refused& e) const { fail_from(e.cause, e.status, e.reason); }
+
+    // Fails with the exception of another library as the cause.
+    [[noreturn]] void fail_from(const py::object& cause, dl_status status,
+                                const std::string& what) const {
+        try {
+            fail(status, what);
+        } catch (const Failure& failure) {
+            if (!cause) throw;
+            raise_from(failure, cause);
+        }
+    }
+
+    void take_any(const py::object& value) {
+        if (sequence_) {
+            take_sequences(value);
+        } else if (type_ == "json") {
+            take_samples(value);
+        } else if (is_array(value) || PyMemoryView_Check(value.ptr())) {
+            take_array(value);
+        } else {
+            take_samples(value);
+        }
+    }
+
+    // Takes a column of deeplake._values.Column: an array or a list of samples, the rows that have
+    // none, and what its numbers count.
+    dl_rows take_known(const py::object& column) {
+        const std::string& counts =
+            all_.names_.emplace_back(py::cast<std::string>(column.attr("__deeplake_counts__")));
+        take_any(column.attr("__deeplake_values__"));
+        const py::object missing = column.attr("__deeplake_missing__");
+        if (!missing.is_none()) leave_out(py::array_t<bool>(missing));
+        if (!counts.empty()) out_.counts = counts.c_str();
+        return out_;
+    }
+
+    // Makes holes of the rows that are missing.
+    void leave_out(const py::array_t<bool>& missing) {
+        const auto at = missing.unchecked<1>();
+        if (at.shape(0) != out_.n)
+            fail(DL_INTERNAL, "the column has " + std::to_string(out_.n) + " rows and " +
+                                  std::to_string(at.shape(0)) + " marks of missing ones");
+        if (out_.samples == nullptr) {
+            std::vector<dl_sample>& samples =
+                all_.samples_.emplace_back(static_cast<size_t>(out_.n));
+            const std::int64_t size = out_.n > 0 ? out_.bytes / out_.n : 0;
+            for (std::int64_t i = 0; i < out_.n; i++) {
+                dl_sample& s = samples[static_cast<size_t>(i)];
+                s.data = static_cast<const char*>(out_.data) + i * size;
+                s.bytes = size;
+                s.shape = out_.shape;
+                s.ndim = out_.ndim;
+                s.dtype = out_.dtype;
+                s.form = DL_FORM_ARRAY;
+                s.flags = out_.flags;
+            }
+            finish(samples, static_cast<Py_ssize_t>(out_.n));
+        }
+        // the samples of a column are its own
+        auto* samples = const_cast<dl_sample*>(out_.samples);
+        for (std::int64_t i = 0; i < out_.n; i++) {
+            if (at(i)) samples[i].form = DL_FORM_HOLE;
+        }
+    }
+
     py::object keep(py::object o) {
         all_.kept_.push_back(o);
         return o;
@@ -111,7 +135,8 @@ class Column {
     // Returns the items of a list, or of another iterable but text and mappings, as a tuple. Python
     // code that a conversion runs, such as __array__, may change the list; `unchanged` then fails.
     py::object items_of(const py::object& value, const char* what) {
-        if (is_text(value) || PyDict_Check(value.ptr()) || is_number(value) || value.is_none()) {
+        if (is_text(value) || PyDict_Check(value.ptr()) || is_plain_number(value) ||
+            value.is_none()) {
             fail(DL_TYPE, std::string(what) + " is a " + type_name(value) +
                               ", want an array, or a list with one sample for each");
         }
@@ -149,6 +174,7 @@ class Column {
     void take_array(const py::object& value) {
         dl_sample s{};
         if (is_object_array(value)) return take_samples(value);
+        if (is_time(value)) throw CountsTime();
         describe(value, &s);
         if (s.ndim < 1)
             fail(DL_TYPE, "the column is an array without axes, want rows along the first axis");
@@ -172,12 +198,7 @@ class Column {
         py::object list = items_of(value, "the column");
         const Py_ssize_t n = PySequence_Fast_GET_SIZE(list.ptr());
         PyObject** rows = PySequence_Fast_ITEMS(list.ptr());
-        if (n > 0 && type_ != "json" && all_numbers(rows, n)) {
-            const py::array column = literal(list);
-            // An array that does not fit is taken row by row: the core can then name the row.
-            if (type_.empty() || py::cast<std::string>(py::str(column.dtype())) == type_)
-                return take_array(column);
-        }
+        if (n > 0 && all_numbers(rows, n) && take_numbers(list)) return;
         std::vector<dl_sample>& samples = all_.samples_.emplace_back(static_cast<size_t>(n));
         for (row_ = 0; row_ < n; row_++) {
             describe_any(py::reinterpret_borrow<py::object>(rows[row_]),
@@ -186,6 +207,27 @@ class Column {
         row_ = -1;
         unchanged(value, n, "the column");
         finish(samples, n);
+    }
+
+    // Takes a tuple of plain numbers in one piece. Returns false where the tensor cannot take all
+    // of them: one by one, the core can name the row.
+    bool take_numbers(const py::object& list) {
+        dl_sample s{};
+        describe_literal(list, &s);
+        if (!type_.empty() && width_of(type_) < width_of(dtype_name(s.dtype))) return false;
+        out_.n = s.shape[0];
+        out_.data = s.data;
+        out_.bytes = s.bytes;
+        out_.dtype = s.dtype;
+        out_.flags = s.flags;
+        return true;
+    }
+
+    // Returns the place of a dtype in an order where each kind holds numbers of those before it.
+    static int width_of(const std::string& dtype) {
+        if (dtype == "bool" || dtype.find("int") != std::string::npos) return 1;
+        if (dtype.find("float") != std::string::npos) return 2;
+        return dtype.rfind("complex", 0) == 0 ? 3 : 0;
     }
 
     // Takes a list of samples for each row.
@@ -252,7 +294,7 @@ class Column {
 
     static bool all_numbers(PyObject** rows, Py_ssize_t n) {
         for (Py_ssize_t i = 0; i < n; i++) {
-            if (!is_number(rows[i])) return false;
+            if (!is_plain_number(rows[i])) return false;
         }
         return true;
     }
@@ -262,15 +304,17 @@ class Column {
         if (value.is_none()) {
             out->form = DL_FORM_HOLE;
         } else if (type_ == "json") {
-            describe_text(py::bytes(json_of(value)), DL_JSON, out);
+            describe_text(json_of(value), DL_JSON, out);
         } else if (PyUnicode_Check(value.ptr())) {
             describe_string(value, out);
         } else if (is_bytes(value)) {
             describe_text(value, DL_BYTES, out);
+        } else if (is_plain_number(value) || is_list(value)) {
+            describe_literal(value, out);
+        } else if (is_time(value)) {
+            throw CountsTime();
         } else if (py::isinstance<py::array>(value)) {
             describe(value, out);
-        } else if (is_number(value) || is_list(value)) {
-            describe(literal(value), out);
         } else if (py::hasattr(value, "__deeplake_encoded__")) {
             describe_text(value.attr("__deeplake_encoded__"), DL_BYTES, out);
             out->form = DL_FORM_ENCODED;
@@ -285,9 +329,9 @@ class Column {
         }
     }
 
-    std::string json_of(const py::object& value) const {
+    py::bytes json_of(const py::object& value) const {
         try {
-            return to_json(value);
+            return py::bytes(to_json(value));
         } catch (const Failure& e) {
             fail(e.status(), std::string("cannot be stored: ") + e.what());
         }
@@ -331,150 +375,63 @@ class Column {
 
     // Describes an array of any library.
     void describe(const py::object& value, dl_sample* out) {
-        if (py::isinstance<py::array>(value)) {
-            refuse_masked(value);
-            describe_numpy(py::reinterpret_borrow<py::array>(value), out);
-        } else if (!py::hasattr(value, "__dlpack__") || !describe_pack(value, out)) {
-            py::array array = py::array::ensure(value);
-            if (!array) throw py::error_already_set();
-            describe_numpy(array, out);
+        Memory m;
+        try {
+            m = memory_of(value);
+        } catch (const Refused& e) {
+            fail(e);
         }
+        for (py::object& o : m.kept) keep(std::move(o));
+        set_array(out, m.data, m.bytes, m.dtype, std::move(m.shape));
     }
 
-    // The memory of a masked array has values where it says that there are none.
-    void refuse_masked(const py::object& value) {
-        if (Py_TYPE(value.ptr()) ==
-            reinterpret_cast<PyTypeObject*>(py::detail::npy_api::get().PyArray_Type_))
-            return;
-        if (py::cast<bool>(py::module_::import("numpy").attr("ma").attr("is_masked")(value)))
-            fail(DL_TYPE,
-                 "is an array with masked values, want none; .filled(x) puts values in their "
-                 "place, and a list may have None for a missing sample");
-    }
-
-    void describe_numpy(py::array array, dl_sample* out) {
-        const char order = array.dtype().byteorder();
-        if (order == '>') {
-            array = py::array(array.attr("astype")(array.dtype().attr("newbyteorder")("="),
-                                                   py::arg("order") = "C"));
-        } else if (!(array.flags() & py::array::c_style)) {
-            array = py::array(array.attr("copy")("C"));
-        }
+    void set_array(dl_sample* out, const void* data, std::int64_t bytes, std::int32_t dtype,
+                   std::vector<std::int64_t> axes) {
+        const auto& shape = all_.shapes_.emplace_back(std::move(axes));
         out->form = DL_FORM_ARRAY;
-        out->dtype = dtype_of(array.dtype());
-        if (out->dtype == 0) {
-            const bool texts = array.dtype().kind() == 'U';
-            fail(DL_TYPE,
-                 "has dtype " + py::cast<std::string>(py::str(array.dtype())) +
-                     ", which tensors cannot hold" +
-                     (texts ? "; if they are class labels, give several of one row as numbers"
-                            : ""));
-        }
-        // resize(refcheck=False) and an assignment to shape free memory that the core reads. NumPy
-        // refuses to resize an array with a weak reference; the shape is copied.
-        PyObject* pin = PyWeakref_NewRef(array.ptr(), nullptr);
-        if (pin == nullptr) throw py::error_already_set();
-        keep(py::reinterpret_steal<py::object>(pin));
-        keep(array);
-        const auto ndim = static_cast<size_t>(array.ndim());
-        const auto& shape = all_.shapes_.emplace_back(array.shape(), array.shape() + ndim);
-        out->ndim = static_cast<std::int32_t>(ndim);
+        out->dtype = dtype;
+        out->ndim = static_cast<std::int32_t>(shape.size());
         out->shape = shape.data();
-        set_data(out, array.data(), array.nbytes());
+        set_data(out, data, bytes);
     }
 
-    // Describes a tensor by DLPack. Returns false for other forms, which NumPy may know.
-    bool describe_pack(py::object value, dl_sample* out) {
-        if (py::hasattr(value, "__dlpack_device__")) {
-            const int device = py::cast<int>(value.attr("__dlpack_device__")()[py::int_(0)]);
-            if (device != 1 && device != 3)
-                fail(DL_TYPE,
-                     "is an array on another device, want one in CPU memory; call .cpu() first");
+    // Describes a number, or a list of numbers.
+    void describe_literal(const py::object& value, dl_sample* out) {
+        Literal l;
+        const Literal::Outcome found = l.read(value);
+        if (found == Literal::mistaken) {
+            if (row_ < 0) row_ = static_cast<Py_ssize_t>(l.at);
+            fail(DL_INVALID, l.mistake);
         }
-        if (py::hasattr(value, "detach")) value = value.attr("detach")();
-        if (py::hasattr(value, "contiguous")) value = value.attr("contiguous")();
-        py::object capsule = value.attr("__dlpack__")();
-        auto* t = static_cast<PackTensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
-        if (t == nullptr) {
-            PyErr_Clear();
-            return false;
-        }
-        out->dtype = pack_dtype(*t);
-        if (out->dtype == 0 || !is_contiguous(*t)) return false;
-        out->form = DL_FORM_ARRAY;
-        out->ndim = t->ndim;
-        out->shape = t->shape;
-        std::int64_t bytes = t->bits / 8;
-        for (std::int32_t i = 0; i < t->ndim; i++) bytes *= t->shape[i];
-        set_data(out, static_cast<const char*>(t->data) + t->byte_offset, bytes);
-        keep(capsule);  // dropping it unused gives the tensor back
-        return true;
+        if (found == Literal::others) return describe_list(value, l.other, out);
+        const auto& data = all_.literals_.emplace_back(std::move(l.data));
+        set_array(out, data.data(), l.bytes, l.dtype, std::move(l.shape));
+        out->flags = DL_LITERAL;
     }
 
-    // A number, or a list of them, as an array of the tensor's dtype if the values fit.
-    py::array literal(const py::object& value) {
-        py::module_ numpy = py::module_::import("numpy");
+    // Describes a list with an item that is no plain number.
+    void describe_list(const py::object& value, const py::object& item, dl_sample* out) {
+        if (is_time(item)) throw CountsTime();
+        if (item.is_none())
+            fail(DL_INVALID,
+                 "has None in its list, and no dtype of numbers has a missing value; use NaN "
+                 "among floats, or htype json");
+        if (is_text(item))
+            fail(DL_TYPE, "is a list with a " + type_name(item) +
+                              " in it, want numbers; if they are class labels, give several of "
+                              "one row as numbers");
+        if (!is_array(item))
+            fail(DL_TYPE, "is a list with a " + type_name(item) +
+                              " in it, want numbers; float() and str() convert decimals and "
+                              "fractions");
         py::object array;
         try {
-            array = numpy.attr("asarray")(value);
-        } catch (py::error_already_set& e) {
-            if (!e.matches(PyExc_ValueError) && !e.matches(PyExc_TypeError) &&
-                !e.matches(PyExc_OverflowError))
-                throw;
-            fail(DL_INVALID,
-                 "is a list that is no array: " + py::cast<std::string>(py::str(e.value())));
+            array = stacked(value);
+        } catch (const Refused& e) {
+            fail(e);
         }
-        py::array got(array);
-        if (type_.empty() || type_ == "string" || type_ == "bytes") return got;
-        const py::dtype want = type_ == "bfloat16" ? numpy_dtype(DL_BFLOAT16) : py::dtype(type_);
-        if (type_ == "bfloat16" && want.kind() == 'u')
-            fail(DL_TYPE, "needs the package ml_dtypes to become bfloat16");
-        const std::string from(1, got.dtype().kind()), to(1, want.kind());
-        if (got.size() == 0) return py::array(array.attr("astype")(want));
-        const std::string order = "biufVc";  // each fits into later ones, if the values do
-        const size_t i = order.find(from == "u" ? "i" : from), k = order.find(to == "u" ? "i" : to);
-        // the core reports the expected type
-        if (i == std::string::npos || k == std::string::npos || i > k) return got;
-        if ((to == "i" || to == "u") && from != "b") check_bounds(got, want);
-        if ((to == "f" || to == "V") && want.itemsize() < 8) return narrowed(got, want);
-        return py::array(array.attr("astype")(want));
-    }
-
-    // Numbers as floats of few bytes. A finite number must not become infinite.
-    py::array narrowed(const py::array& got, const py::dtype& want) {
-        py::module_ numpy = py::module_::import("numpy");
-        const py::object state = numpy.attr("seterr")(py::arg("over") = "ignore");
-        py::object out;
-        try {
-            out = got.attr("astype")(want);
-        } catch (py::error_already_set&) {
-            numpy.attr("seterr")(**state);
-            throw;
-        }
-        numpy.attr("seterr")(**state);
-        const py::object lost =
-            numpy.attr("logical_and")(numpy.attr("isinf")(out), numpy.attr("isfinite")(got));
-        if (!py::cast<bool>(lost.attr("any")())) return py::array(out);
-        const py::object at = lost.attr("argmax")();
-        // For the numbers of a whole column: the index of the first one is its row.
-        if (row_ < 0) row_ = py::cast<Py_ssize_t>(at);
-        const py::object value = got.attr("flat").attr("__getitem__")(at);
-        fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(value)) +
-                             ", which does not fit " + type_);
-    }
-
-    void check_bounds(const py::array& got, const py::dtype& want) {
-        py::object limits = py::module_::import("numpy").attr("iinfo")(want);
-        for (const char* end : {"min", "max"}) {
-            py::object v = py::int_(got.attr(end)());
-            if (v < py::object(limits.attr("min")) || v > py::object(limits.attr("max"))) {
-                // For the numbers of a whole column: the index of the worst one is its row.
-                if (row_ < 0)
-                    row_ = py::cast<Py_ssize_t>(got.attr((std::string("arg") + end).c_str())());
-                fail(DL_INVALID, "has the value " + py::cast<std::string>(py::str(v)) +
-                                     ", which does not fit " + type_);
-            }
-        }
+        if (is_time(array)) throw CountsTime();
+        describe(array, out);
     }
 
     Columns& all_;

@@ -38,6 +38,7 @@ class Columns {
     std::deque<std::vector<dl_sample>> samples_;
     std::deque<std::vector<std::int64_t>> items_;
     std::deque<std::vector<std::int64_t>> shapes_;
+    std::deque<std::vector<std::uint64_t>> literals_;
     std::vector<py::object> kept_;
     std::int64_t bytes_ = 0;
 };

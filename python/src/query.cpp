@@ -25,7 +25,7 @@ struct Asked {
             columns.emplace_back("take parameter of", py::dict(py::arg("value") = one),
                                  py::dict(py::arg("value") = type));
             params.push_back(columns.back().data()[0]);
-            params.back().tensor = units.back().c_str();
+            params.back().counts = units.back().c_str();
         }
     }
     std::string text, json;

@@ -331,9 +331,9 @@ def test_numbers_that_floats_cannot_hold():
         ds.append(held)
         ds.append(dict.fromkeys(held, float("-inf")))
         for dtype, wrong in (("float16", 70000), ("bfloat16", 1e39), ("float32", 1e300)):
-            with pytest.raises(deeplake.InvalidArgumentError, match=f"{dtype}.*row 0.*does not fit {dtype}"):
+            with pytest.raises(deeplake.InvalidArgumentError, match=f"{dtype}.*row 0.*{dtype} does not hold"):
                 ds.append(held | {dtype: wrong})
-            with pytest.raises(deeplake.InvalidArgumentError, match="row 2 has the value"):
+            with pytest.raises(deeplake.InvalidArgumentError, match="row 2: sample has the value"):
                 ds.extend({name: [1, 2, wrong if name == dtype else 3] for name in held})
         assert len(ds) == 2 and np.isneginf(ds["float16"].numpy()[1])
         ds.discard()

@@ -168,11 +168,12 @@ def test_the_first_sample_decides_an_open_dtype(place):
     assert tensor.dtype is None and tensor.shape is None
     ds.append({"t": np.zeros((2, 3), np.float32)})
     assert tensor.dtype == "float32"
-    with pytest.raises(deeplake.TensorTypeError, match="float64"):
-        ds.append({"t": np.zeros((2, 3))})
+    with pytest.raises(deeplake.TensorTypeError, match="complex128"):
+        ds.append({"t": np.zeros((2, 3), complex)})
     assert len(ds) == 1
     ds.append({"t": [[1, 2, 3], [4, 5, 6]]})
-    assert ds["t"][1].dtype == np.float32
+    ds.append({"t": np.full((2, 3), 0.1)})
+    assert ds["t"][1].dtype == np.float32 and ds["t"][2][0, 0] == np.float32(0.1)
     ds.discard()
 
 
@@ -183,7 +184,8 @@ def test_the_first_sample_decides_an_open_dtype(place):
         ("generic", {"dtype": "uint8"}, 1, -1, "-1"),
         ("generic", {"dtype": "uint8"}, 1, 1.5, "uint8"),
         ("generic", {"dtype": "float32"}, 1.0, "text", "float32"),
-        ("generic", {"dtype": "float32"}, 1.0, np.ones(2), "float64"),
+        ("generic", {"dtype": "float32"}, 1.0, np.ones(2, np.complex64), "complex64"),
+            ("generic", {"dtype": "float32"}, 1.0, np.full(2, 1e300), "1e\\+300"),
         ("generic", {"dtype": "int64", "shape": (2,)}, [1, 2], [1, 2, 3], r"\(2,\)"),
         ("generic", {"dtype": "int64", "shape": (2, None)}, [[1], [2]], [1, 2], r"\(2, \?\)"),
         ("image", {}, np.ones((2, 2, 3), np.uint8), np.ones(2, np.uint8), "height, width, channels"),
@@ -201,7 +203,7 @@ def test_the_first_sample_decides_an_open_dtype(place):
         ("embedding", {}, np.ones(3, np.float32), np.ones(4, np.float32), r"\(3,\)"),
         ("intrinsics", {}, np.eye(3, dtype=np.float32), np.eye(4, dtype=np.float32), "3, 3"),
         ("keypoints_coco", {}, np.ones((3, 1), np.int32), np.ones((4, 1), np.int32), "keypoints"),
-        ("binary_mask", {}, np.ones((2, 2), bool), np.ones((2, 2), np.uint8), "uint8"),
+        ("binary_mask", {}, np.ones((2, 2), bool), np.full((2, 2), 255, np.uint8), "255"),
         ("sequence[text]", {}, ["a"], "a", "list"),
     ],
 )  # fmt: skip

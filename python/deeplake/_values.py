@@ -1,0 +1,181 @@
+"""Values on their way in whose meaning NumPy's memory alone does not have: missing rows, and times.
+
+The extension calls `count` and `count_lists` when a column turns out to count time.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from deeplake._errors import InvalidArgumentError, TensorTypeError
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_EPOCH_UTC = _EPOCH.replace(tzinfo=datetime.timezone.utc)
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+# The units of the core for NumPy's. Years, months and weeks have a length in days for a date alone.
+_DATES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+_SPANS = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
+
+
+class Column:
+    """A column of samples with the rows that are missing, and what its numbers count.
+
+    Args:
+        values: an array with a row for each sample, or a list of samples.
+        missing: bools, shape (rows,): the rows without a sample. None: there are none.
+        counts: what int64 numbers count, as "timestamp[us, UTC]"; "" for plain numbers.
+    """
+
+    __slots__ = ("__deeplake_counts__", "__deeplake_missing__", "__deeplake_values__")
+
+    def __init__(self, values: Any, missing: npt.NDArray[np.bool_] | None = None, counts: str = "") -> None:
+        self.__deeplake_values__ = values
+        self.__deeplake_missing__ = missing
+        self.__deeplake_counts__ = counts
+
+
+def count(values: Any) -> Column:
+    """Returns a column of times: an array of NumPy, or a list with a time, an array or list of times,
+    or None for each row.
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        numbers, counts = _counted(values)
+        return Column(numbers, None, counts)
+    rows = list(values)
+    arrays, zone = _arrays(rows)
+    common = _common(arrays)
+    missing = np.array([array is None for array in arrays], np.bool_)
+    if all(array is None or array.ndim == 0 for array in arrays):
+        none = np.zeros((), common)
+        whole = np.array([none if array is None else array.astype(common) for array in arrays], common)
+        numbers, counts = _counted(whole, zone)
+        return Column(numbers, missing if missing.any() else None, counts)
+    counted = [None if array is None else _counted(array.astype(common), zone) for array in arrays]
+    counts = next(c[1] for c in counted if c is not None)
+    return Column([None if c is None else c[0] for c in counted], None, counts)
+
+
+def count_lists(rows: Any) -> Column:
+    """Returns a column whose rows are lists of times."""
+    lists = [None if row is None else list(row) for row in rows]
+    items = [item for row in lists if row is not None for item in row]
+    arrays, zone = _arrays(items)
+    common = _common(arrays)
+    counted, counts = [], ""
+    for array in arrays:
+        if array is None:
+            raise TensorTypeError("a list of times has None in it; leave the item out")
+        numbers, counts = _counted(array.astype(common), zone)
+        counted.append(numbers)
+    left = iter(counted)
+    return Column([None if row is None else [next(left) for _ in row] for row in lists], None, counts)
+
+
+def _arrays(values: Sequence[Any]) -> tuple[list[npt.NDArray[Any] | None], str | None]:
+    """Returns each value as an array of datetime64 or timedelta64, None if it is missing; and the
+    zone of the first one that states a zone, None if the values cannot state one.
+    """
+    arrays: list[npt.NDArray[Any] | None] = []
+    zones: set[str | None] = set()
+    first: str | None = None
+    for row, value in enumerate(values):
+        if value is None or type(value).__name__ in ("NaTType", "NAType"):
+            arrays.append(None)
+            continue
+        flat = [value] if not isinstance(value, list | tuple | np.ndarray) else list(np.ravel(np.array(value, object)))
+        times = [_time(row, item) for item in flat]
+        for _, zone in times:
+            first = first if first or zone is None else zone
+            zones.add(zone)
+        if not isinstance(value, list | tuple | np.ndarray):
+            arrays.append(times[0][0])
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "mM":
+            arrays.append(value)
+        else:
+            shape = np.shape(np.array(value, object))
+            kind = _common([time for time, _ in times]) if times else np.dtype("M8[us]")
+            arrays.append(np.array([time for time, _ in times], kind).reshape(shape))
+    if "" in zones and zones - {"", None}:
+        raise TensorTypeError("some times have a zone and others have none; give all of them one, or none")
+    return arrays, first
+
+
+def _time(row: int, value: Any) -> tuple[npt.NDArray[Any], str | None]:
+    """Returns a time as an array without axes, and its zone: "" for none, None if its type has none."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return np.asarray(value), None
+    if hasattr(value, "to_datetime64") and isinstance(value, datetime.datetime):  # pandas
+        utc = value if value.tzinfo is None else value.tz_convert("UTC").tz_localize(None)
+        return np.asarray(utc.to_datetime64()), zone_name(value.tzinfo)
+    if hasattr(value, "to_timedelta64"):
+        return np.asarray(value.to_timedelta64()), None
+    if isinstance(value, datetime.datetime):
+        since = value - (_EPOCH if value.tzinfo is None else _EPOCH_UTC)
+        return np.array(since // _MICROSECOND, "M8[us]"), zone_name(value.tzinfo)
+    if isinstance(value, datetime.date):
+        return np.array(value, "M8[D]"), None
+    if isinstance(value, datetime.timedelta):
+        return np.array(value // _MICROSECOND, "m8[us]"), None
+    raise TensorTypeError(f"row {row} is a {type(value).__name__} among times, want times")
+
+
+def zone_name(zone: datetime.tzinfo | None) -> str:
+    """Returns the name of a zone as the schema has it: "Europe/Berlin", "UTC", "+02:00"; "" for None."""
+    if zone is None:
+        return ""
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if name:
+        return str(name)
+    offset = zone.utcoffset(None)
+    if not offset:
+        return "UTC"
+    minutes, rest = divmod(offset, datetime.timedelta(minutes=1))
+    if rest:
+        return "UTC"  # the numbers count in UTC whatever the name
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+def _common(arrays: Iterable[npt.NDArray[Any] | None]) -> np.dtype[Any]:
+    """Returns the dtype that holds times of all units. A unit of the core holds each of them."""
+    kinds = {array.dtype for array in arrays if array is not None}
+    if len({kind.kind for kind in kinds}) > 1:
+        raise TensorTypeError("some values are points in time and others are lengths of time; want one of the two")
+    known = [np.dtype(f"{kind.kind}8[{_unit(kind)}]") for kind in kinds]
+    return np.result_type(*known) if known else np.dtype("M8[us]")
+
+
+def _unit(kind: np.dtype[Any]) -> str:
+    unit, step = np.datetime_data(kind)
+    if unit == "generic":
+        return "us"  # NaT alone
+    units = _DATES if kind.kind == "M" else _SPANS
+    if unit not in units:
+        raise InvalidArgumentError(
+            f"times have the unit {unit!r} ({kind}), which tensors cannot hold; cast them, as by "
+            f'.astype("{"datetime64" if kind.kind == "M" else "timedelta64"}[ns]")'
+        )
+    return units[unit]
+
+
+def _counted(times: npt.NDArray[Any], zone: str | None = None) -> tuple[npt.NDArray[np.int64], str]:
+    """Returns times as int64 numbers, and what these count. zone is as of `_arrays`."""
+    unit = _unit(times.dtype)
+    exact = times.astype(f"{times.dtype.kind}8[{unit}]")
+    if np.datetime_data(times.dtype)[0] != "generic":
+        same = (exact.astype(times.dtype) == times) | np.isnat(times)
+        if not np.all(same):
+            raise InvalidArgumentError(f"times of {times.dtype} lie beyond what 64 bits of {unit!r} hold")
+    numbers = exact.astype(np.int64)
+    if times.dtype.kind == "m":
+        return numbers, f"interval[{unit}]"
+    if unit == "D":
+        return numbers, "date"
+    if zone is None:
+        return numbers, f"datetime64[{unit}]"
+    return numbers, f"timestamp[{unit}, {zone}]" if zone else f"timestamp[{unit}]"
