@@ -353,7 +353,6 @@ func TestStrictEncoders(t *testing.T) {
 		"level, no feature":     record(func(r *Record) { r.Schema, r.Features = level(func(*TensorSchema) {}), nil }),
 		"feature, no level":     record(func(r *Record) { r.Features = []string{FeatureLevels} }),
 		"time of floats":        encode(EncodeSchema(one(func(ts *TensorSchema) { ts.Time = "date" }))),
-		"time, not canonical":   encode(EncodeSchema(one(func(ts *TensorSchema) { ts.DType, ts.Time = "int64", "datetime64[us]" }))),
 		"open without a dtype":  encode(EncodeSchema(one(func(ts *TensorSchema) { ts.DType, ts.Open = "", true }))),
 		"time, no feature":      record(func(r *Record) { r.Schema = one(func(ts *TensorSchema) { ts.DType, ts.Time = "int64", "date" }) }),
 		"features out of order": record(func(r *Record) { r.Features = []string{FeatureTimes, FeatureOpen} }),
