@@ -4,10 +4,10 @@ import { render } from "preact";
 import { openClient } from "./data/open";
 import { openGrid, openSingle } from "./draw";
 import { App } from "./ui/app";
-import { ModelContext } from "./ui/hooks";
-import { Model } from "./ui/model";
+import { ModelContext } from "./ui/hooks/hooks";
+import { Model } from "./ui/model/model";
 import { firstPanels, keepPanels } from "./ui/panels";
-import { sessionOf } from "./ui/history";
+import { sessionOf } from "./ui/model/history";
 import "./style.css";
 
 const model = new Model(openClient(), { openGrid, openSingle });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Appearance, Sample, SampleStore } from "./api";
 import { noClass, noNumber, rampPlace, rampSteps } from "./colors";
-import { Painter } from "./painter";
+import { Painter } from "./canvas/painter";
 import { borderOf, captionOf, isColorable, planOf } from "./plan";
 import { tensorOf, viewOf } from "../data/testing";
 import type { Tensor } from "../data/protocol";

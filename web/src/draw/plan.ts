@@ -2,9 +2,9 @@
 
 import type { Appearance, Layer, Sample, Tensor, View } from "./api";
 import { noNumber, rampPlace } from "./colors";
-import { maxPalettes, type PaletteState } from "./palettes";
+import { maxPalettes, type PaletteState } from "./gpu/palettes";
 import { codeOf, numbersOf } from "./shapes";
-import { plain } from "./texts";
+import { plain } from "./gpu/texts";
 
 export interface Overlay {
   tensor: Tensor;

@@ -1,25 +1,25 @@
 // The page as a whole: bars, panels, what is between them, and the dialogs.
 
 import { useEffect } from "preact/hooks";
-import { Compare } from "./compare";
-import { Dialog } from "./dialog";
-import { datasetName, formatNumber } from "./describe";
-import { MainGrid } from "./grid";
-import { Help } from "./help";
-import { useApp, useModel } from "./hooks";
-import { EmbeddingMap } from "./map";
-import { modeOf } from "./layers";
-import type { Model } from "./model";
-import { RowPanel } from "./panel";
+import { Compare } from "./compare/compare";
+import { Dialog } from "./widgets/dialog";
+import { datasetName, formatNumber } from "./text/describe";
+import { MainGrid } from "./rows/grid";
+import { Help } from "./dialogs/help";
+import { useApp, useModel } from "./hooks/hooks";
+import { EmbeddingMap } from "./rows/map";
+import { modeOf } from "./model/layers";
+import type { Model } from "./model/model";
+import { RowPanel } from "./panel/panel";
 import { SidePanel } from "./panels";
-import { SaveView } from "./save";
-import { Sidebar } from "./sidebar";
-import { SingleView } from "./single";
-import type { State } from "./state";
-import { Table } from "./table";
-import { useTheme } from "./theme";
-import { TopBar } from "./topbar";
-import { Versions } from "./versions";
+import { SaveView } from "./dialogs/save";
+import { Sidebar } from "./sidebar/sidebar";
+import { SingleView } from "./rows/single";
+import type { State } from "./model/state";
+import { Table } from "./rows/table";
+import { useTheme } from "./hooks/theme";
+import { TopBar } from "./bar/topbar";
+import { Versions } from "./dialogs/versions";
 
 export function App() {
   const stop = useApp((s) => s.stop);

@@ -2,8 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { useApp, useModel } from "./hooks";
-import type { Panel, State, Store } from "./state";
+import { useApp, useModel } from "./hooks/hooks";
+import type { Panel, State, Store } from "./model/state";
 
 export const leastWidth = 180;
 export const mostWidth = 640;

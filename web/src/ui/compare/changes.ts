@@ -1,0 +1,61 @@
+// What a comparison says of one changed row: which tensors, and their values as text.
+
+import type { Diff, Tensor, View } from "../../data/protocol";
+import type { Sample } from "../../draw/api";
+import { arrayLines, describe } from "../text/describe";
+
+/** A tensor on both sides of a comparison; undefined: that version does not have it. */
+export interface ChangedTensor {
+  name: string;
+  before: Tensor | undefined;
+  after: Tensor | undefined;
+}
+
+const mostTensors = 200;
+/** Arrays of more values are described by their shape alone. */
+const mostValues = 256;
+const mostText = 4000;
+
+/** The tensors that differ in some row. A renamed tensor is looked up by its old name before. */
+export function changedTensors(diff: Diff, from: View, to: View): ChangedTensor[] {
+  const find = (view: View, name: string): Tensor | undefined =>
+    view.tensors.find((tensor) => tensor.name === name);
+  return diff.tensors.filter((t) => t.change !== "changed" || t.updated > 0)
+    .map((t) => ({ name: t.name, before: find(from, t.was ?? t.name), after: find(to, t.name) }))
+    .filter(({ before, after }) => before !== undefined || after !== undefined)
+    .slice(0, mostTensors);
+}
+
+/** A value for a cell of the table; undefined: it has not come. */
+export function valueText(sample: Sample | undefined, tensor: Tensor): string | undefined {
+  switch (sample?.kind) {
+    case undefined:
+      return undefined;
+    case "text":
+      return clip(sample.text, !sample.whole);
+    case "json":
+      return clip(sample.value === undefined ? sample.text : JSON.stringify(sample.value, null, 2), false);
+    case "array": {
+      const isPicture = ["image", "mask", "segments"].includes(tensor.draw);
+      if (isPicture || sample.data.length === 0) return describe(sample, tensor);
+      if (sample.data.length > mostValues) return `${sample.dtype} of shape (${sample.shape.join(", ")})`;
+      return arrayLines(sample, tensor, mostValues).join("\n");
+    }
+    default:
+      return describe(sample, tensor);
+  }
+}
+
+function clip(text: string, cut: boolean): string {
+  return text.length > mostText || cut ? `${text.slice(0, mostText)}…` : text;
+}
+
+/**
+ * Both texts hold all that there is to compare. Of a picture they hold the size alone, and of a
+ * long value its beginning.
+ */
+export function isWhole(sample: Sample | undefined): boolean {
+  if (sample?.kind === "array") return sample.data.length <= mostValues && sample.width === undefined;
+  if (sample?.kind === "text") return sample.whole && sample.text.length <= mostText;
+  return sample?.kind === "missing" || sample?.kind === "json" && sample.text.length < mostText;
+}

@@ -1,0 +1,148 @@
+// Hooks that the panels share.
+
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+import type { Stats } from "../../data/protocol";
+import type { Sample, SampleStore, Tensor, View } from "../../draw/api";
+import { exactRows, sampleRows } from "../model/counts";
+import type { Model } from "../model/model";
+import type { State } from "../model/state";
+
+export const ModelContext = createContext<Model | null>(null);
+
+export function useModel(): Model {
+  const model = useContext(ModelContext);
+  if (!model) throw new Error("there is no model around this component");
+  return model;
+}
+
+/** A part of the state; the component is drawn again when that part changes. */
+export function useApp<T>(select: (state: State) => T): T {
+  const model = useModel();
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const latest = useRef({ select, value: select(model.get()) });
+  latest.current = { select, value: select(model.get()) };
+  useLayoutEffect(() => {
+    const check = (): void => {
+      const { select, value } = latest.current;
+      if (!Object.is(select(model.get()), value)) redraw(0);
+    };
+    // The state may have changed between drawing and this effect.
+    check();
+    return model.state.subscribe(check);
+  }, [model]);
+  return latest.current.value;
+}
+
+/** Draws the component again after samples have come. */
+export function useSamples(store: SampleStore | null): void {
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => store?.subscribe(() => redraw(0)), [store]);
+}
+
+export interface Task<T> {
+  value: T | undefined;
+  error: string;
+  busy: boolean;
+}
+
+/** Runs a request while the component is there, again when `on` changes; null: nothing to run. */
+export function useTask<T>(task: ((signal: AbortSignal) => Promise<T>) | null,
+  on: readonly unknown[]): Task<T> {
+  const [state, set] = useState<Task<T>>({ value: undefined, error: "", busy: task !== null });
+  useEffect(() => {
+    if (!task) return;
+    const abort = new AbortController();
+    set((before) => ({ ...before, busy: true }));
+    task(abort.signal).then(
+      (value) => abort.signal.aborted || set({ value, error: "", busy: false }),
+      (error: unknown) => abort.signal.aborted ||
+        set({ value: undefined, error: error instanceof Error ? error.message : String(error), busy: false }));
+    return () => abort.abort();
+  }, [task === null, ...on]);
+  return state;
+}
+
+export interface Counted extends Task<Stats> {
+  /** The statistics are of all rows. */
+  exact: boolean;
+}
+
+/**
+ * Statistics of a tensor of the view: of a sample first where there are many rows. `rough`: the
+ * sample is enough.
+ */
+export function useStats(tensor: Pick<Tensor, "name">, wanted: boolean, rough = false): Counted {
+  const model = useModel();
+  const view = useApp((s) => s.view);
+  const large = (view?.rows ?? 0) > exactRows;
+  const on = [view, tensor.name];
+  const count = (sample: number) => async (signal: AbortSignal) =>
+    ({ view, name: tensor.name, stats: await model.stats(tensor.name, signal, sample) });
+  // A task keeps its value until the next one comes: it may be of another view or tensor.
+  const own = <T extends { view: View | null; name: string }>(value: T | undefined): T | undefined =>
+    value?.view === view && value.name === tensor.name ? value : undefined;
+  const about = useTask(wanted && view && large ? count(sampleRows) : null, on);
+  const first = own(about.value);
+  const sampled = !large || first !== undefined || about.error !== "";
+  const all = useTask(wanted && view && sampled && !(rough && large) ? count(0) : null, on);
+  const last = own(all.value);
+  // The numbers of another view of the tensor stand until there are new ones.
+  const before = all.value?.name === tensor.name ? all.value : undefined;
+  return {
+    value: (last ?? first ?? before)?.stats, exact: last !== undefined,
+    error: all.error || (rough ? about.error : ""), busy: all.busy || about.busy,
+  };
+}
+
+/** The whole sample of a row once it is wanted. */
+export function useSample(store: SampleStore | null, row: number, column: string,
+  wanted: boolean): Task<Sample> {
+  const ready = store !== null && wanted && row >= 0 && row < store.view.rows;
+  return useTask(ready ? (signal) => store.load(row, column, signal) : null, [store, row, column]);
+}
+
+/** Whether the element has been in sight once. */
+export function useSeen<E extends Element>(): [{ current: E | null }, boolean] {
+  const ref = useRef<E>(null);
+  const [seen, set] = useState(false);
+  useEffect(() => {
+    if (seen || !ref.current) return;
+    if (typeof IntersectionObserver === "undefined") {
+      set(true);
+      return;
+    }
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting)) set(true);
+    });
+    observer.observe(ref.current);
+    return () => observer.disconnect();
+  }, [seen]);
+  return [ref, seen];
+}
+
+/** Copies text; false: the browser forbids it. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The width up to which the window counts as narrow; style.css has it too. */
+const narrowWindow = "(max-width: 760px)";
+
+export function useNarrow(): boolean {
+  const [narrow, set] = useState(() => globalThis.matchMedia?.(narrowWindow).matches ?? false);
+  useEffect(() => {
+    const query = globalThis.matchMedia?.(narrowWindow);
+    if (!query) return;
+    const changed = (): void => set(query.matches);
+    changed();
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, []);
+  return narrow;
+}

@@ -1,0 +1,174 @@
+// The right panel: all tensors of the selected row.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Tensor } from "../../data/protocol";
+import type { SampleRecord } from "../../data/records";
+import type { Sample, SampleStore } from "../../draw/api";
+import { arrayLines, describe, formatCount, formatForm } from "../text/describe";
+import { fileOf, save } from "./download";
+import { copyText, useApp, useModel, useSample, useSamples } from "../hooks/hooks";
+import { IconButton } from "../widgets/icons";
+import { Json } from "../widgets/json";
+import { isSmall } from "../model/layers";
+import { messageOf } from "../model/model";
+import { pythonString } from "../text/tql";
+
+const page = 50;
+const shownValues = 2000;
+
+export function RowPanel() {
+  const store = useApp((s) => s.store);
+  const row = useApp((s) => s.place.row);
+  const [shown, setShown] = useState(page);
+  useSamples(store);
+  if (!store) return null;
+  const { tensors, rows } = store.view;
+  const there = row >= 0 && row < rows;
+  return (
+    <div class="row-panel" data-testid="row-panel">
+      {there ? <>
+        <RowHead store={store} row={row} />
+        {tensors.slice(0, shown).map((tensor) =>
+          <Value key={tensor.name} store={store} row={row} tensor={tensor} />)}
+        {shown < tensors.length && <button type="button" class="more"
+          onClick={() => setShown(shown + page)}>
+          {formatCount(tensors.length - shown, "more tensor")}</button>}
+      </> : <p class="quiet">Select a row to see its values.</p>}
+    </div>
+  );
+}
+
+/** Python that reads a row: by its number in the dataset, or in the result of a query. */
+export function rowCode(at: string, query: string, row: number, index: number | undefined): string {
+  const version = `ds${at ? `.at(${pythonString(at)})` : ""}`;
+  if (query === "" || index !== undefined) return `${version}[${index ?? row}]`;
+  return `${version}.query(${pythonString(query)})[${row}]`;
+}
+
+function RowHead({ store, row }: { store: SampleStore; row: number }) {
+  const model = useModel();
+  const { at, query } = useApp((s) => s.place);
+  const index = store.index(row);
+  const code = rowCode(at, query, row, index);
+  const copy = async (text: string, what: string): Promise<void> =>
+    model.say(await copyText(text) ? `Copied ${what}` : `The browser forbids copying: ${text}`);
+  return (
+    <div class="row-head">
+      <h2>Row {row.toLocaleString("en")}
+        {index !== undefined && index !== row &&
+          <span class="quiet"> {index.toLocaleString("en")} in the dataset</span>}</h2>
+      <div class="snippet">
+        <code>{code}</code>
+        <IconButton icon="copy" label="Copy the code" onClick={() => void copy(code, code)} />
+        <IconButton icon="link" label="Copy the link to this row"
+          onClick={() => void copy(model.link({ row }), "the link")} />
+      </div>
+    </div>
+  );
+}
+
+function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor: Tensor }) {
+  const model = useModel();
+  const [asked, setAsked] = useState(false);
+  const small = isSmall(tensor);
+  // The consent to load a large value holds for one row.
+  useEffect(() => setAsked(false), [store, row]);
+  const task = useSample(store, row, tensor.name, small || asked);
+  const sample = task.value ?? store.peek(row, tensor.name);
+  const isFile = tensor.draw === "image" || !small;
+  const download = async (): Promise<void> => {
+    try {
+      const name = await downloadSample(model, row, tensor, model.get().place.item);
+      model.say(name ? `Saved ${name}` : "There is nothing to save.");
+    } catch (error) {
+      model.say(messageOf(error));
+    }
+  };
+  return (
+    <section class="value" aria-label={tensor.name}>
+      <header class="value-head">
+        <h3 title={tensor.name}>{tensor.name}</h3>
+        <span class="quiet">{tensor.htype !== "generic" ? tensor.htype : ""} {formatForm(tensor)}</span>
+        {isFile && <IconButton icon="download" label={`Download ${tensor.name} of this row`}
+          onClick={() => void download()} />}
+      </header>
+      {task.error ? <p class="fault">{task.error}</p>
+        : <SampleValue sample={sample} tensor={tensor} whole={task.value !== undefined} />}
+      {!small && !asked && tensor.draw !== "image" && <button type="button" class="more"
+        onClick={() => setAsked(true)}>Show values</button>}
+      {task.busy && (small || asked) && !sample && <p class="quiet">Loading…</p>}
+    </section>
+  );
+}
+
+export function SampleValue({ sample, tensor, whole }: {
+  sample: Sample | undefined; tensor: Tensor; whole: boolean;
+}) {
+  if (!sample) return null;
+  switch (sample.kind) {
+    case "text":
+      return <div class="text-value">{sample.text}{!sample.whole && <span class="quiet"> … cut</span>}</div>;
+    case "json":
+      return sample.value === undefined ? <div class="text-value">{sample.text}</div>
+        : <Json value={sample.value} />;
+    case "array": {
+      const scalar = sample.shape.length === 0 || sample.data.length === 1;
+      const picture = ["image", "mask", "segments"].includes(tensor.draw);
+      if (scalar || (picture && !whole)) return <div class="number-value">{describe(sample, tensor)}</div>;
+      return <ArrayValue sample={sample} tensor={tensor} />;
+    }
+    case "items":
+      return (
+        <details class="items-value">
+          <summary>{formatCount(sample.count, "item")}</summary>
+          {sample.items.slice(0, page).map((item, i) => item &&
+            <div key={i} class="item"><span class="quiet">{i}</span>
+              <SampleValue sample={item} tensor={tensor} whole={whole} /></div>)}
+        </details>
+      );
+    case "error":
+      return <p class="fault">{sample.message}</p>;
+    case "large":
+      return (
+        <>
+          <div class="number-value">{describe(sample, tensor)}</div>
+          {sample.width && sample.height &&
+            <div class="quiet">The grid has no thumbnail of it: open it, or store it with downsample=</div>}
+        </>
+      );
+    default:
+      return <div class={sample.kind === "missing" ? "quiet" : "number-value"}>{describe(sample, tensor)}</div>;
+  }
+}
+
+function ArrayValue({ sample, tensor }: {
+  sample: Extract<Sample, { kind: "array" }>; tensor: Tensor;
+}) {
+  const lines = arrayLines(sample, tensor, shownValues);
+  return (
+    <>
+      <div class="quiet">{sample.dtype} ({sample.shape.join(", ")}{sample.shape.length === 1 && ","})</div>
+      <pre class="array-value" tabIndex={0}>{lines.join("\n")}
+        {sample.data.length > shownValues && `\n… of ${formatCount(sample.data.length, "value")}`}</pre>
+    </>
+  );
+}
+
+/** Saves the stored file of a sample, or its array; returns the name of the file. */
+async function downloadSample(model: ReturnType<typeof useModel>, row: number, tensor: Tensor,
+  item: number): Promise<string> {
+  const records: SampleRecord[] = [];
+  const column = tensor.sequence ? { name: tensor.name, items: [item, item + 1] as [number, number] }
+    : { name: tensor.name };
+  await model.withView((view) => {
+    records.length = 0;
+    return model.client.samples({ view: view.view, rows: [row], columns: [column] },
+      (record) => records.push(record));
+  });
+  const [record] = records;
+  if (record?.header.kind === "error") throw new Error(record.header.message ?? "it cannot be read");
+  const file = record && fileOf(record);
+  if (!file) return "";
+  save(file);
+  return file.name;
+}

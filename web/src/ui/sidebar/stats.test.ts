@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import type { Stats } from "../../data/protocol";
+import { classLines } from "./classes";
+import { formatRows, summaryOf } from "./stats";
+
+const stats: Stats = { rows: 1000, missing: 12, kind: "histogram", what: "value", min: -1, mean: 0.5, max: 2 };
+
+test.each<[string, Partial<Stats>]>([
+  ["1,000 rows, 12 missing, min -1, mean 0.5, max 2", {}],
+  ["boxes: 1,000 rows, min -1, mean 0.5, max 2", { what: "boxes", missing: 0 }],
+  ["1,000 rows; about, from 100 rows, 12 missing, min -1, mean 0.5, max 2", { sampled: 100 }],
+  ["1,000 rows, 12 missing, min -1, max 2; about, from 100 rows, mean 0.5", { sampled: 100, exact: ["missing", "min", "max"] }],
+])("%s", (text, change) => {
+  expect(summaryOf({ ...stats, ...change })).toBe(text);
+});
+
+test("numbers of instances are not called rows", () => {
+  expect(formatRows(7, { unit: "instances" })).toBe("7 instances");
+  expect(formatRows(1, { unit: "instances" })).toBe("1 instance");
+  expect(formatRows(7, { unit: "rows" })).toBe("7 rows");
+  expect(formatRows(7, stats)).toBe("7 rows");
+});
+
+test("lengths of sequences are no classes", () => {
+  const counts: Stats = { rows: 9, missing: 0, kind: "classes", what: "items", classes: [{ value: 3, name: "3", rows: 9 }], filters: ["x"] };
+  expect(classLines(["ball"], counts)).toEqual([{ value: 0, name: "ball", rows: undefined, condition: "" }]);
+  expect(classLines(["ball"], { ...counts, what: "class", classes: [{ value: 0, name: "ball", rows: 9 }] }))
+    .toEqual([{ value: 0, name: "ball", rows: 9, condition: "x" }]);
+});

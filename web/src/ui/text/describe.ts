@@ -1,0 +1,162 @@
+// Describes samples as text: for table cells, the row panel, and screen readers.
+
+import type { Tensor, View } from "../../data/protocol";
+import type { Sample } from "../../draw/api";
+import { formatBytes } from "../../draw/format";
+
+/** What the page calls the dataset. */
+export function datasetName({ name, uri }: Pick<View, "name" | "uri">): string {
+  return name || uri.replace(/\/+$/, "").split("/").pop() || uri;
+}
+
+type ArraySample = Extract<Sample, { kind: "array" }>;
+
+const shownValues = 24;
+const shownText = 300;
+
+export function formatNumber(value: number | bigint): string {
+  if (typeof value === "bigint") return value.toString();
+  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
+  return String(Number(value.toPrecision(6)));
+}
+
+export function formatCount(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** The declared form of a tensor: dtype and shape, with the range of sides that vary. */
+export function formatForm(tensor: Tensor): string {
+  const { shape, min_shape: least, max_shape: most } = tensor;
+  const sides = (shape ?? most ?? []).map((side, axis) => {
+    if (side >= 0 && !(least && most && least[axis] !== most[axis])) return String(side);
+    const low = least?.[axis];
+    const high = most?.[axis];
+    return low === undefined || high === undefined ? "?" : low === high ? String(low) : `${low}–${high}`;
+  });
+  const form = sides.length > 0 ? `(${sides.join(", ")})` : "";
+  return [tensor.dtype ?? "", form].filter(Boolean).join(" ");
+}
+
+export function className(tensor: Tensor, value: number | bigint): string {
+  const names = tensor.class_names;
+  const at = Number(value);
+  return Number.isInteger(at) && at >= 0 && at < names.length ? names[at] : formatNumber(value);
+}
+
+function shapeText(shape: readonly number[]): string {
+  return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
+}
+
+function arrayText(sample: ArraySample, tensor: Tensor, most: number): string {
+  const { shape, data, dtype } = sample;
+  if (shape.length === 0 && data.length === 0) return "empty";
+  const one = (at: number): string => {
+    const value = data[at];
+    if (tensor.draw === "label") return className(tensor, value);
+    return dtype === "bool" ? (value ? "true" : "false") : formatNumber(value);
+  };
+  if (shape.length === 0) return one(0);
+  if (data.length === 0) return `empty ${shapeText(shape)}`;
+  const values: string[] = [];
+  for (let i = 0; i < Math.min(most, data.length); i++) values.push(one(i));
+  const rest = data.length > most ? `, … ${formatCount(data.length, "value")}` : "";
+  const form = shape.length > 1 ? `${shapeText(shape)} ` : "";
+  return `${form}${values.join(", ")}${rest}`;
+}
+
+/** One line of text; undefined: the sample has not come. */
+export function describe(sample: Sample | undefined, tensor: Tensor, most = shownValues): string {
+  if (!sample) return "";
+  switch (sample.kind) {
+    case "picture":
+      return `${sample.width} × ${sample.height}`;
+    case "array":
+      return describeArray(sample, tensor, most);
+    case "text":
+      return clip(sample.text, !sample.whole);
+    case "json":
+      return clip(sample.text, false);
+    case "missing":
+      return "missing";
+    case "large":
+      return describeLarge(sample);
+    case "error":
+      return `error: ${clip(sample.message, false)}`;
+    case "items":
+      return describeItems(sample, tensor, most);
+  }
+}
+
+/** A picture of a known size is shown in tiles, so it is not too large to show. */
+function describeLarge({ size, width, height }: Extract<Sample, { kind: "large" }>): string {
+  const bytes = size > 0 ? formatBytes(size) : "";
+  if (width && height) return [`${width} × ${height}`, bytes].filter(Boolean).join(", ");
+  return `too large to show${bytes && `: ${bytes}`}`;
+}
+
+function describeArray(sample: ArraySample, tensor: Tensor, most: number): string {
+  const whole = sample.width && sample.height ? `${sample.width} × ${sample.height}` : "";
+  switch (tensor.draw) {
+    case "boxes":
+      return formatCount(sample.shape.length === 1 ? Math.min(1, sample.data.length)
+        : sample.shape[0] ?? 0, "box", "boxes");
+    case "keypoints":
+      return formatCount(sample.shape[1] ?? 1, "instance");
+    case "points":
+      return formatCount(sample.shape[0] ?? 0, "point");
+    case "image": case "mask": case "segments":
+      return whole || shapeText(sample.shape);
+    default:
+      return arrayText(sample, tensor, most);
+  }
+}
+
+function describeItems(sample: Extract<Sample, { kind: "items" }>, tensor: Tensor, most: number): string {
+  const noun = tensor.list && tensor.draw === "polygons" ? "polygon" : "item";
+  const count = formatCount(sample.count, noun);
+  if (tensor.draw === "polygons" || tensor.draw === "image") return count;
+  const parts = sample.items.slice(0, 8).map((item) => describe(item, tensor, most)).filter(Boolean);
+  return parts.length > 0 ? `${count}: ${parts.join("; ")}${sample.count > 8 ? "; …" : ""}` : count;
+}
+
+function clip(text: string, cut: boolean): string {
+  const line = text.slice(0, shownText * 2).replace(/\s+/g, " ");
+  return line.length > shownText || cut ? `${line.slice(0, shownText)}…` : line;
+}
+
+/** Values of an array in lines, as NumPy would group them; at most `most` values. */
+export function arrayLines(sample: ArraySample, tensor: Tensor, most: number): string[] {
+  const { shape, data } = sample;
+  const width = Math.max(1, shape[shape.length - 1] ?? 1);
+  const lines: string[] = [];
+  for (let at = 0; at < Math.min(most, data.length); at += width) {
+    const end = Math.min(at + width, data.length, most);
+    const values: string[] = [];
+    for (let i = at; i < end; i++) {
+      values.push(tensor.draw === "label" ? className(tensor, data[i])
+        : sample.dtype === "bool" ? (data[i] ? "true" : "false") : formatNumber(data[i]));
+    }
+    lines.push(values.join(", "));
+  }
+  return lines;
+}
+
+/** "3 days ago" */
+export function formatAgo(time: string, now: number = Date.now()): string {
+  const then = Date.parse(time);
+  if (Number.isNaN(then)) return time;
+  const seconds = (then - now) / 1000;
+  const steps: [Intl.RelativeTimeFormatUnit, number][] = [["year", 31_556_952], ["month", 2_629_746],
+    ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
+  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  for (const [unit, size] of steps) {
+    if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit);
+  }
+  return Math.abs(seconds) < 10 ? "now" : format.format(Math.trunc(seconds), "second");
+}
+
+export function formatTime(time: string): string {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return time;
+  return new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" }).format(date);
+}
