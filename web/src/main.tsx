@@ -2,9 +2,10 @@
 
 import { render } from "preact";
 import { openClient } from "./data/open";
-import { openGrid, openSingle } from "./draw";
+import { openGrid } from "./draw/canvas/grid";
+import { openSingle } from "./draw/canvas/single";
 import { App } from "./ui/app";
-import { ModelContext } from "./ui/hooks/hooks";
+import { ModelContext } from "./ui/hooks/app";
 import { Model } from "./ui/model/model";
 import { firstPanels, keepPanels } from "./ui/panels";
 import { sessionOf } from "./ui/model/history";

@@ -1,6 +1,6 @@
 // Keeps decoded samples by row and column, within a bound of bytes.
 
-import type { Sample } from "../draw/api";
+import type { Sample } from "./samples";
 import { sampleBytes } from "./decode";
 import type { Tensor } from "./protocol";
 

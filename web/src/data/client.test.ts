@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError, Client, memoryTokens } from "./client";
+import { ApiError } from "./errors";
+import { Client, memoryTokens } from "./client";
 import type { SampleRecord } from "./records";
 import { concat, encodeRecord, viewOf } from "./testing";
 

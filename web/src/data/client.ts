@@ -3,6 +3,7 @@
 import { parseProjection, parseValues, type Projection } from "./points";
 import type { Diff, Progress, Stats, Tensor, Versions, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
+import { ApiError, messageOf } from "./errors";
 
 /** Keeps the token of the session. */
 export interface TokenStore {
@@ -23,41 +24,6 @@ export type RegionBounds = [number, number, number, number];
 export interface OpenRequest {
   at?: string;
   saved?: string;
-}
-
-/** A request that the server refused, or that did not reach it (kind "unreachable"). */
-export class ApiError extends Error {
-  override name = "ApiError";
-  readonly kind: string;
-  /** The HTTP status; 0: there was no answer. */
-  readonly status: number;
-  /** Characters of the query before the fault. */
-  readonly position: number | undefined;
-  readonly line: number | undefined;
-  readonly column: number | undefined;
-  /** Why other requests would fail as well; "": they may succeed. */
-  readonly reason: string;
-  /** The server no longer knows the view of the request: open it again. */
-  readonly unknownView: boolean;
-
-  constructor(message: string, kind: string, status: number, more: Partial<ErrorDetails> = {}) {
-    super(message);
-    this.kind = kind;
-    this.status = status;
-    this.position = more.position;
-    this.line = more.line;
-    this.column = more.column;
-    this.reason = more.reason ?? "";
-    this.unknownView = more.unknownView ?? false;
-  }
-}
-
-interface ErrorDetails {
-  position: number;
-  line: number;
-  column: number;
-  unknownView: boolean;
-  reason: string;
 }
 
 type Fetch = (input: string, init: RequestInit) => Promise<Response>;
@@ -224,7 +190,7 @@ export class Client {
     try {
       return read(bytes);
     } catch (error) {
-      throw malformed(path, error instanceof Error ? error.message : String(error));
+      throw malformed(path, messageOf(error));
     }
   }
 
@@ -288,7 +254,7 @@ async function refusal(path: string, response: Response, ofView: boolean): Promi
 function failure(path: string, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted || error instanceof ApiError) return error;
   if (error instanceof RecordError) return new ApiError(error.message, "corrupt", 200);
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   return new ApiError(`${path}: the server cannot be reached (${reason})`, "unreachable", 0);
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sample } from "../draw/api";
+import type { Sample } from "./samples";
 import { decodeArray, decodeRecord, halfToNumber, sampleBytes } from "./decode";
 import { withoutOrientation } from "./jpeg";
 import type { Header } from "./protocol";

@@ -1,8 +1,9 @@
 // Turns records into samples: pictures into bitmaps, arrays into typed arrays.
 
-import type { Sample } from "../draw/api";
+import type { Sample } from "./samples";
 import { withoutOrientation } from "./jpeg";
 import type { SampleRecord } from "./records";
+import { messageOf } from "./errors";
 
 /** Turns an encoded picture into a bitmap whose longer side has at most `side` pixels; 0: whole. */
 export type DecodePicture = (bytes: Uint8Array<ArrayBuffer>, media: string, side: number) =>
@@ -66,7 +67,7 @@ async function decodeFile(record: SampleRecord, side: number,
     const height = header.height || bitmap.height;
     return { kind: "picture", width, height, bitmap };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return errorSample(`the picture cannot be decoded: ${reason}`);
   }
 }

@@ -1,6 +1,6 @@
 // Reads a region of a picture that is too large to come whole.
 
-import type { PartOfPicture, RegionWant, Sample } from "../draw/api";
+import type { PartOfPicture, RegionWant, Sample } from "./samples";
 import type { Client } from "./client";
 import { type DecodePicture, decodeRecord } from "./decode";
 import type { SampleRecord } from "./records";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sample, SampleStore, Want } from "../draw/api";
+import type { Sample, SampleStore, Want } from "./samples";
 import type { SamplesRequest } from "./client";
 import type { Header, Tensor } from "./protocol";
 import type { SampleRecord } from "./records";

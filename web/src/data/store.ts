@@ -1,6 +1,6 @@
 // The samples of one view: requests the wanted ones, decodes them, caches them within a bound.
 
-import type { PartOfPicture, RegionWant, Sample, SampleStore, Want } from "../draw/api";
+import type { PartOfPicture, RegionWant, Sample, SampleStore, Want } from "./samples";
 import {
   Cells, type Column, type Entry, maxItems, type Need, satisfied, touch, underway, widen,
 } from "./cells";
@@ -11,6 +11,7 @@ import {
 import type { View } from "./protocol";
 import type { SampleRecord } from "./records";
 import { readRegion } from "./region";
+import { messageOf } from "./errors";
 
 export interface StoreOptions {
   /** Bound of decoded data; samples that are wanted now are kept beyond it. */
@@ -388,8 +389,7 @@ class Store implements SampleStore {
   private finish(flight: Flight): void {
     if (!flight.received || flight.decoding > 0 || !this.flights.delete(flight)) return;
     this.release(flight);
-    const message = flight.error === undefined ? "the server did not send the sample"
-      : flight.error instanceof Error ? flight.error.message : String(flight.error);
+    const message = flight.error === undefined ? "the server did not send the sample" : messageOf(flight.error);
     for (const [entry, part] of flight.parts) {
       if (!part.skipped && !satisfied(entry, part.need)) this.fail(entry, part.need, message);
     }

@@ -1,6 +1,7 @@
 // Runs the Go core in a worker: core/viz/wasm is the other side. Calls wait until it has started.
 
 import type { FromWorker, ToWorker } from "./messages";
+import { messageOf } from "./errors";
 
 interface Core {
   open(config: string): string;
@@ -26,7 +27,7 @@ let core: Promise<Core> | null = null;
 scope.onmessage = ({ data: message }) => {
   if (message.kind === "open") {
     core = start(message);
-    core.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+    core.catch((error: unknown) => fail(messageOf(error)));
     return;
   }
   // The page is told of a failed start once, and refuses its calls itself.

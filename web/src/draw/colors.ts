@@ -56,6 +56,18 @@ export function classOf(value: number): number {
   return value < noClass ? fold(value, noClass) : fold(value, noClass - 1) + 1;
 }
 
+export const maxPalettes = 32;
+
+/** What a palette shows. */
+export interface PaletteState {
+  opacity: number;
+  hidden: ReadonlySet<number>;
+  /** Value 0 is no class. */
+  background: boolean;
+  /** A ramp of numbers instead of classes. */
+  ramp?: boolean;
+}
+
 /** Fills a palette of RGBA: hidden classes have alpha 0, all others the opacity. */
 export function fillPalette(into: Uint8Array, dark: boolean, opacity: number,
   hidden: ReadonlySet<number>, background: boolean): void {

@@ -182,6 +182,13 @@ export function clamp(value: number, low: number, high: number): number {
   return value < low ? low : value > high ? high : value;
 }
 
+/** Shows the point (wx, wy) of the world at (wx * scale + x, wy * scale + y), in device pixels. */
+export interface Transform {
+  scale: number;
+  x: number;
+  y: number;
+}
+
 /** Shows the point (px, py) of a picture at (px * scale + x, py * scale + y) of the window. */
 export interface Zoom {
   scale: number;

@@ -1,6 +1,6 @@
 // Turns arrays into the texels of textures, and makes them smaller on the way.
 
-import type { Sample } from "./api";
+import type { Sample } from "../data/samples";
 import { codeOf, numbersOf } from "./shapes";
 
 type ArraySample = Extract<Sample, { kind: "array" }>;

@@ -1,10 +1,11 @@
 // Plans the drawing from tensors and their appearance: pictures, overlays and captions.
 
-import type { Appearance, Layer, Sample, Tensor, View } from "./api";
-import { noNumber, rampPlace } from "./colors";
-import { maxPalettes, type PaletteState } from "./gpu/palettes";
+import type { Tensor, View } from "../data/protocol";
+import type { Sample } from "../data/samples";
+import type { Appearance, Layer } from "./api";
+import { noNumber, rampPlace, maxPalettes, type PaletteState } from "./colors";
 import { codeOf, numbersOf } from "./shapes";
-import { plain } from "./gpu/texts";
+import { formatNumber, plain } from "./format";
 
 export interface Overlay {
   tensor: Tensor;
@@ -254,15 +255,11 @@ function valuesOf(sample: Sample): string {
   if (numbers.length > maxNames && sample.kind === "array") {
     return `${sample.dtype} (${sample.shape.join(", ")})`;
   }
-  return Array.from(numbers, numberText).join(", ");
-}
-
-export function numberText(value: number): string {
-  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+  return Array.from(numbers, formatNumber).join(", ");
 }
 
 /** The name of a class, or its number. */
 export function className(tensor: Tensor, value: number): string {
   const name = tensor.class_names[value];
-  return name === undefined || name === "" ? numberText(value) : plain(name, 60);
+  return name === undefined || name === "" ? formatNumber(value) : plain(name, 60);
 }

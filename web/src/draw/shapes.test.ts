@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { randomOf, tensorOf, wholeOf } from "../data/testing";
-import type { Sample, Tensor } from "./api";
+import type { Tensor } from "../data/protocol";
+import type { Sample } from "../data/samples";
 import { noClass } from "./colors";
 import {
   classesOf, clipSegment, codeOf, labelsFit, type Shapes, shapesOf, skeletonOf,

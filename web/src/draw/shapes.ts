@@ -1,6 +1,6 @@
 // Turns samples of annotations into shapes in pixels of the picture. Everything here is untrusted.
 
-import type { Sample } from "./api";
+import type { Sample } from "../data/samples";
 import { classOf, noClass } from "./colors";
 import type { Tensor } from "../data/protocol";
 

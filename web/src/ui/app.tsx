@@ -3,12 +3,13 @@
 import { useEffect } from "preact/hooks";
 import { Compare } from "./compare/compare";
 import { Dialog } from "./widgets/dialog";
-import { datasetName, formatNumber } from "./text/describe";
+import { datasetName } from "./text/format";
+import { formatNumber } from "../draw/format";
 import { MainGrid } from "./rows/grid";
 import { Help } from "./dialogs/help";
-import { useApp, useModel } from "./hooks/hooks";
+import { useApp, useModel } from "./hooks/app";
 import { EmbeddingMap } from "./rows/map";
-import { modeOf } from "./model/layers";
+import { modeOf } from "./model/place";
 import type { Model } from "./model/model";
 import { RowPanel } from "./panel/panel";
 import { SidePanel } from "./panels";

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
-import { useApp, useModel } from "./hooks/hooks";
+import { useApp, useModel } from "./hooks/app";
 import type { Panel, State, Store } from "./model/state";
 
 export const leastWidth = 180;

@@ -1,14 +1,15 @@
 // Fills a scene with the cells of a grid: pictures with annotations, captions and messages.
 
-import type { Sample, SampleStore, Tensor } from "../api";
+import type { Tensor } from "../../data/protocol";
+import type { Sample, SampleStore } from "../../data/samples";
 import { fit, gapOf, type Rect } from "../geometry";
 import { ui } from "../gpu/palettes";
 import type { Painter, PaintOptions } from "./painter";
 import { borderOf, captionOf, itemOf, type Plan } from "../plan";
 import { sizeOf } from "../pixels";
 import { code, type Scene } from "../gpu/scene";
-import { formatBytes } from "../format";
-import { plain, lineHeight, wrap } from "../gpu/texts";
+import { formatBytes, plain } from "../format";
+import { lineHeight, wrap } from "../gpu/texts";
 
 const textFrom = 64;
 const namesFromCell = 160;

@@ -1,13 +1,12 @@
 // The virtual grid: scroll position, selection, and the samples to request.
 
-import type {
-  Appearance, Frames, Grid, GridEvents, Hit, OpenGrid, Sample, SampleStore, Want,
-} from "../api";
+import type { Sample, SampleStore, Want } from "../../data/samples";
+import type { Appearance, Frames, Grid, GridEvents, Hit, OpenGrid } from "../api";
 import { CellFiller } from "./cells";
 import {
   cellRect, clamp, fit, inside, keepRow, type Layout, layout, linesIn, lineTop, maxCell, minCell,
   rowAt, rowOfKey, rowsOf, scrollbarWidth, scrollOfThumb, scrollToShow, stripTop, thumb,
-  thumbnailSize,
+  thumbnailSize, type Transform,
 } from "../geometry";
 import { type Gestures, listen } from "./gestures";
 import { annotationAt, hitOf } from "./hits";
@@ -16,7 +15,7 @@ import { isNewer, type Painted } from "../gpu/lines";
 import { Painter } from "./painter";
 import { itemOf, type Plan, planOf } from "../plan";
 import { sizeOf } from "../pixels";
-import { code, type Scene, type Style, type View } from "../gpu/scene";
+import { code, type Scene, type Style } from "../gpu/scene";
 import { Surface } from "../gpu/surface";
 import { lineHeight } from "../gpu/texts";
 
@@ -66,7 +65,7 @@ class GridView implements Grid, Gestures {
   private count = -1;
 
   // Kept so that frames allocate nothing.
-  private readonly view: View = { scale: 1, x: 0, y: 0 };
+  private readonly view: Transform = { scale: 1, x: 0, y: 0 };
   private readonly style: Style = { stroke: 2, radius: 3, fill: 0 };
 
   constructor(canvas: HTMLCanvasElement, private readonly events: GridEvents) {

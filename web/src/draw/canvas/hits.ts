@@ -2,7 +2,8 @@
 
 import type { Hit } from "../api";
 import type { Annotation } from "./painter";
-import { numberText, zeroIsBackground } from "../plan";
+import { formatNumber } from "../format";
+import { zeroIsBackground } from "../plan";
 import { codeOf, numbersOf, type PictureSize } from "../shapes";
 import { rasterOf, topValue } from "../pixels";
 import { polygonHas } from "../triangles";
@@ -98,7 +99,7 @@ function elementAt(one: Annotation, size: PictureSize, x: number, y: number): nu
 
 function found(one: Annotation, instance: number): Found {
   const value = one.classOf(instance);
-  const text = one.nameOf(instance) || numberText(value);
+  const text = one.nameOf(instance) || formatNumber(value);
   return { tensor: one.overlay.tensor.name, instance, text };
 }
 

@@ -1,6 +1,7 @@
 // Adds the annotations of one picture to a scene.
 
-import type { Sample, SampleStore, Tensor } from "../api";
+import type { Tensor } from "../../data/protocol";
+import type { Sample, SampleStore } from "../../data/samples";
 import { noClass } from "../colors";
 import type { Rect } from "../geometry";
 import type { Coloring, Overlay, Plan } from "../plan";

@@ -1,9 +1,10 @@
 // One sample with pan and zoom.
 
-import type { Appearance, Hit, Look, OpenSingle, Sample, SampleStore, Single, Want } from "../api";
+import type { Sample, SampleStore, Want } from "../../data/samples";
+import type { Appearance, Hit, Look, OpenSingle, Single } from "../api";
 import { messageOf } from "./cells";
 import {
-  clamp, inside, keepInSight, toPicture, type Zoom, zoomAt, zoomToFit,
+  clamp, inside, keepInSight, toPicture, type Transform, type Zoom, zoomAt, zoomToFit,
 } from "../geometry";
 import { type Gestures, listen } from "./gestures";
 import { annotationAt, hitOf } from "./hits";
@@ -12,9 +13,10 @@ import { restTime } from "../gpu/layer";
 import { Painter, type PaintOptions } from "./painter";
 import { captionOf, itemOf, type Plan, planOf } from "../plan";
 import { defaultRange, sizeOf } from "../pixels";
-import { code, type Style, type View } from "../gpu/scene";
+import { code, type Style } from "../gpu/scene";
 import { Surface } from "../gpu/surface";
-import { lineHeight, plain, wrap } from "../gpu/texts";
+import { lineHeight, wrap } from "../gpu/texts";
+import { plain } from "../format";
 import { hugeSize, mayBeHuge, partOf, Tiles } from "./tiles";
 
 const owner = "single";
@@ -49,7 +51,7 @@ class SingleView implements Single, Gestures {
   private staleScene = true;
   private stalePalettes = true;
   private wanted = "";
-  private readonly view: View = { scale: 1, x: 0, y: 0 };
+  private readonly view: Transform = { scale: 1, x: 0, y: 0 };
   private readonly style: Style = { stroke: 2, radius: 4, fill: 0.12 };
 
   constructor(canvas: HTMLCanvasElement, private readonly hovered: (hit: Hit | null) => void,

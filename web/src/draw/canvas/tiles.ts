@@ -1,6 +1,6 @@
 // A picture too large for one texture: tiles of the level that the zoom needs, over a coarse picture.
 
-import type { PartOfPicture, RegionWant, Sample, SampleStore } from "../api";
+import type { PartOfPicture, RegionWant, Sample, SampleStore } from "../../data/samples";
 import { clamp, type Rect, type Zoom } from "../geometry";
 
 /** Texels of a tile, along each side. */

@@ -1,7 +1,7 @@
 // A picture of the overlays that is moved and scaled until it is drawn anew.
 
+import type { Transform } from "../geometry";
 import { Batch, floats, Program } from "./gl";
-import type { View } from "./scene";
 import { layerFragment, layerVertex } from "./shaders";
 
 /** The part of the window that the layer covers beyond each of its edges. */
@@ -19,7 +19,7 @@ export interface Shift {
 }
 
 /** The place of a layer that was drawn for `from`, with its corner at (-left, -top), in `to`. */
-export function shiftOf(from: View, to: View, left: number, top: number): Shift {
+export function shiftOf(from: Transform, to: Transform, left: number, top: number): Shift {
   const scale = to.scale / from.scale;
   return {
     scale,
@@ -47,7 +47,7 @@ export class Layer {
   private width = 0;
   private height = 0;
   /** What the texture shows; undefined: nothing yet. */
-  private held: { view: View; left: number; top: number; key: string } | undefined;
+  private held: { view: Transform; left: number; top: number; key: string } | undefined;
   private lastScale = 0;
   private lastChange = 0;
 
@@ -64,8 +64,8 @@ export class Layer {
    * true if they are scaled from a layer of another scale: a frame after `restTime` draws them
    * sharply.
    */
-  draw(view: View, width: number, height: number, key: string, now: number,
-    paint: (view: View, width: number, height: number) => void): boolean {
+  draw(view: Transform, width: number, height: number, key: string, now: number,
+    paint: (view: Transform, width: number, height: number) => void): boolean {
     if (view.scale !== this.lastScale) {
       this.lastScale = view.scale;
       this.lastChange = now;
@@ -84,8 +84,8 @@ export class Layer {
       shift.scale < 1 / maxScaled;
   }
 
-  private repaint(view: View, width: number, height: number, key: string,
-    paint: (view: View, width: number, height: number) => void): Shift {
+  private repaint(view: Transform, width: number, height: number, key: string,
+    paint: (view: Transform, width: number, height: number) => void): Shift {
     const { gl } = this;
     const left = Math.round(margin * width);
     const top = Math.round(margin * height);

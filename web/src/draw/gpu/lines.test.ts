@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sample } from "../api";
+import type { Sample } from "../../data/samples";
 import { layout, lineTop, linesIn, stripTop } from "../geometry";
 import { isNewer, LineSlots, packing } from "./lines";
 

@@ -1,6 +1,6 @@
 // Caches painted lines of a grid: scrolling copies lines and paints none.
 
-import type { Sample } from "../api";
+import type { Sample } from "../../data/samples";
 import { Batch, floats, Program, rgba8, textureArray } from "./gl";
 import { linesFragment, linesVertex } from "./shaders";
 

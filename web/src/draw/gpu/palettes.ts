@@ -1,6 +1,8 @@
 // The colours of the interface and of the classes of each layer, as one array of textures.
 
-import { fillPalette, fillRamp, paletteSize, type Rgb } from "../colors";
+import {
+  fillPalette, fillRamp, maxPalettes, paletteSize, type PaletteState, type Rgb,
+} from "../colors";
 import { rgba8, textureArray } from "./gl";
 
 /** Colours of the interface: their places in palette 0. */
@@ -20,18 +22,6 @@ const lightUi: readonly Rgba[] = [
   [0, 98, 214, 255], [0, 0, 0, 90], [228, 230, 234, 255], [150, 155, 164, 255],
   [190, 30, 20, 255], [255, 255, 255, 170],
 ];
-
-export const maxPalettes = 32;
-
-/** What a palette shows. */
-export interface PaletteState {
-  opacity: number;
-  hidden: ReadonlySet<number>;
-  /** Value 0 is no class. */
-  background: boolean;
-  /** A ramp of numbers instead of classes. */
-  ramp?: boolean;
-}
 
 export function groundOf(dark: boolean): Rgb {
   const [r, g, b] = (dark ? darkUi : lightUi)[ui.ground];

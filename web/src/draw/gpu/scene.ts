@@ -1,11 +1,11 @@
 // All that a canvas shows. It is filled when data changes, and drawn with two uniforms a frame.
 
-import type { Sample } from "../api";
+import type { Sample } from "../../data/samples";
 import {
   type Attribute, Batch, type Format, floats, integers, Program, r16ui, r32f, r32ui, r8ui, rgba32f,
   rgba8, ring, ringArea, vertex,
 } from "./gl";
-import type { Rect } from "../geometry";
+import type { Rect, Transform } from "../geometry";
 import { Layer } from "./layer";
 import { LineCache } from "./lines";
 import { Palettes } from "./palettes";
@@ -25,13 +25,6 @@ const bitsQuad: Attribute[] =
 /** A code for the shaders: a place in a palette, and a flag. */
 export function code(palette: number, place: number, flag = false): number {
   return (place | palette << 16 | (flag ? 1 << 24 : 0)) >>> 0;
-}
-
-/** Shows world coordinates at scale * world + (x, y), in device pixels. */
-export interface View {
-  scale: number;
-  x: number;
-  y: number;
 }
 
 export interface Style {
@@ -89,7 +82,7 @@ export class Scene {
   private uploaded = false;
   private width = 0;
   private height = 0;
-  private view: View = { scale: 1, x: 0, y: 0 };
+  private view: Transform = { scale: 1, x: 0, y: 0 };
   private style: Style = { stroke: 1, radius: 1, fill: 0 };
 
   constructor(private readonly gl: WebGL2RenderingContext, ratio: number) {
@@ -334,7 +327,7 @@ export class Scene {
   }
 
   /** Draws the scene in the window. Many overlays go to a layer that moves with the view. */
-  draw(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
+  draw(width: number, height: number, view: Transform, style: Style, ground: readonly number[]): void {
     this.start(width, height, view, style, ground);
     this.drawPictures();
     this.coarse = false;
@@ -343,7 +336,7 @@ export class Scene {
   }
 
   /** Draws the scene into the framebuffer that is bound, `bottom` pixels above its lower side. */
-  paint(width: number, height: number, bottom: number, view: View, style: Style,
+  paint(width: number, height: number, bottom: number, view: Transform, style: Style,
     ground: readonly number[]): void {
     this.start(width, height, view, style, ground, bottom);
     this.drawPictures();
@@ -351,7 +344,7 @@ export class Scene {
   }
 
   /** Draws the lines that the cache shows, and the frames and the chrome over them. */
-  drawLines(width: number, height: number, view: View, style: Style, ground: readonly number[]): void {
+  drawLines(width: number, height: number, view: Transform, style: Style, ground: readonly number[]): void {
     const { gl, programs } = this;
     this.start(width, height, view, style, ground);
     this.lineCache.draw(width, height);
@@ -366,7 +359,7 @@ export class Scene {
     this.chrome.draw();
   }
 
-  private start(width: number, height: number, view: View, style: Style,
+  private start(width: number, height: number, view: Transform, style: Style,
     ground: readonly number[], bottom = 0): void {
     const { gl } = this;
     this.look(view, width, height);
@@ -389,7 +382,7 @@ export class Scene {
     this.drawPages(this.wholePictures.pages, programs.picture);
   }
 
-  private look(view: View, width: number, height: number): void {
+  private look(view: Transform, width: number, height: number): void {
     Object.assign(this, { view, width, height });
   }
 
@@ -406,7 +399,7 @@ export class Scene {
     return this.shapes().reduce((sum, { count }) => sum + count, 0);
   }
 
-  private drawLayer(view: View, width: number, height: number): void {
+  private drawLayer(view: Transform, width: number, height: number): void {
     const { stroke, radius, fill } = this.style;
     const key = `${this.version} ${this.palettes.version} ${stroke} ${radius} ${fill}`;
     const changed = key !== this.lastKey;

@@ -1,5 +1,7 @@
 // Draws each distinct text once, and keeps it in a texture.
 
+import { cut, plain } from "../format";
+
 /** Where a text lies in the texture, in texels. */
 export interface TextPlace {
   x: number;
@@ -11,22 +13,9 @@ export interface TextPlace {
 export const textSide = 2048;
 const fontPixels = 12;
 const padding = 4;
-const maxText = 120;
 
 /** Height of a line of text in CSS pixels. */
 export const lineHeight = 16;
-
-/** One line without characters that change the order or the place of others. */
-export function plain(text: string, most = maxText): string {
-  const line = text.slice(0, 4 * most).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
-  return line.length > most ? `${cut(line, most - 1)}…` : line;
-}
-
-/** The first characters; a pair of surrogates is not cut apart. */
-function cut(text: string, most: number): string {
-  const last = text.charCodeAt(most - 1);
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);
-}
 
 /** Rows of texts: each goes to the right of the one before, or starts a new row. */
 export class Shelves {

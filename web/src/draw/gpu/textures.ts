@@ -1,6 +1,6 @@
 // Keeps the texels of samples on the GPU: in slots of an atlas, or each in a texture of its own.
 
-import type { Sample } from "../api";
+import type { Sample } from "../../data/samples";
 import { type Attribute, Batch, type Format, textureArray } from "./gl";
 import { Slots } from "./slots";
 

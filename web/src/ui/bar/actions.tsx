@@ -1,11 +1,11 @@
 // The actions of the bar at the top that a narrow window has in a menu.
 
 import { useState } from "preact/hooks";
-import { copyText, useApp, useModel } from "../hooks/hooks";
+import { copyText } from "../hooks/browser";
+import { useApp, useModel } from "../hooks/app";
 import type { IconName } from "../widgets/icons";
-import { modeOf } from "../model/layers";
+import { modeOf, largestCell, smallestCell } from "../model/place";
 import type { Model } from "../model/model";
-import { largestCell, smallestCell } from "../model/place";
 import { nextTheme } from "../hooks/theme";
 import { asQuery, pythonString } from "../text/tql";
 

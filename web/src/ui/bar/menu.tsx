@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { CellSize, GoTo, useActions, useQueryActions, type Action } from "./actions";
-import { useApp, useModel } from "../hooks/hooks";
+import { useApp, useModel } from "../hooks/app";
 import { Icon, IconButton } from "../widgets/icons";
 
 const id = "more-actions";

@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { complete, exampleOf, type Completion } from "../text/complete";
 import { useQueryActions } from "./actions";
-import { useApp, useModel } from "../hooks/hooks";
+import { useApp, useModel } from "../hooks/app";
 import { IconButton } from "../widgets/icons";
 
 const tallest = 240;

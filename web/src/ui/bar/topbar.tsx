@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { CellSize, GoTo, useActions } from "./actions";
-import { datasetName } from "../text/describe";
-import { useApp, useModel, useNarrow } from "../hooks/hooks";
+import { datasetName } from "../text/format";
+import { useApp, useModel } from "../hooks/app";
+import { useNarrow } from "../hooks/browser";
 import { IconButton, type IconName } from "../widgets/icons";
-import { embeddings } from "../rows/map";
-import { modeOf } from "../model/layers";
+import { embeddings } from "../model/tensors";
+import { modeOf, type Mode } from "../model/place";
 import { Menu } from "./menu";
-import type { Mode } from "../model/place";
 import { QueryBox } from "./query";
 
 const modes: readonly [Exclude<Mode, "">, IconName, string][] = [

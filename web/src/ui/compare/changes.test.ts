@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import type { Diff } from "../../data/protocol";
 import { tensorOf, viewOf } from "../../data/testing";
-import type { Sample } from "../../draw/api";
+import type { Sample } from "../../data/samples";
 import { changedTensors, isWhole, valueText } from "./changes";
 import { versionTitle } from "./compare";
-import { chosenText } from "../dialogs/versions";
 
 const number = (value: number): Sample => ({ kind: "array", dtype: "float64", shape: [], data: [value] });
 
@@ -41,11 +40,4 @@ test("versions are called as they were chosen", () => {
   const view = viewOf(1, []);
   expect(versionTitle(view, view.commit)).toBe("version 1");
   expect(versionTitle(view, "fix")).toBe("fix, version 1");
-});
-
-test("what a comparison would compare", () => {
-  const list = { commits: [{ commit: "c5", version: 5, message: "", author: "", time: "", parents: [] }] };
-  expect(chosenText(list, { from: "", to: "" })).toContain("choose From and To");
-  expect(chosenText(list, { from: "c5", to: "" })).toBe("From version 5: choose To");
-  expect(chosenText(list, { from: "c5", to: "fix" })).toBe("From version 5 to fix");
 });

@@ -1,8 +1,15 @@
 // What a comparison says of one changed row: which tensors, and their values as text.
 
 import type { Diff, Tensor, View } from "../../data/protocol";
-import type { Sample } from "../../draw/api";
+import type { Sample } from "../../data/samples";
 import { arrayLines, describe } from "../text/describe";
+
+/** Two versions, and the rows and tensors that differ between them. */
+export interface Comparison {
+  diff: Diff;
+  from: View;
+  to: View;
+}
 
 /** A tensor on both sides of a comparison; undefined: that version does not have it. */
 export interface ChangedTensor {

@@ -2,22 +2,25 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Diff, View } from "../../data/protocol";
-import type { Grid, GridEvents, SampleStore } from "../../draw/api";
-import { formatCount } from "../text/describe";
+import type { SampleStore } from "../../data/samples";
+import type { Grid, GridEvents } from "../../draw/api";
+import { formatCount } from "../text/format";
 import { Dialog } from "../widgets/dialog";
-import { GridPane, useAppearance } from "../rows/grid";
-import { useApp, useModel, useTask } from "../hooks/hooks";
+import { GridPane } from "../rows/grid";
+import { useAppearance } from "../hooks/appearance";
+import { useApp, useModel } from "../hooks/app";
+import { useTask } from "../hooks/requests";
 import { SliderView } from "./slider";
+import type { Comparison } from "./changes";
 import { RowMap, subset } from "./subset";
 import { Values } from "./values";
 
 type Kind = "changed" | "added" | "removed";
-export interface Pair { diff: Diff; from: View; to: View }
 
 export function Compare() {
   const model = useModel();
   const pair = useApp((s) => s.compare);
-  const task = useTask(pair && ((signal) => model.connection.call(async (): Promise<Pair> => {
+  const task = useTask(pair && ((signal) => model.connection.call(async (): Promise<Comparison> => {
     const [diff, from, to] = await Promise.all([
       model.client.diff(pair.from, pair.to, signal),
       model.client.open({ at: pair.from }, signal), model.client.open({ at: pair.to }, signal),
@@ -39,7 +42,7 @@ export function Compare() {
   );
 }
 
-function Changes({ diff, from, to }: Pair) {
+function Changes({ diff, from, to }: Comparison) {
   const kinds: [Kind, number][] = [["changed", diff.rows.updated], ["added", diff.rows.added], ["removed", diff.rows.removed]];
   const [kind, setKind] = useState<Kind>(kinds.find(([, count]) => count > 0)?.[0] ?? "changed");
   const changes = diff.tensors.filter((t) => t.change !== "changed" || t.updated > 0)
@@ -79,7 +82,7 @@ function useSubset(view: View, rows: number[], owner: string): SampleStore | nul
   return store;
 }
 
-function Sides({ kind, diff, from, to }: Pair & { kind: Kind }) {
+function Sides({ kind, diff, from, to }: Comparison & { kind: Kind }) {
   const names = useApp((s) => s.compare) ?? { from: "", to: "" };
   const primary = useApp((s) => s.primary);
   const rows = useMemo(() => rowsOf(diff, kind), [diff, kind]);

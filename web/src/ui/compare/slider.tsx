@@ -1,10 +1,12 @@
 // One row of two versions on top of each other, with a divider between before and after.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { SampleStore, Single } from "../../draw/api";
-import { useAppearance } from "../rows/grid";
-import { useModel } from "../hooks/hooks";
+import type { SampleStore } from "../../data/samples";
+import type { Single } from "../../draw/api";
+import { useAppearance } from "../hooks/appearance";
+import { useModel } from "../hooks/app";
 import { IconButton } from "../widgets/icons";
+import { messageOf } from "../../data/errors";
 
 export function SliderView({ before, after, row, rows, show }: {
   before: SampleStore; after: SampleStore; row: number; rows: number; show: (row: number) => void;
@@ -26,7 +28,7 @@ export function SliderView({ before, after, row, rows, show }: {
       views.current = [open(under.current, 1)];
       views.current.push(open(over.current, 0));
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      setFault(messageOf(error));
     }
     return () => {
       for (const view of views.current) view.destroy();

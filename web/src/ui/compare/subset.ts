@@ -1,7 +1,7 @@
 // Rows of a store under new numbers, and which rows of two versions belong together.
 
 import type { Diff } from "../../data/protocol";
-import type { SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
 
 /** Shows `rows` of a store as rows 0, 1, ... A row of -1 has no samples. Closing leaves the
  * store open. */

@@ -2,18 +2,17 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Tensor } from "../../data/protocol";
-import type { SampleStore } from "../../draw/api";
-import { changedTensors, isWhole, valueText, type ChangedTensor } from "./changes";
-import type { Pair } from "./compare";
-import { formatForm } from "../text/describe";
-import { useSample, useSamples } from "../hooks/hooks";
-import { isSmall } from "../model/layers";
+import type { SampleStore } from "../../data/samples";
+import { changedTensors, isWhole, valueText, type ChangedTensor, type Comparison } from "./changes";
+import { formatForm } from "../text/format";
+import { useSample, useSamples } from "../hooks/requests";
+import { isSmall } from "../model/tensors";
 
 /** Enough to learn the size of a picture. */
 const pixels = 32;
 
 /** `row` counts within the stores; `rowBefore` and `rowAfter` are those of the versions. */
-export function Values({ diff, from, to, before, after, row, rowBefore, rowAfter }: Pair & {
+export function Values({ diff, from, to, before, after, row, rowBefore, rowAfter }: Comparison & {
   before: SampleStore; after: SampleStore; row: number; rowBefore: number; rowAfter: number;
 }) {
   const tensors = useMemo(() => changedTensors(diff, from, to), [diff, from, to]);

@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import { Dialog } from "../widgets/dialog";
 import type { View } from "../../data/protocol";
-import { formatCount } from "../text/describe";
-import { useApp, useModel } from "../hooks/hooks";
+import { formatCount } from "../text/format";
+import { useApp, useModel } from "../hooks/app";
 
 /** `picked`: rows that were chosen one by one, so that no query finds them. */
 export function savedRows(view: Pick<View, "rows" | "query"> | null, picked: boolean): string {

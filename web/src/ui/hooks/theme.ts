@@ -1,7 +1,7 @@
 // Dark or light, as the system or the person chooses.
 
 import { useEffect } from "preact/hooks";
-import { useApp, useModel } from "./hooks";
+import { useApp, useModel } from "./app";
 import type { Theme } from "../model/state";
 
 const next: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ApiError } from "../../data/client";
+import { ApiError } from "../../data/errors";
 import { Connection } from "./connection";
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,6 +1,6 @@
 // Repeats requests that do not reach the server, until it answers or they are no longer wanted.
 
-import { ApiError } from "../../data/client";
+import { ApiError } from "../../data/errors";
 
 export interface ConnectionEvents {
   /**

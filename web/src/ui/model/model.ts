@@ -1,16 +1,21 @@
 // Acts on the state: opens versions, runs queries, and keeps the address in step.
 
-import { ApiError, type Client } from "../../data/client";
+import { ApiError } from "../../data/errors";
+import type { Client } from "../../data/client";
 import type { Stats, View } from "../../data/protocol";
 import { openStore as openStoreOf } from "../../data/store";
 import { defaultOpacity } from "../../draw/plan";
-import type { Grid, Hit, Layer, OpenGrid, OpenSingle, SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
+import type { Grid, Hit, Layer, OpenGrid, OpenSingle } from "../../draw/api";
 import { Address, type Browser } from "./address";
 import { Counts } from "./counts";
 import { Connection } from "./connection";
-import { choosePrimary, hiddenNames, hideOnly, layerOf, modeOf, withDefaults, withLayer } from "./layers";
-import { clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, rowsGo, takeKey, within,
-  type Mode, type Place } from "./place";
+import { choosePrimary } from "./tensors";
+import { hiddenNames, hideOnly, layerOf, withDefaults, withLayer } from "./layers";
+import {
+  modeOf, clampCell, home, isElsewhere, isStep, parsePlace, parseTarget, rowsGo, takeKey, within,
+  type Mode, type Place,
+} from "./place";
 import { hiddenClasses, hideClasses } from "./hiding";
 import { saving } from "./saving";
 import { initialState, Store, type Dialog, type QueryFault, type State } from "./state";
@@ -467,10 +472,6 @@ function failed(error: unknown, named = false): State["stop"] {
 /** The layers with what a place hides. */
 function layersAt(layers: State["layers"], { hidden, classes }: Place): State["layers"] {
   return hideClasses(hideOnly(layers, hidden), classes);
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** A refused query, with the place of the fault in the text of the user. */

@@ -90,6 +90,11 @@ function mode(text: string | null): Mode {
   return text === "grid" || text === "single" || text === "table" || text === "map" ? text : "";
 }
 
+/** The mode in effect: a dataset without pictures is a table unless a mode is chosen. */
+export function modeOf(mode: Mode, primary: string): Exclude<Mode, ""> {
+  return mode === "" ? (primary === "" ? "table" : "grid") : mode;
+}
+
 export function clampCell(pixels: number): number {
   return Math.round(Math.min(largestCell, Math.max(smallestCell, pixels)));
 }

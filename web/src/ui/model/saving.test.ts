@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { ApiError } from "../../data/client";
+import { ApiError } from "../../data/errors";
 import type { Versions } from "../../data/protocol";
 import { viewOf } from "../../data/testing";
 import { saving } from "./saving";

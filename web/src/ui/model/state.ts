@@ -1,10 +1,11 @@
 // The state of the page, in one store that components subscribe to by part.
 
 import type { View } from "../../data/protocol";
-import type { Hit, Layer, SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
+import type { Hit, Layer } from "../../draw/api";
 import type { Words } from "../text/complete";
 import { home, type Place } from "./place";
-import type { Range } from "../rows/window";
+import type { Range } from "../../draw/pixels";
 
 export interface Stop {
   title: string;

@@ -3,18 +3,19 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Tensor } from "../../data/protocol";
 import type { SampleRecord } from "../../data/records";
-import type { Sample, SampleStore } from "../../draw/api";
-import { arrayLines, describe, formatCount, formatForm } from "../text/describe";
+import type { SampleStore } from "../../data/samples";
+import { formatCount, formatForm } from "../text/format";
 import { fileOf, save } from "./download";
-import { copyText, useApp, useModel, useSample, useSamples } from "../hooks/hooks";
+import { copyText } from "../hooks/browser";
+import { useApp, useModel } from "../hooks/app";
+import { useSample, useSamples } from "../hooks/requests";
 import { IconButton } from "../widgets/icons";
-import { Json } from "../widgets/json";
-import { isSmall } from "../model/layers";
-import { messageOf } from "../model/model";
+import { SampleValue } from "../widgets/value";
+import { isSmall } from "../model/tensors";
+import { messageOf } from "../../data/errors";
 import { pythonString } from "../text/tql";
 
 const page = 50;
-const shownValues = 2000;
 
 export function RowPanel() {
   const store = useApp((s) => s.store);
@@ -98,59 +99,6 @@ function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor
         onClick={() => setAsked(true)}>Show values</button>}
       {task.busy && (small || asked) && !sample && <p class="quiet">Loading…</p>}
     </section>
-  );
-}
-
-export function SampleValue({ sample, tensor, whole }: {
-  sample: Sample | undefined; tensor: Tensor; whole: boolean;
-}) {
-  if (!sample) return null;
-  switch (sample.kind) {
-    case "text":
-      return <div class="text-value">{sample.text}{!sample.whole && <span class="quiet"> … cut</span>}</div>;
-    case "json":
-      return sample.value === undefined ? <div class="text-value">{sample.text}</div>
-        : <Json value={sample.value} />;
-    case "array": {
-      const scalar = sample.shape.length === 0 || sample.data.length === 1;
-      const picture = ["image", "mask", "segments"].includes(tensor.draw);
-      if (scalar || (picture && !whole)) return <div class="number-value">{describe(sample, tensor)}</div>;
-      return <ArrayValue sample={sample} tensor={tensor} />;
-    }
-    case "items":
-      return (
-        <details class="items-value">
-          <summary>{formatCount(sample.count, "item")}</summary>
-          {sample.items.slice(0, page).map((item, i) => item &&
-            <div key={i} class="item"><span class="quiet">{i}</span>
-              <SampleValue sample={item} tensor={tensor} whole={whole} /></div>)}
-        </details>
-      );
-    case "error":
-      return <p class="fault">{sample.message}</p>;
-    case "large":
-      return (
-        <>
-          <div class="number-value">{describe(sample, tensor)}</div>
-          {sample.width && sample.height &&
-            <div class="quiet">The grid has no thumbnail of it: open it, or store it with downsample=</div>}
-        </>
-      );
-    default:
-      return <div class={sample.kind === "missing" ? "quiet" : "number-value"}>{describe(sample, tensor)}</div>;
-  }
-}
-
-function ArrayValue({ sample, tensor }: {
-  sample: Extract<Sample, { kind: "array" }>; tensor: Tensor;
-}) {
-  const lines = arrayLines(sample, tensor, shownValues);
-  return (
-    <>
-      <div class="quiet">{sample.dtype} ({sample.shape.join(", ")}{sample.shape.length === 1 && ","})</div>
-      <pre class="array-value" tabIndex={0}>{lines.join("\n")}
-        {sample.data.length > shownValues && `\n… of ${formatCount(sample.data.length, "value")}`}</pre>
-    </>
   );
 }
 

@@ -1,9 +1,10 @@
 // The captions of the single view: the tensors that a cell of the grid has lines for, whole.
 
 import { useMemo } from "preact/hooks";
-import type { Appearance, SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
+import type { Appearance } from "../../draw/api";
 import { itemOf, planOf } from "../../draw/plan";
-import { SampleValue } from "../panel/panel";
+import { SampleValue } from "../widgets/value";
 
 /** The drawing requests the samples. */
 export function Captions({ store, appearance, row, item }: {

@@ -1,10 +1,14 @@
 // Holds a grid of samples: its canvas, keys, and what screen readers are told.
 
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Appearance, Grid, GridEvents, SampleStore } from "../../draw/api";
-import { useColor } from "../sidebar/coloring";
-import { describe, formatCount } from "../text/describe";
-import { useApp, useModel, useSamples } from "../hooks/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { SampleStore } from "../../data/samples";
+import type { Appearance, Grid, GridEvents } from "../../draw/api";
+import { describe } from "../text/describe";
+import { formatCount } from "../text/format";
+import { useApp, useModel } from "../hooks/app";
+import { useSamples } from "../hooks/requests";
+import { useAppearance } from "../hooks/appearance";
+import { messageOf } from "../../data/errors";
 
 declare global {
   interface Window {
@@ -46,7 +50,7 @@ export function GridPane(p: GridPaneProps) {
         resized: (pixels) => events.current.resized?.(pixels),
       });
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      setFault(messageOf(error));
       return;
     }
     p.opened?.(grid.current);
@@ -95,18 +99,6 @@ function Selected({ id, store, row }: { id: string; store: SampleStore; row: num
       <div id={id} role="gridcell">{[`Row ${row}`, ...parts].join(". ")}</div>
     </div>
   );
-}
-
-export function useAppearance(): Appearance {
-  const primary = useApp((s) => s.primary);
-  const layers = useApp((s) => s.layers);
-  const dark = useApp((s) => s.dark);
-  const pair = useApp((s) => s.place.pair);
-  const color = useColor();
-  return useMemo(() => {
-    const [left, right] = pair;
-    return { primary, layers, dark, ...(right === undefined ? {} : { pair: [left, right] }), ...(color ? { color } : {}) };
-  }, [primary, layers, dark, pair, color]);
 }
 
 /** The grid of the page. */

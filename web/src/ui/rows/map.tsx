@@ -2,22 +2,20 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Projection } from "../../data/points";
-import type { Tensor, View } from "../../data/protocol";
-import type { SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
 import { classOf, greyOf, rampRgb, rgbOf, type Rgb } from "../../draw/colors";
 import { rangeOf } from "../../draw/pixels";
 import { Scatter } from "../../draw/map/scatter";
 import { fit, nearest, neighbours, within, zoomed, type Camera } from "../../draw/map/scattermath";
 import { describe } from "../text/describe";
-import { useApp, useModel, useSamples, useTask } from "../hooks/hooks";
+import { useApp, useModel } from "../hooks/app";
+import { useSamples, useTask } from "../hooks/requests";
+import { embeddings } from "../model/tensors";
+import { messageOf } from "../../data/errors";
 
 const pickDistance = 12;
 const hoverPixels = 128;
 const plainIndex = 0;
-
-export function embeddings(view: View | null): Tensor[] {
-  return view?.tensors.filter((tensor) => tensor.draw === "embedding" && !tensor.sequence) ?? [];
-}
 
 /** Red, green, blue and emphasis of each point: by class, by value, or all alike. */
 export function colorsOf(rows: Uint32Array, values: Float32Array | undefined, step: number, classes: boolean,
@@ -102,7 +100,7 @@ function Field({ store, points, values, classes }: {
     try {
       scatter.current = new Scatter(element);
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      setFault(messageOf(error));
       return;
     }
     look(fit(points, element.clientWidth, element.clientHeight));

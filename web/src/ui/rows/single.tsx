@@ -1,14 +1,18 @@
 // One sample over the grid: pan, zoom, items of a sequence, and the range of values.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { SampleStore, Single } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
+import type { Single } from "../../draw/api";
 import { Captions } from "./captions";
-import { formatNumber } from "../text/describe";
-import { useAppearance } from "./grid";
-import { useApp, useModel, useSamples } from "../hooks/hooks";
+import { formatNumber } from "../../draw/format";
+import { useAppearance } from "../hooks/appearance";
+import { useApp, useModel } from "../hooks/app";
+import { useSamples } from "../hooks/requests";
 import { IconButton } from "../widgets/icons";
-import { isPicture } from "../model/layers";
-import { endsOf, itemOf, nextItem, rangeOf, type Range } from "./window";
+import { isPicture } from "../model/tensors";
+import { endsOf, itemOf, nextItem, rangeOf } from "./window";
+import type { Range } from "../../draw/pixels";
+import { messageOf } from "../../data/errors";
 
 const rates = [1, 2, 5, 10, 15, 24, 25, 30, 60];
 const ahead = 8;
@@ -29,7 +33,7 @@ export function SingleView({ store }: { store: SampleStore }) {
     try {
       single.current = model.drawing.openSingle(canvas.current, (hit) => model.hover(hit));
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      setFault(messageOf(error));
       return;
     }
     canvas.current.focus();

@@ -1,12 +1,13 @@
 // Rows as a table of small pictures and values.
 
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { SampleStore } from "../../draw/api";
+import type { SampleStore } from "../../data/samples";
 import type { Tensor } from "../../data/protocol";
 import { itemOf } from "../../draw/plan";
 import { describe } from "../text/describe";
-import { useApp, useModel, useSamples } from "../hooks/hooks";
-import { isPicture, isSmall } from "../model/layers";
+import { useApp, useModel } from "../hooks/app";
+import { useSamples } from "../hooks/requests";
+import { isPicture, isSmall, isSortable } from "../model/tensors";
 import { nextOrder, orderOf } from "../text/sort";
 import { isShowable, texelsOf, Thumbnail } from "./thumbnail";
 import { useVirtual } from "../widgets/virtual";
@@ -108,13 +109,6 @@ function classOf(tensor: Tensor): string | undefined {
 
 function pixelsOf(tensor: Tensor): number {
   return isPicture(tensor) ? texelsOf(thumbnailSide) : isSmall(tensor) ? 0 : maskSide;
-}
-
-/** Columns with one value for a row, which has a place in an order. */
-export function isSortable(tensor: Tensor): boolean {
-  if (tensor.sequence || tensor.list) return false;
-  if (tensor.draw === "number" || tensor.draw === "text") return true;
-  return tensor.draw === "label" && (tensor.max_shape ?? []).every((side) => side <= 1);
 }
 
 const marks = { ascending: " ▲", descending: " ▼", none: "" } as const;

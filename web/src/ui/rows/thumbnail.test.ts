@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Sample } from "../../draw/api";
+import type { Sample } from "../../data/samples";
 import { isShowable, straight, texelsOf } from "./thumbnail";
 
 test("pictures and arrays of pixels are shown, other samples are described", () => {

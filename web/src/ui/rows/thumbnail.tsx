@@ -1,7 +1,7 @@
 // A small picture in a cell of the table. Its canvas has its own pixels: the sample may be evicted.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Sample } from "../../draw/api";
+import type { Sample } from "../../data/samples";
 import { reduced, sizeOf, toRgba } from "../../draw/pixels";
 
 export interface ThumbnailProps {

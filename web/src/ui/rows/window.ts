@@ -1,11 +1,7 @@
 // The range of values of a picture, for the sliders that map values to black and white.
 
-import type { Sample } from "../../draw/api";
-
-export interface Range {
-  low: number;
-  high: number;
-}
+import type { Sample } from "../../data/samples";
+import type { Range } from "../../draw/pixels";
 
 const most = 1 << 18;
 

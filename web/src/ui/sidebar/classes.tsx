@@ -3,11 +3,13 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { colorOf } from "../../draw/colors";
 import type { Stats, Tensor } from "../../data/protocol";
-import { useApp, useModel, useStats } from "../hooks/hooks";
+import { useApp, useModel } from "../hooks/app";
+import { useStats } from "../hooks/requests";
 import { Icon } from "../widgets/icons";
-import { hasClasses, layerOf } from "../model/layers";
-import { Section } from "./sidebar";
-import { formatRows } from "./stats";
+import { hasClasses } from "../model/tensors";
+import { layerOf } from "../model/layers";
+import { Section } from "../widgets/section";
+import { formatRows } from "../text/format";
 import { hasCondition } from "../text/tql";
 import { VirtualList } from "../widgets/virtual";
 

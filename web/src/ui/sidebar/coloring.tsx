@@ -2,47 +2,21 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Stats, Tensor } from "../../data/protocol";
-import type { ColorBy } from "../../draw/api";
 import { colorOf, rampRgb } from "../../draw/colors";
 import { isColorable } from "../../draw/plan";
 import { classLines } from "./classes";
-import { formatCount, formatNumber } from "../text/describe";
-import { type Counted, useApp, useModel, useStats } from "../hooks/hooks";
-import { Section } from "./sidebar";
+import { formatCount } from "../text/format";
+import { formatNumber } from "../../draw/format";
+import { useApp, useModel } from "../hooks/app";
+import { Section } from "../widgets/section";
 import { withColumn } from "../text/tql";
+import { rangeOf, useColored } from "../hooks/appearance";
 
 const legendClasses = 12;
 /** More tensors than this are reached by an expression. */
 const listed = 1000;
 /** The name of the column that an expression becomes. */
 const ownColumn = "color";
-
-/** The tensor that colours, and its statistics, which give the ends of the ramp. */
-function useColored(): { tensor: Tensor | undefined; stats: Counted } {
-  const view = useApp((s) => s.view);
-  const name = useApp((s) => s.place.color);
-  const tensor = view?.tensors.find((one) => one.name === name && isColorable(one));
-  return { tensor, stats: useStats(tensor ?? nothing, tensor !== undefined, true) };
-}
-
-const nothing = { name: "" };
-
-/** The range of numbers that have one; undefined: there is none, or it has not come. */
-export function rangeOf(stats: Stats | undefined): { low: number; high: number } | undefined {
-  const { min, max } = stats ?? {};
-  return typeof min === "number" && typeof max === "number" ? { low: min, high: max } : undefined;
-}
-
-/** What the drawing has to know of the chosen colours; undefined: classes colour shapes. */
-export function useColor(): ColorBy | undefined {
-  const { tensor, stats } = useColored();
-  const { low, high } = rangeOf(stats.value) ?? {};
-  return useMemo(() => {
-    if (!tensor) return undefined;
-    if (tensor.draw === "label") return { name: tensor.name, low: 0, high: 0 };
-    return low === undefined || high === undefined ? undefined : { name: tensor.name, low, high };
-  }, [tensor, low, high]);
-}
 
 export function Coloring() {
   const model = useModel();

@@ -1,8 +1,8 @@
 // Truth and predictions: two tensors side by side, and rows in the order of disagreement.
 
 import { useMemo } from "preact/hooks";
-import { useApp, useModel } from "../hooks/hooks";
-import { Section } from "./sidebar";
+import { useApp, useModel } from "../hooks/app";
+import { Section } from "../widgets/section";
 import { orderByColumn } from "../text/tql";
 import { agreement, guessPair, rivalsOf, scoreName, type Pair } from "./truth";
 

@@ -5,14 +5,16 @@ import type { Tensor, View } from "../../data/protocol";
 import { planOf } from "../../draw/plan";
 import { Classes } from "./classes";
 import { Coloring } from "./coloring";
-import { formatForm } from "../text/describe";
-import { useAppearance } from "../rows/grid";
-import { useApp, useModel } from "../hooks/hooks";
+import { formatForm } from "../text/format";
+import { useAppearance } from "../hooks/appearance";
+import { useApp, useModel } from "../hooks/app";
 import { IconButton } from "../widgets/icons";
-import { layerOf, picturesOf } from "../model/layers";
+import { layerOf } from "../model/layers";
+import { picturesOf } from "../model/tensors";
 import { TruthAndPredictions } from "./pair";
 import { Statistics } from "./stats";
 import { VirtualList } from "../widgets/virtual";
+import { Section } from "../widgets/section";
 
 const chipHeight = 40;
 const searchFrom = 8;
@@ -30,19 +32,6 @@ export function Sidebar() {
       <TruthAndPredictions />
       <Statistics />
     </div>
-  );
-}
-
-export function Section({ title, open = false, children }: {
-  title: string; open?: boolean; children: preact.ComponentChildren;
-}) {
-  const [shown, setShown] = useState(open);
-  return (
-    <section class="section">
-      <h2><button type="button" class="section-title" aria-expanded={shown}
-        onClick={() => setShown(!shown)}>{title}</button></h2>
-      {shown && <div class="section-body">{children}</div>}
-    </section>
   );
 }
 

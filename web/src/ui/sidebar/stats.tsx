@@ -2,11 +2,14 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Stats, Tensor } from "../../data/protocol";
-import { formatCount, formatNumber } from "../text/describe";
-import { useApp, useModel, useSeen, useStats } from "../hooks/hooks";
-import { hasStats } from "../model/layers";
+import { formatCount, formatRows } from "../text/format";
+import { formatNumber } from "../../draw/format";
+import { useApp, useModel } from "../hooks/app";
+import { useSeen } from "../hooks/browser";
+import { useStats } from "../hooks/requests";
+import { hasStats } from "../model/tensors";
 import { secondsLeft, seenNext, type Sight } from "./left";
-import { Section } from "./sidebar";
+import { Section } from "../widgets/section";
 import { hasCondition } from "../text/tql";
 
 const page = 20;
@@ -73,11 +76,6 @@ export interface Bar {
   label: string;
   rows: number;
   condition: string;
-}
-
-/** What the numbers of classes and bins count. */
-export function formatRows(rows: number, stats: Pick<Stats, "unit"> | undefined): string {
-  return formatCount(rows, stats?.unit === "instances" ? "instance" : "row");
 }
 
 export function barsOf(stats: Stats): Bar[] {

@@ -1,41 +1,14 @@
 // Describes samples as text: for table cells, the row panel, and screen readers.
 
-import type { Tensor, View } from "../../data/protocol";
-import type { Sample } from "../../draw/api";
-import { formatBytes } from "../../draw/format";
-
-/** What the page calls the dataset. */
-export function datasetName({ name, uri }: Pick<View, "name" | "uri">): string {
-  return name || uri.replace(/\/+$/, "").split("/").pop() || uri;
-}
+import type { Tensor } from "../../data/protocol";
+import type { Sample } from "../../data/samples";
+import { formatBytes, formatNumber } from "../../draw/format";
+import { formatCount } from "./format";
 
 type ArraySample = Extract<Sample, { kind: "array" }>;
 
 const shownValues = 24;
 const shownText = 300;
-
-export function formatNumber(value: number | bigint): string {
-  if (typeof value === "bigint") return value.toString();
-  if (Number.isInteger(value) || !Number.isFinite(value)) return String(value);
-  return String(Number(value.toPrecision(6)));
-}
-
-export function formatCount(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}
-
-/** The declared form of a tensor: dtype and shape, with the range of sides that vary. */
-export function formatForm(tensor: Tensor): string {
-  const { shape, min_shape: least, max_shape: most } = tensor;
-  const sides = (shape ?? most ?? []).map((side, axis) => {
-    if (side >= 0 && !(least && most && least[axis] !== most[axis])) return String(side);
-    const low = least?.[axis];
-    const high = most?.[axis];
-    return low === undefined || high === undefined ? "?" : low === high ? String(low) : `${low}–${high}`;
-  });
-  const form = sides.length > 0 ? `(${sides.join(", ")})` : "";
-  return [tensor.dtype ?? "", form].filter(Boolean).join(" ");
-}
 
 export function className(tensor: Tensor, value: number | bigint): string {
   const names = tensor.class_names;
@@ -139,24 +112,4 @@ export function arrayLines(sample: ArraySample, tensor: Tensor, most: number): s
     lines.push(values.join(", "));
   }
   return lines;
-}
-
-/** "3 days ago" */
-export function formatAgo(time: string, now: number = Date.now()): string {
-  const then = Date.parse(time);
-  if (Number.isNaN(then)) return time;
-  const seconds = (then - now) / 1000;
-  const steps: [Intl.RelativeTimeFormatUnit, number][] = [["year", 31_556_952], ["month", 2_629_746],
-    ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60]];
-  const format = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-  for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return format.format(Math.trunc(seconds / size), unit);
-  }
-  return Math.abs(seconds) < 10 ? "now" : format.format(Math.trunc(seconds), "second");
-}
-
-export function formatTime(time: string): string {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) return time;
-  return new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" }).format(date);
 }

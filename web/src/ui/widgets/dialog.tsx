@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useModel } from "../hooks/hooks";
+import { useModel } from "../hooks/app";
 import { IconButton } from "./icons";
 
 export function Dialog({ title, wide = false, children }: {

@@ -1,38 +1,11 @@
-// Hooks that the panels share.
+// Requests that live as long as a component.
 
-import { createContext } from "preact";
-import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
-import type { Stats } from "../../data/protocol";
-import type { Sample, SampleStore, Tensor, View } from "../../draw/api";
+import { useEffect, useReducer, useState } from "preact/hooks";
+import type { Stats, Tensor, View } from "../../data/protocol";
+import type { Sample, SampleStore } from "../../data/samples";
 import { exactRows, sampleRows } from "../model/counts";
-import type { Model } from "../model/model";
-import type { State } from "../model/state";
-
-export const ModelContext = createContext<Model | null>(null);
-
-export function useModel(): Model {
-  const model = useContext(ModelContext);
-  if (!model) throw new Error("there is no model around this component");
-  return model;
-}
-
-/** A part of the state; the component is drawn again when that part changes. */
-export function useApp<T>(select: (state: State) => T): T {
-  const model = useModel();
-  const [, redraw] = useReducer((count: number) => count + 1, 0);
-  const latest = useRef({ select, value: select(model.get()) });
-  latest.current = { select, value: select(model.get()) };
-  useLayoutEffect(() => {
-    const check = (): void => {
-      const { select, value } = latest.current;
-      if (!Object.is(select(model.get()), value)) redraw(0);
-    };
-    // The state may have changed between drawing and this effect.
-    check();
-    return model.state.subscribe(check);
-  }, [model]);
-  return latest.current.value;
-}
+import { useApp, useModel } from "./app";
+import { messageOf } from "../../data/errors";
 
 /** Draws the component again after samples have come. */
 export function useSamples(store: SampleStore | null): void {
@@ -57,7 +30,7 @@ export function useTask<T>(task: ((signal: AbortSignal) => Promise<T>) | null,
     task(abort.signal).then(
       (value) => abort.signal.aborted || set({ value, error: "", busy: false }),
       (error: unknown) => abort.signal.aborted ||
-        set({ value: undefined, error: error instanceof Error ? error.message : String(error), busy: false }));
+        set({ value: undefined, error: messageOf(error), busy: false }));
     return () => abort.abort();
   }, [task === null, ...on]);
   return state;
@@ -100,49 +73,4 @@ export function useSample(store: SampleStore | null, row: number, column: string
   wanted: boolean): Task<Sample> {
   const ready = store !== null && wanted && row >= 0 && row < store.view.rows;
   return useTask(ready ? (signal) => store.load(row, column, signal) : null, [store, row, column]);
-}
-
-/** Whether the element has been in sight once. */
-export function useSeen<E extends Element>(): [{ current: E | null }, boolean] {
-  const ref = useRef<E>(null);
-  const [seen, set] = useState(false);
-  useEffect(() => {
-    if (seen || !ref.current) return;
-    if (typeof IntersectionObserver === "undefined") {
-      set(true);
-      return;
-    }
-    const observer = new IntersectionObserver((entries) => {
-      if (entries.some((entry) => entry.isIntersecting)) set(true);
-    });
-    observer.observe(ref.current);
-    return () => observer.disconnect();
-  }, [seen]);
-  return [ref, seen];
-}
-
-/** Copies text; false: the browser forbids it. */
-export async function copyText(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** The width up to which the window counts as narrow; style.css has it too. */
-const narrowWindow = "(max-width: 760px)";
-
-export function useNarrow(): boolean {
-  const [narrow, set] = useState(() => globalThis.matchMedia?.(narrowWindow).matches ?? false);
-  useEffect(() => {
-    const query = globalThis.matchMedia?.(narrowWindow);
-    if (!query) return;
-    const changed = (): void => set(query.matches);
-    changed();
-    query.addEventListener("change", changed);
-    return () => query.removeEventListener("change", changed);
-  }, []);
-  return narrow;
 }
