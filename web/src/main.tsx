@@ -18,6 +18,6 @@ const root = document.getElementById("app");
 if (root) {
   render(<ModelContext.Provider value={model}><App /></ModelContext.Provider>, root);
 }
-window.addEventListener("popstate", () => model.followAddress());
-window.addEventListener("hashchange", () => model.followAddress());
-void model.start();
+window.addEventListener("popstate", () => model.session.followAddress());
+window.addEventListener("hashchange", () => model.session.followAddress());
+void model.session.start();

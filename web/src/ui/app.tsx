@@ -39,9 +39,9 @@ function Stopped() {
       <div role="alert"><h1>{stop.title}</h1><p>{stop.message}</p></div>
       <div class="tools">
         {stop.named && <button type="button" class="primary" data-testid="open-start"
-          onClick={() => void model.openStart()}>Open the version at the start</button>}
+          onClick={() => void model.visits.openStart()}>Open the version at the start</button>}
         {stop.retry && <button type="button" class={stop.named ? "plain" : "primary"}
-          onClick={() => void model.start()}>Try again</button>}
+          onClick={() => void model.session.start()}>Try again</button>}
       </div>
     </main>
   );
@@ -89,7 +89,7 @@ function NoRows() {
     <div class="no-rows">
       <p class="quiet">{query === "" ? "There are no rows" : "No row is found"}</p>
       {query !== "" && <button type="button" class="plain" data-testid="clear-query"
-        onClick={() => void model.run("")}>Clear the query</button>}
+        onClick={() => void model.queries.run("")}>Clear the query</button>}
     </div>
   );
 }
@@ -188,7 +188,7 @@ function useKeys(): void {
       else if (e.key === "/") document.querySelector<HTMLElement>("[data-testid=query]")?.focus();
       else if (e.key === "g") focusGoTo(model);
       else if (e.key === "v") model.open("versions");
-      else if (e.key === "t") model.setMode(modeOf(model.get().place.mode, model.get().primary) === "table" ? "grid" : "table");
+      else if (e.key === "t") model.looks.setMode(modeOf(model.get().place.mode, model.get().primary) === "table" ? "grid" : "table");
       else if (e.key === "[") model.set({ left: { ...model.get().left, open: !model.get().left.open } });
       else if (e.key === "]") model.set({ right: { ...model.get().right, open: !model.get().right.open } });
       else return;

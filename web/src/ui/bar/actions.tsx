@@ -25,7 +25,7 @@ export function useActions(): Action[] {
   const theme = useApp((s) => s.theme);
   const right = useApp((s) => s.right);
   const copyLink = async (): Promise<void> => {
-    const link = model.link();
+    const link = model.navigation.link();
     model.say(await copyText(link) ? "Copied the link to this place" : `The browser forbids copying: ${link}`);
   };
   return [
@@ -64,7 +64,7 @@ export function CellSize() {
   return (
     <input type="range" class="cell" min={Math.log2(smallestCell)} max={Math.log2(largestCell)}
       step={0.125} value={Math.log2(cell)} aria-label="Size of cells" aria-valuetext={`${cell} pixels`}
-      onInput={(e) => model.setCell(Math.round(2 ** Number(e.currentTarget.value)))} />
+      onInput={(e) => model.looks.setCell(Math.round(2 ** Number(e.currentTarget.value)))} />
   );
 }
 
@@ -73,7 +73,7 @@ export function GoTo({ gone }: { gone?: () => void }) {
   const [text, setText] = useState("");
   const go = (e: Event): void => {
     e.preventDefault();
-    const fault = model.goTo(text);
+    const fault = model.rows.goTo(text);
     if (fault) {
       model.say(fault);
       return;

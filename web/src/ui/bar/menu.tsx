@@ -13,7 +13,7 @@ export function Menu() {
   const box = useRef<HTMLDivElement>(null);
   const page = useActions();
   const ofQuery = useQueryActions();
-  const explain: Action = { icon: "branch", title: "Explain the query", label: "", run: () => void model.explain() };
+  const explain: Action = { icon: "branch", title: "Explain the query", label: "", run: () => void model.queries.explain() };
   useEffect(() => {
     if (!open) return;
     const outside = (e: Event): void => {

@@ -70,7 +70,7 @@ export function QueryBox({ narrow = false }: { narrow?: boolean }) {
   };
   const run = (): void => {
     close();
-    void model.run(box.current?.value ?? draft);
+    void model.queries.run(box.current?.value ?? draft);
   };
 
   const onKeyDown = (e: KeyboardEvent): void => {
@@ -111,8 +111,8 @@ export function QueryBox({ narrow = false }: { narrow?: boolean }) {
     const { value, selectionStart } = element;
     const atFirst = !value.slice(0, selectionStart).includes("\n");
     const atLast = !value.slice(selectionStart).includes("\n");
-    const text = e.key === "ArrowUp" ? (atFirst ? model.queries.back(value) : undefined)
-      : atLast ? model.queries.forward() : undefined;
+    const text = e.key === "ArrowUp" ? (atFirst ? model.queries.history.back(value) : undefined)
+      : atLast ? model.queries.history.forward() : undefined;
     if (text === undefined) return;
     e.preventDefault();
     write(text);
@@ -130,10 +130,10 @@ export function QueryBox({ narrow = false }: { narrow?: boolean }) {
           onKeyDown={onKeyDown} onClick={close} onBlur={close} />
         {(draft !== "" || query !== "") &&
           <IconButton icon="close" label="Clear the query and show all rows" class="clear"
-            onClick={() => { write(""); void model.run(""); }} />}
+            onClick={() => { write(""); void model.queries.run(""); }} />}
         <button type="submit" class="primary" data-testid="run" aria-busy={running}>
           {running ? "Running…" : "Run"}</button>
-        {!narrow && <button type="button" class="plain" onClick={() => void model.explain()}>Explain</button>}
+        {!narrow && <button type="button" class="plain" onClick={() => void model.queries.explain()}>Explain</button>}
         {!narrow && actions.map(({ icon, label, run }) =>
           <IconButton key={icon} icon={icon} label={label} testid={icon} onClick={run} />)}
       </div>

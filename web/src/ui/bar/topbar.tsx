@@ -58,7 +58,7 @@ function Dataset() {
       <IconButton icon="branch" label={`${version}: versions (v)`} testid="versions" class="version"
         onClick={() => model.open("versions")}><span class="version-name">{version}</span></IconButton>
       <span class="count" data-testid="rows">{view.rows.toLocaleString("en")} {view.rows === 1 ? "row" : "rows"}</span>
-      {picked && <button type="button" class="plain" data-testid="unpick" onClick={() => void model.unpick()}>All rows</button>}
+      {picked && <button type="button" class="plain" data-testid="unpick" onClick={() => void model.views.unpick()}>All rows</button>}
     </>
   );
 }
@@ -73,7 +73,7 @@ function Modes({ children }: { children?: ComponentChildren }) {
     <div class="modes" role="group" aria-label="Ways to look at rows">
       {modes.filter(([name]) => name !== "map" || maps).map(([name, icon, label]) =>
         <IconButton key={name} icon={icon} label={label} pressed={mode === name} testid={`mode-${name}`}
-          disabled={name === "single" && !primary} onClick={() => model.setMode(name)} />)}
+          disabled={name === "single" && !primary} onClick={() => model.looks.setMode(name)} />)}
       {children}
     </div>
   );

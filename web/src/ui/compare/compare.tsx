@@ -75,7 +75,7 @@ function useSubset(view: View, rows: number[], owner: string): SampleStore | nul
   const model = useModel();
   const [store, setStore] = useState<SampleStore | null>(null);
   useEffect(() => {
-    const whole = model.storeOf(view, () => undefined);
+    const whole = model.views.storeOf(view, () => undefined);
     setStore(subset(whole, rows, owner));
     return () => whole.close();
   }, [model, view, rows]);

@@ -25,7 +25,7 @@ export function SaveView() {
     e.preventDefault();
     if (name === "" || busy) return;
     setBusy(true);
-    setFault(await model.saveView(name, replace));
+    setFault(await model.queries.save(name, replace));
     setBusy(false);
   };
   return (

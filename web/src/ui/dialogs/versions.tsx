@@ -46,7 +46,7 @@ function Lists({ list }: { list: VersionList }) {
   return (
     <>
       <div class="tools">
-        <button type="button" class="plain" onClick={() => void model.openVersion({})}>
+        <button type="button" class="plain" onClick={() => void model.visits.openVersion({})}>
           Back to the version at the start</button>
         <span class="space" />
         <span class="quiet" data-testid="compare-chosen">{chosenText(list, chosen)}</span>
@@ -116,7 +116,7 @@ function Line({ open, current = false, children }: {
   const model = useModel();
   return (
     <button type="button" class="version-line" aria-current={current}
-      onClick={() => void model.openVersion(open)}>{children}</button>
+      onClick={() => void model.visits.openVersion(open)}>{children}</button>
   );
 }
 

@@ -51,7 +51,7 @@ export function useStats(tensor: Pick<Tensor, "name">, wanted: boolean, rough = 
   const large = (view?.rows ?? 0) > exactRows;
   const on = [view, tensor.name];
   const count = (sample: number) => async (signal: AbortSignal) =>
-    ({ view, name: tensor.name, stats: await model.stats(tensor.name, signal, sample) });
+    ({ view, name: tensor.name, stats: await model.views.stats(tensor.name, signal, sample) });
   // A task keeps its value until the next one comes: it may be of another view or tensor.
   const own = <T extends { view: View | null; name: string }>(value: T | undefined): T | undefined =>
     value?.view === view && value.name === tensor.name ? value : undefined;

@@ -1,7 +1,7 @@
 // Classes that are not drawn: from the layers to the address, and back.
 
 import type { Layer } from "../../draw/api";
-import { layerOf, withLayer } from "./layers";
+import { hideOnly, layerOf, withLayer } from "./layers";
 
 /** The hidden classes of one tensor, in ascending order. */
 export interface HiddenClasses {
@@ -64,4 +64,10 @@ Record<string, Layer> {
     changed = withLayer(changed, name, { hidden: new Set(values) });
   }
   return changed;
+}
+
+/** The layers with the tensors and classes hidden that a place hides. */
+export function layersAt(layers: Readonly<Record<string, Layer>>,
+  place: { hidden: readonly string[]; classes: readonly HiddenClasses[] }): Record<string, Layer> {
+  return hideClasses(hideOnly(layers, place.hidden), place.classes);
 }

@@ -62,7 +62,7 @@ function RowHead({ store, row }: { store: SampleStore; row: number }) {
         <code>{code}</code>
         <IconButton icon="copy" label="Copy the code" onClick={() => void copy(code, code)} />
         <IconButton icon="link" label="Copy the link to this row"
-          onClick={() => void copy(model.link({ row }), "the link")} />
+          onClick={() => void copy(model.navigation.link({ row }), "the link")} />
       </div>
     </div>
   );
@@ -108,7 +108,7 @@ async function downloadSample(model: ReturnType<typeof useModel>, row: number, t
   const records: SampleRecord[] = [];
   const column = tensor.sequence ? { name: tensor.name, items: [item, item + 1] as [number, number] }
     : { name: tensor.name };
-  await model.withView((view) => {
+  await model.views.withView((view) => {
     records.length = 0;
     return model.client.samples({ view: view.view, rows: [row], columns: [column] },
       (record) => records.push(record));

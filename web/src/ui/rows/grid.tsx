@@ -115,14 +115,14 @@ export function MainGrid({ store }: { store: SampleStore }) {
         window.__deeplake = { grid };
       }}
       events={{
-        selected: (row) => model.select(row),
+        selected: (row) => model.rows.select(row),
         opened: (row) => {
-          model.select(row);
-          model.setMode("single");
+          model.rows.select(row);
+          model.looks.setMode("single");
         },
         hovered: (hit) => model.hover(hit),
-        scrolled: (first, count) => model.scrolled(first, count),
-        resized: (pixels) => model.setCell(pixels),
+        scrolled: (first, count) => model.rows.scrolled(first, count),
+        resized: (pixels) => model.looks.setCell(pixels),
       }} />
   );
 }

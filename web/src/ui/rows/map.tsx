@@ -47,10 +47,10 @@ export function EmbeddingMap({ store }: { store: SampleStore }) {
   const colorable = view.tensors.filter((tensor) => !tensor.sequence && (tensor.draw === "label" || tensor.draw === "number"));
   const [by, setBy] = useState<string | null>(null);
   const color = by === "" ? undefined : colorable.find((tensor) => tensor.name === by) ?? colorable[0];
-  const found = useTask(column ? (signal) => model.withView(
+  const found = useTask(column ? (signal) => model.views.withView(
     (of) => model.client.project(of, column.name, signal), signal) : null, [view, column?.name]);
   const step = found.value?.step ?? 0;
-  const values = useTask(color && step > 0 ? (signal) => model.withView(
+  const values = useTask(color && step > 0 ? (signal) => model.views.withView(
     (of) => model.client.values(of, color.name, step, signal), signal) : null, [view, color?.name, step]);
   if (!column) return <p class="empty">No tensor has the htype embedding.</p>;
   const shares = found.value?.variance.map((part) => `${(100 * part).toFixed(1)} %`).join(" + ") ?? "";
@@ -126,13 +126,13 @@ function Field({ store, points, values, classes }: {
   };
   const pick = (found: number[]): void => {
     if (found.length === 0) model.say("There is no point in it");
-    else void model.pick(found.map((i) => points.rows[i]).sort((a, b) => a - b));
+    else void model.views.pick(found.map((i) => points.rows[i]).sort((a, b) => a - b));
   };
   const up = (e: PointerEvent): void => {
     if (drag.current === "lasso" && lasso.length >= 6) pick(within(points, camera.current, lasso));
     else if (drag.current === "pan" && moved.current < 5) {
       const at = nearest(points, camera.current, e.offsetX, e.offsetY, pickDistance);
-      if (at >= 0) model.select(points.rows[at]);
+      if (at >= 0) model.rows.select(points.rows[at]);
     }
     drag.current = "";
     setLasso([]);
@@ -163,7 +163,7 @@ function Field({ store, points, values, classes }: {
     else if (e.key === "Enter") near();
     else if (e.key === "n" || e.key === "p") {
       const at = points.rows.indexOf(selected) + (e.key === "n" ? 1 : -1);
-      model.select(points.rows[(at + points.points) % points.points]);
+      model.rows.select(points.rows[(at + points.points) % points.points]);
     } else return;
     e.preventDefault();
   };

@@ -58,17 +58,17 @@ export function SingleView({ store }: { store: SampleStore }) {
   const player = usePlayer(store, row, appearance.primary, count);
   const go = (by: number): void => {
     const next = row + by;
-    if (next >= 0 && next < store.view.rows) model.select(next);
+    if (next >= 0 && next < store.view.rows) model.rows.select(next);
   };
   const onKeyDown = (e: KeyboardEvent): void => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const item = model.get().place.item;
-    if (e.key === "Escape") model.setMode(appearance.primary ? "grid" : "table");
+    if (e.key === "Escape") model.looks.setMode(appearance.primary ? "grid" : "table");
     else if (e.key === "ArrowLeft" || e.key === "p") go(-1);
     else if (e.key === "ArrowRight" || e.key === "n") go(1);
     else if (e.key === " " && count > 1) player.toggle();
-    else if (e.key === "," && count > 1) model.move({ item: (item + count - 1) % count });
-    else if (e.key === "." && count > 1) model.move({ item: (item + 1) % count });
+    else if (e.key === "," && count > 1) model.navigation.move({ item: (item + count - 1) % count });
+    else if (e.key === "." && count > 1) model.navigation.move({ item: (item + 1) % count });
     else if (!single.current?.key(e)) return;
     e.preventDefault();
     e.stopPropagation();
@@ -77,7 +77,7 @@ export function SingleView({ store }: { store: SampleStore }) {
     <div class="single" data-testid="single" role="region" aria-label={`Row ${row}`} onKeyDown={onKeyDown}>
       <div class="tools">
         <IconButton icon="left" label="Back (Escape)"
-          onClick={() => model.setMode(appearance.primary ? "grid" : "table")}> Back</IconButton>
+          onClick={() => model.looks.setMode(appearance.primary ? "grid" : "table")}> Back</IconButton>
         <IconButton icon="left" label="Previous row" disabled={row <= 0} onClick={() => go(-1)} />
         <span class="count">{row.toLocaleString("en")} / {store.view.rows.toLocaleString("en")}</span>
         <IconButton icon="right" label="Next row" disabled={row >= store.view.rows - 1}
@@ -124,7 +124,7 @@ function usePlayer(store: SampleStore, row: number, primary: string, count: numb
       const from = (next + 1) % count;
       store.want([{ rows: [row], columns: [{ name: primary, pixels: 0, items: [from, Math.min(count, from + ahead)] }] }],
         "player");
-      if (next !== item) model.move({ item: next });
+      if (next !== item) model.navigation.move({ item: next });
     }, 1000 / rate);
     return () => {
       clearInterval(timer);
@@ -142,7 +142,7 @@ function Player({ count, item, player }: { count: number; item: number; player: 
         label={player.playing ? "Pause (space)" : "Play (space)"} onClick={player.toggle} />
       <input type="range" min={0} max={count - 1} value={item} aria-label="Item"
         aria-valuetext={`${item + 1} of ${count}`}
-        onInput={(e) => model.move({ item: Number(e.currentTarget.value) })} />
+        onInput={(e) => model.navigation.move({ item: Number(e.currentTarget.value) })} />
       <span class="count">{item + 1} / {count}</span>
       <select aria-label="Items per second" value={player.rate}
         onChange={(e) => player.setRate(Number(e.currentTarget.value))}>

@@ -36,7 +36,7 @@ export function Table({ store }: { store: SampleStore }) {
   const key = `${v.span.first} ${v.span.end}`;
   const lastWant = useRef(-Infinity);
   useEffect(() => {
-    model.scrolled(Math.floor(v.above), Math.min(v.inSight, view.rows));
+    model.rows.scrolled(Math.floor(v.above), Math.min(v.inSight, view.rows));
     const want = (): void => {
       lastWant.current = performance.now();
       store.want(rows.length === 0 ? [] : [{
@@ -51,8 +51,8 @@ export function Table({ store }: { store: SampleStore }) {
 
   const open = (row: number): void => {
     if (!primary) return;
-    model.select(row);
-    model.setMode("single");
+    model.rows.select(row);
+    model.looks.setMode("single");
   };
   const onKeyDown = (e: KeyboardEvent): void => {
     // The buttons of the headers have keys of their own.
@@ -70,7 +70,7 @@ export function Table({ store }: { store: SampleStore }) {
     else if (!(e.key in step)) return;
     e.preventDefault();
     row = Math.min(view.rows - 1, Math.max(0, row));
-    model.select(row);
+    model.rows.select(row);
     v.reveal(row);
   };
   return (
@@ -85,7 +85,7 @@ export function Table({ store }: { store: SampleStore }) {
         <div class="virtual-rows" style={{ transform: `translateY(${v.span.offset}px)` }}>
           {rows.map((row) => (
             <div key={row} id={row === selected ? id : undefined} class="table-row" role="row" aria-rowindex={row + 1} aria-selected={row === selected}
-              style={{ height: `${rowHeight}px` }} onClick={() => model.select(row)} onDblClick={() => open(row)}>
+              style={{ height: `${rowHeight}px` }} onClick={() => model.rows.select(row)} onDblClick={() => open(row)}>
               <span role="gridcell" class="quiet">{row.toLocaleString("en")}</span>
               {columns.map((t) => <span key={t.name} role="gridcell" class={classOf(t)}><Cell store={store} row={row} tensor={t} /></span>)}
             </div>))}
@@ -119,7 +119,7 @@ function SortHead({ tensor }: { tensor: Tensor }) {
   return (
     <span role="columnheader" aria-sort={order}>
       <button type="button" class="sort" title={`${tensor.htype}: sort by ${tensor.name}`} data-testid={`sort-${tensor.name}`}
-        onClick={() => void model.run(nextOrder(model.get().draft, tensor.name))}>
+        onClick={() => void model.queries.run(nextOrder(model.get().draft, tensor.name))}>
         {tensor.name}<span aria-hidden="true">{marks[order]}</span></button>
     </span>
   );

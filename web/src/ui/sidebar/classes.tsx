@@ -74,7 +74,7 @@ function ClassList({ tensor }: { tensor: Tensor }) {
   }, [all, search]);
   const { stop, wrapper, onKeyDown, onScroll } = useOneStop(lines.length);
   const hide = (values: Iterable<number>): void =>
-    model.setLayer(tensor.name, { hidden: new Set(values) });
+    model.looks.setLayer(tensor.name, { hidden: new Set(values) });
   return (
     <>
       {all.length > searchFrom && <input type="search" class="search" value={search}
@@ -149,7 +149,7 @@ function ClassRow({ line, stats, index, stop, hidden, toggle }: {
       <span class="swatch" style={{ backgroundColor: colorOf(line.value, dark) }} aria-hidden="true" />
       <button type="button" class="class-name" aria-disabled={!useful} aria-pressed={on} data-part={1}
         tabIndex={stop === 1 ? 0 : -1} title={useful ? `${counted}\nFilter: ${line.condition}` : counted}
-        onClick={() => useful && void model.filter(line.condition)}>{line.name || "(no name)"}</button>
+        onClick={() => useful && void model.queries.filter(line.condition)}>{line.name || "(no name)"}</button>
       <span class="quiet count">{line.rows?.toLocaleString("en") ?? ""}</span>
     </div>
   );

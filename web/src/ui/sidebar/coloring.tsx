@@ -30,7 +30,7 @@ export function Coloring() {
       <label class="choice"><span>By</span>
         <select value={tensor?.name ?? ""} data-testid="color"
           title="A computed column of the query stands here too: SELECT *, expression AS name"
-          onChange={(e) => model.move({ color: e.currentTarget.value })}>
+          onChange={(e) => model.navigation.move({ color: e.currentTarget.value })}>
           <option value="">class of each shape</option>
           {shown.map(({ name }) => <option key={name} value={name}>{name}</option>)}
         </select></label>
@@ -47,8 +47,8 @@ function Expression() {
   const color = async (e: Event): Promise<void> => {
     e.preventDefault();
     if (text.trim() === "") return;
-    await model.run(withColumn(model.get().draft, text.trim(), ownColumn));
-    if (!model.get().fault) model.move({ color: ownColumn });
+    await model.queries.run(withColumn(model.get().draft, text.trim(), ownColumn));
+    if (!model.get().fault) model.navigation.move({ color: ownColumn });
   };
   return (
     <form onSubmit={(e) => void color(e)}>

@@ -22,7 +22,7 @@ export function TruthAndPredictions() {
   const on = shown.length === 2;
   const choose = (pair: Pair): void => {
     model.set({ pair });
-    if (on) model.move({ pair: [...pair] });
+    if (on) model.navigation.move({ pair: [...pair] });
   };
   const words = new Set(model.get().words.keywords);
   const order = agreement(view, truth, prediction, primary, words);
@@ -38,10 +38,10 @@ export function TruthAndPredictions() {
       {select("Right", prediction.name, (name) => [truth.name, name])}
       <div class="section-tools">
         <button type="button" class="plain" aria-pressed={on} data-testid="pair" disabled={truth === prediction}
-          onClick={() => model.move({ pair: on ? [] : [truth.name, prediction.name] })}>Side by side</button>
+          onClick={() => model.navigation.move({ pair: on ? [] : [truth.name, prediction.name] })}>Side by side</button>
         <button type="button" class="plain" data-testid="disagreement" disabled={order === "" || truth === prediction}
           title={order ? `ORDER BY ${order}` : "Boxes alone can be compared, and no sequences"}
-          onClick={() => void model.run(orderByColumn(model.get().draft, order, scoreName(view)))}>Sort by disagreement</button>
+          onClick={() => void model.queries.run(orderByColumn(model.get().draft, order, scoreName(view)))}>Sort by disagreement</button>
       </div>
     </Section>
   );

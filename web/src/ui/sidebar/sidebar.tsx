@@ -94,17 +94,17 @@ function Chip({ tensor, choosable, switchable, fades }: {
       title={`${name}\n${tensor.htype} ${formatForm(tensor)}`}>
       {choosable
         ? <button type="button" class="icon-button" aria-pressed={primary} data-testid={`eye-${name}`}
-          aria-label={`Show the pictures of ${name}`} onClick={() => model.showPictures(name)}>
+          aria-label={`Show the pictures of ${name}`} onClick={() => model.looks.showPictures(name)}>
           <span class={`radio ${primary ? "on" : ""}`} aria-hidden="true" /></button>
         : switchable ? <IconButton icon={layer.visible ? "eye" : "eyeOff"} pressed={layer.visible}
-          label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.toggleLayer(name)} />
+          label={`Show ${name}`} testid={`eye-${name}`} onClick={() => model.looks.toggleLayer(name)} />
           : <span class="chip-space" />}
       <span class="chip-name">{shown}</span>
       <span class="quiet chip-kind">{tensor.htype}</span>
       {fades && <input type="range" class="opacity" min={0} max={100} step={5}
         value={Math.round(layer.opacity * 100)} disabled={!layer.visible}
         aria-label={`Opacity of ${name}`} aria-valuetext={`${Math.round(layer.opacity * 100)} %`}
-        onInput={(e) => model.setLayer(name, { opacity: Number(e.currentTarget.value) / 100 })} />}
+        onInput={(e) => model.looks.setLayer(name, { opacity: Number(e.currentTarget.value) / 100 })} />}
     </div>
   );
 }

@@ -51,7 +51,7 @@ function Counting({ name, beside }: { name: string; beside: boolean }) {
     const began = performance.now();
     const timer = setInterval(() => {
       setSeconds((s) => s + 1);
-      model.withView((view) => model.client.progress(view.view, name, control.signal), control.signal).then(
+      model.views.withView((view) => model.client.progress(view.view, name, control.signal), control.signal).then(
         (progress) => control.signal.aborted || setSeen((all) => seenNext(all, (performance.now() - began) / 1000, progress)),
         // A count without an estimate goes on.
         () => undefined);
@@ -176,7 +176,7 @@ function BarButton({ bar, text, most, upright = false, stop = true }: {
         tabIndex={stop ? 0 : -1}
         title={useful ? `${text}\nFilter: ${bar.condition}` : text}
         // Arrow keys go through bins that are empty, so these take the focus.
-        aria-disabled={!useful} onClick={() => useful && void model.filter(bar.condition)}>
+        aria-disabled={!useful} onClick={() => useful && void model.queries.filter(bar.condition)}>
         <span class="fill" style={upright ? { height: part } : { width: part }} />
         {!upright && <span class="bar-label">{bar.label}</span>}
         {!upright && <span class="count">{bar.rows.toLocaleString("en")}</span>}
