@@ -33,7 +33,7 @@ def main() -> int:
     if not (WEB / "node_modules" / ".package-lock.json").exists() or _older(
         WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
     ):
-        _npm(node, "ci")
+        _npm(node, "ci", "--ignore-scripts")
     if what != "build":
         _npm(node, "run", what)
         return 0

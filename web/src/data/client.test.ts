@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ApiError } from "./errors";
-import { Client, memoryTokens } from "./client";
+import { Client, type Fetch, memoryTokens } from "./client";
 import type { SampleRecord } from "./records";
 import { concat, encodeRecord, viewOf } from "./testing";
 
 interface Call {
   url: string;
-  init: RequestInit;
+  init: Parameters<Fetch>[1];
 }
 
 function clientOf(answer: () => Response | Promise<Response>, base = "", token: string | null = "t"):
@@ -40,7 +40,7 @@ test("enter keeps the token, and later requests carry it", async () => {
   expect(calls[0].init.headers).not.toHaveProperty("Authorization");
   expect(calls[1].init.headers).toHaveProperty("Authorization", "Bearer secret");
   expect(calls.map(({ url }) => url)).toEqual(["api/enter", "api/open"]);
-  expect(JSON.parse(String(calls[0].init.body))).toEqual({ key: "key" });
+  expect(JSON.parse(calls[0].init.body)).toEqual({ key: "key" });
 });
 
 test.each([["", "api/words"], ["http://h/p", "http://h/p/api/words"], ["../x/", "../x/api/words"]])(

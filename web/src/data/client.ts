@@ -26,7 +26,8 @@ export interface OpenRequest {
   saved?: string;
 }
 
-type Fetch = (input: string, init: RequestInit) => Promise<Response>;
+/** Sends a request as fetch() does; the body of each is JSON. */
+export type Fetch = (input: string, init: RequestInit & { body: string }) => Promise<Response>;
 
 export interface ClientOptions {
   tokens?: TokenStore;

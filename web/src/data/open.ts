@@ -1,7 +1,7 @@
 // Chooses where the page reads: from the server that it came from, or, in an exported page, from a
 // dataset on the web by a worker.
 
-import { Client, memoryTokens } from "./client";
+import { Client, type Fetch, memoryTokens } from "./client";
 
 /** An exported page names the file with its dataset in this meta element. */
 const mark = 'meta[name="deeplake-dataset"]';
@@ -11,7 +11,7 @@ export function openClient(): Client {
   if (!named) return new Client();
   const address = new URL(named, document.baseURI).href;
   // The worker's half of the page is loaded in exported pages alone.
-  let reader: Promise<ReturnType<(typeof import("./reader"))["readerFetch"]>> | null = null;
+  let reader: Promise<Fetch> | null = null;
   return new Client("", {
     tokens: memoryTokens("none"),
     fetch: async (input, init) => {

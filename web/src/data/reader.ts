@@ -1,6 +1,7 @@
 // Sends the calls of the client to a worker, for pages without a server. To the client it looks like
 // fetch(): PROTOCOL.md holds for both.
 
+import type { Fetch } from "./client";
 import { ConfigError, parseConfig } from "./config";
 import type { FromWorker, ToWorker } from "./messages";
 import workerAddress from "./worker?worker&url";
@@ -92,7 +93,7 @@ function refusal(kind: string, message: string, status: number): Response {
 }
 
 /** Returns a fetch() that reads the dataset which the file at `address` names. */
-export function readerFetch(address: string): (input: string, init: RequestInit) => Promise<Response> {
+export function readerFetch(address: string): Fetch {
   let opened: Promise<WorkerCalls> | null = null;
   return async (input, init) => {
     let calls: WorkerCalls;
@@ -103,7 +104,7 @@ export function readerFetch(address: string): (input: string, init: RequestInit)
       if (error instanceof ConfigError) return refusal("invalid", error.message, 400);
       throw error;
     }
-    return calls.call(input.slice(input.lastIndexOf("/") + 1), String(init.body), init.signal);
+    return calls.call(input.slice(input.lastIndexOf("/") + 1), init.body, init.signal);
   };
 }
 

@@ -203,7 +203,7 @@ function checkRegion(region: unknown): string {
   if (!Array.isArray(region) || region.length !== 4 || !region.every(isCount)) {
     return "header: region is not four whole numbers";
   }
-  const [top, left, bottom, right] = region as number[];
+  const [top, left, bottom, right] = region;
   return top < bottom && left < right ? "" : "header: region is empty";
 }
 

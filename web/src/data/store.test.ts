@@ -51,10 +51,10 @@ class Rig {
         this.timers.push(timer);
         return () => void (this.timers = this.timers.filter((one) => one !== timer));
       },
-      decode: async (_, __, side) => {
+      decode: (_, __, side) => {
         const bitmap = bitmapOf(side || 1000, (side || 1000) / 2);
         this.bitmaps.push(bitmap);
-        return bitmap;
+        return Promise.resolve(bitmap);
       },
     });
     this.store.subscribe(() => this.notified++);

@@ -11,7 +11,7 @@ const mine = { name: "cats", query: "SELECT *", rows: 3, commit: "c" };
 
 /** A server that answers saves with these errors in turn, and has a view. */
 function serverOf(saved: Versions["saved"][number], ...errors: ApiError[]) {
-  const save = vi.fn(() => Promise.reject(errors.shift()));
+  const save = vi.fn(() => Promise.reject(errors.shift() ?? gone));
   const versions = vi.fn(() => Promise.resolve({ branch: "", branches: [], tags: [], saved: [saved], commits: [] }));
   return { save, versions };
 }
