@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,6 +92,9 @@ func (p *project) parse(top string) error {
 	})
 }
 
+// skipped are folders without sources of ours.
+var skipped = []string{"testdata", "third_party", "node_modules", "dist"}
+
 // walk calls fn with every file below the folders, by its slash-separated path from the root;
 // missing folders have none.
 func (p *project) walk(folders []string, fn func(name string) error) error {
@@ -101,7 +105,7 @@ func (p *project) walk(folders []string, fn func(name string) error) error {
 				return nil
 			case err != nil:
 				return err
-			case d.IsDir() && (d.Name() == "testdata" || d.Name() == "third_party" || strings.HasPrefix(d.Name(), ".")):
+			case d.IsDir() && (slices.Contains(skipped, d.Name()) || strings.HasPrefix(d.Name(), ".")):
 				return filepath.SkipDir
 			case d.IsDir():
 				return nil

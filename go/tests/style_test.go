@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestFileSizes(t *testing.T) {
 	t.Parallel()
 	p := theProject(t)
 	seen := 0
-	err := p.walk([]string{"core", "capi", "cuda", "python", "benchmarks", "tools", "setup.py"}, func(name string) error {
+	err := p.walk([]string{"core", "capi", "cuda", "python", "benchmarks", "tools", "web", "setup.py"}, func(name string) error {
 		if !isSource(name) {
 			return nil
 		}
@@ -126,7 +127,7 @@ func TestCommentWidth(t *testing.T) {
 			}
 		}
 	}
-	err := p.walk([]string{"core", "capi", "cuda", "python", "benchmarks", "tools"}, func(name string) error {
+	err := p.walk([]string{"core", "capi", "cuda", "python", "benchmarks", "tools", "web"}, func(name string) error {
 		if strings.HasSuffix(name, ".go") || !isSource(name) || strings.Contains(name, "third_party") {
 			return nil
 		}
@@ -135,7 +136,8 @@ func TestCommentWidth(t *testing.T) {
 		for line := range strings.Lines(text) {
 			n++
 			begins := strings.TrimSpace(line)
-			if !strings.HasPrefix(begins, "//") && !strings.HasPrefix(begins, "* ") && !strings.HasPrefix(begins, "# ") {
+			alone := slices.ContainsFunc([]string{"//", "/*", "* ", "# "}, func(mark string) bool { return strings.HasPrefix(begins, mark) })
+			if !alone && (!strings.HasPrefix(name, "web/") || !behindCode.MatchString(line)) {
 				continue
 			}
 			if wide := columns(strings.TrimRight(line, "\n")); wide > maxComment {
@@ -149,16 +151,19 @@ func TestCommentWidth(t *testing.T) {
 	}
 }
 
+// behindCode matches a comment after code in TypeScript.
+var behindCode = regexp.MustCompile(`[;,(){}\]]\s+//\s`)
+
 func columns(line string) int {
 	return utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    "))
 }
 
 func isSource(name string) bool {
 	base := path.Base(name)
-	if strings.HasSuffix(base, "_test.go") || strings.HasPrefix(base, "test_") || strings.Contains(name, "/tests/") {
+	if strings.HasSuffix(base, "_test.go") || strings.HasPrefix(base, "test_") || isWebTest(base) || strings.Contains(name, "/tests/") {
 		return false
 	}
-	return slices.Contains([]string{".go", ".py", ".pyi", ".c", ".h", ".cpp", ".hpp"}, path.Ext(base))
+	return slices.Contains([]string{".go", ".py", ".pyi", ".c", ".h", ".cpp", ".hpp", ".ts", ".tsx", ".mjs"}, path.Ext(base))
 }
 
 // forbiddenCalls end the host process, or start a goroutine that no code waits for.

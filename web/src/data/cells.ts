@@ -27,7 +27,7 @@ export interface Cell {
   /** The turn in which the cell was last wanted. */
   used: number;
   /** A panel holds the sample: its bitmap is left to the garbage collector. */
-  lent: boolean;
+  held: boolean;
 }
 
 /** All that is known of one row of one column. */
@@ -178,7 +178,7 @@ export class Cells {
     let cell = entry.cells.get(item);
     if (!cell) {
       cell = {
-        sample: undefined, have: -1, wholeIsLarge: false, bytes: 0, used: entry.wanted, lent: false,
+        sample: undefined, have: -1, wholeIsLarge: false, bytes: 0, used: entry.wanted, held: false,
       };
       entry.cells.set(item, cell);
     }
@@ -186,8 +186,8 @@ export class Cells {
   }
 
   private replace(cell: Cell, sample: Sample | undefined): void {
-    if (cell.sample && !cell.lent) closeSample(cell.sample);
-    cell.lent = false;
+    if (cell.sample && !cell.held) closeSample(cell.sample);
+    cell.held = false;
     cell.sample = sample;
     this.total -= cell.bytes;
     cell.bytes = sample ? sampleBytes(sample) : 0;

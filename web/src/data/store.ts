@@ -420,7 +420,7 @@ class Store implements SampleStore {
         load.resolve(entry.failure.sample);
       } else if (satisfied(entry, need)) {
         this.loads.delete(load);
-        for (const cell of entry.cells.values()) cell.lent = true;
+        for (const cell of entry.cells.values()) cell.held = true;
         load.resolve(this.peek(entry.row, entry.column.name) ?? { kind: "missing" });
       }
     }

@@ -479,28 +479,29 @@ class GridView implements Grid, Gestures {
   private frameCells(anchor: number): void {
     const { scene } = this.surface;
     if (!scene) return;
-    scene.beginFrames();
+    scene.frames.begin();
     if (this.hovered >= 0) this.frameCell(this.hovered, anchor, ui.hover);
     if (this.selected >= 0) this.frameCell(this.selected, anchor, ui.accent);
-    scene.endFrames();
+    scene.frames.end();
   }
 
   private frameCell(row: number, anchor: number, color: number): void {
     // A row far away would not fit the 32 bits of the world.
     const rect = cellRect(this.place, anchor, row);
-    if (Math.abs(rect.y) < 1e6) this.surface.scene?.addFrame(rect, code(0, color));
+    if (Math.abs(rect.y) < 1e6) this.surface.scene?.frames.add(rect, code(0, color));
   }
 
   private drawScrollbar(): void {
     const { scene } = this.surface;
     const bar = thumb(this.place, this.scroll);
     if (!scene) return;
-    scene.beginChrome();
+    scene.chrome.begin();
     if (bar) {
-      scene.addChrome(bar.x, 0, scrollbarWidth, this.place.height, code(0, ui.track));
-      scene.addChrome(bar.x + 2, bar.y, scrollbarWidth - 4, bar.height, code(0, ui.thumb));
+      const { height } = this.place;
+      scene.chrome.add({ x: bar.x, y: 0, width: scrollbarWidth, height }, code(0, ui.track));
+      scene.chrome.add({ ...bar, x: bar.x + 2, width: scrollbarWidth - 4 }, code(0, ui.thumb));
     }
-    scene.endChrome();
+    scene.chrome.end();
   }
 }
 

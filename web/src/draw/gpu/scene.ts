@@ -9,6 +9,7 @@ import type { Rect, Transform } from "../geometry";
 import { Layer } from "./layer";
 import { LineCache } from "./lines";
 import { Palettes } from "./palettes";
+import { putRect, Rects } from "./rects";
 import {
   defaultRange, drawnChannels, maxPlanes, planesOfGroup, type Range, rasterOf, toBits, toFloats,
   toRgba, toSegments,
@@ -49,6 +50,10 @@ export class Scene {
   readonly palettes: Palettes;
   readonly texts: Texts;
   readonly lineCache: LineCache;
+  /** The frames around cells. */
+  readonly frames: Rects;
+  /** The rectangles over all else, in CSS pixels of the window. */
+  readonly chrome: Rects;
   /** Uploads wait for the next frame: fill the scene again then. */
   pending = false;
   /** Overlays are drawn scaled: draw again after `restTime`. */
@@ -68,8 +73,6 @@ export class Scene {
   private readonly lines: Batch;
   private readonly points: Batch;
   private readonly words: Batch;
-  private readonly frames: Batch;
-  private readonly chrome: Batch;
   private readonly groups = new WeakMap<Sample, Sample[]>();
   private readonly maxSide: number;
   private readonly ranges = new WeakMap<Sample, Range>();
@@ -104,8 +107,8 @@ export class Scene {
     this.lines = new Batch(gl, rect);
     this.points = new Batch(gl, [floats(2), integers(1)]);
     this.words = new Batch(gl, [floats(2), floats(4), floats(2), integers(1)]);
-    this.frames = new Batch(gl, rect, ring);
-    this.chrome = new Batch(gl, rect);
+    this.frames = new Rects(new Batch(gl, rect, ring));
+    this.chrome = new Rects(new Batch(gl, rect));
     this.layer = new Layer(gl);
     this.lineCache = new LineCache(gl);
   }
@@ -300,32 +303,6 @@ export class Scene {
     return (this.texts.place(text, width)?.width ?? 0) / this.texts.ratio;
   }
 
-  /** Starts the frames around cells anew. They change without the rest of the scene. */
-  beginFrames(): void {
-    this.frames.reset();
-  }
-
-  addFrame(rect: Rect, color: number): void {
-    putRect(this.frames, rect.x, rect.y, rect.x + rect.width, rect.y + rect.height, color);
-  }
-
-  endFrames(): void {
-    this.frames.upload();
-  }
-
-  /** Starts anew what lies over all, in CSS pixels of the window. */
-  beginChrome(): void {
-    this.chrome.reset();
-  }
-
-  addChrome(x: number, y: number, width: number, height: number, color: number): void {
-    putRect(this.chrome, x, y, x + width, y + height, color);
-  }
-
-  endChrome(): void {
-    this.chrome.upload();
-  }
-
   /** Draws the scene in the window. Many overlays go to a layer that moves with the view. */
   draw(width: number, height: number, view: Transform, style: Style, ground: readonly number[]): void {
     this.start(width, height, view, style, ground);
@@ -513,17 +490,6 @@ function addQuad({ page, layer, x, y, width, height }: Placed, rect: Rect): numb
   f[at + 7] = y + height;
   f[at + 8] = layer;
   return at;
-}
-
-function putRect(into: Batch, x0: number, y0: number, x1: number, y1: number,
-  color: number): void {
-  const at = into.next();
-  const { f, u } = into;
-  f[at] = x0;
-  f[at + 1] = y0;
-  f[at + 2] = x1;
-  f[at + 3] = y1;
-  u[at + 4] = color;
 }
 
 function putPoint(into: Batch, x: number, y: number, color: number): void {

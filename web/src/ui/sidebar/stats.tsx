@@ -97,7 +97,7 @@ function count(rows: unknown): number {
 }
 
 /** Numbers that the name of the tensor says already. */
-const unnamed = new Set(["", "class", "value"]);
+const implied = new Set(["", "class", "value"]);
 
 /** One line: the rows, and the numbers of all of them. Estimates stand apart from exact numbers. */
 export function summaryOf(stats: Stats): string {
@@ -111,7 +111,7 @@ export function summaryOf(stats: Stats): string {
   const list = (wanted: boolean): string[] => parts.filter(([name]) => exact(name) === wanted).map(([, text]) => text);
   const known = [formatCount(stats.rows, "row"), ...list(true)].join(", ");
   const about = stats.sampled ? [`; about, from ${formatCount(stats.sampled, "row")}`, ...list(false)].join(", ") : "";
-  return `${unnamed.has(stats.what) ? "" : `${stats.what}: `}${known}${about}`;
+  return `${implied.has(stats.what) ? "" : `${stats.what}: `}${known}${about}`;
 }
 
 function Figures({ stats }: { stats: Stats }) {
