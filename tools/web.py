@@ -2,9 +2,10 @@
 
 python tools/web.py [build | test | check | reader]
 
-`reader` builds what exported pages read datasets with: the Go core as WebAssembly.
+`check` runs tsc and ESLint, `test` the tests. `reader` builds the Go core as WebAssembly, for exported pages.
 
-Takes Node from the PATH if it is new enough, and else that of requirements/web.txt in this environment.
+Takes Node from the PATH if it is new enough, and else installs requirements/web.txt into this environment. npm installs
+the versions and hashes of package-lock.json, and runs no scripts of packages.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ MOST_READER = 1_940_000  # bytes of the core as WebAssembly, packed by brotli
 
 
 def main() -> int:
-    what = sys.argv[1] if len(sys.argv) > 1 else "build"
-    if what == "reader":
+    command = sys.argv[1] if len(sys.argv) > 1 else "build"
+    if command == "reader":
         return build_reader()
     node = find_node()
     if not (WEB / "node_modules" / ".package-lock.json").exists() or _older(
         WEB / "node_modules" / ".package-lock.json", WEB / "package-lock.json"
     ):
         _npm(node, "ci", "--ignore-scripts")
-    if what != "build":
-        _npm(node, "run", what)
+    if command != "build":
+        _npm(node, "run", command)
         return 0
     _npm(node, "run", "build")
     _npm(node, "run", "size")
     shutil.rmtree(PAGE, ignore_errors=True)
     shutil.copytree(WEB / "dist", PAGE)
-    # The one library in the page wants its licence in every copy.
+    # The licence of the one library in the page goes with every copy.
     shutil.copyfile(WEB / "node_modules" / "preact" / "LICENSE", PAGE / "preact.LICENSE.txt")
     return 0
 
 
 def build_reader() -> int:
-    """Builds core/viz/wasm, and packs it: not every web server compresses what it sends."""
+    """Builds core/viz/wasm and packs it by gzip, since not every web server compresses files."""
     stamp = ROOT / ".venv" / "stamps" / "go"
     go = stamp.read_text().strip() if stamp.exists() else "go"
     env = {**os.environ, "GOOS": "js", "GOARCH": "wasm", "CGO_ENABLED": "0", "GOTOOLCHAIN": "local", "GOFLAGS": ""}
@@ -77,7 +78,7 @@ def build_reader() -> int:
 
 
 def _brotli(path: Path) -> int:
-    """Returns how many bytes a web server sends that packs files by brotli as well as it can."""
+    """Returns the size of a file in brotli, at its best compression."""
     script = """
         const { brotliCompressSync, constants } = require("node:zlib");
         const data = require("node:fs").readFileSync(process.argv[1]);

@@ -1,4 +1,4 @@
-// The contract of the data layer: the same calls and the same answers of both backends. The test in
+// The contract of the data layer: the same calls and responses of both backends. The test
 // python/tests/test_visualizer_contract.py makes the dataset, starts a backend, and runs this file.
 
 import { beforeAll, expect, test, vi } from "vitest";

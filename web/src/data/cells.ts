@@ -4,7 +4,7 @@ import type { Sample } from "./samples";
 import { sampleBytes } from "./decode";
 import type { Tensor } from "./protocol";
 
-/** What is wanted of a row and column: pixels (Infinity: whole) of items `from` to `to`. */
+/** A demand for a row and column: pixels (Infinity: whole) of items `from` to `to`. */
 export interface Need {
   pixels: number;
   from: number;
@@ -14,7 +14,7 @@ export interface Need {
 /** Pixels of a picture that came in full size; the whole sample may still be another file. */
 export const fullSize = Number.MAX_SAFE_INTEGER;
 
-/** Items of a list are never more than this. */
+/** The most items of a list. */
 export const maxItems = 1_000_000;
 
 export interface Cell {
@@ -30,14 +30,14 @@ export interface Cell {
   held: boolean;
 }
 
-/** All that is known of one row of one column. */
+/** The state of one row of one column. */
 export interface Entry {
   readonly row: number;
   readonly column: Column;
   /** Items that exist; -1: not known yet. Samples without items count as one. */
   count: number;
   readonly cells: Map<number, Cell>;
-  /** What is on its way. */
+  /** The needs that requests on their way serve. */
   readonly pending: Need[];
   need: Need;
   /** The turn in which the entry was last wanted. */
@@ -148,7 +148,7 @@ export class Cells {
       }
     }
     idle.sort((a, b) => a.cell.used - b.cell.used);
-    // Some room is made, so that not every sample that comes sorts the cells again.
+    // Evicts below the bound, so that not every sample that comes sorts the cells again.
     const goal = this.bound * 0.9;
     for (const { entry, item, cell } of idle) {
       if (this.total <= goal) break;
@@ -195,7 +195,7 @@ export class Cells {
   }
 }
 
-/** The samples that are there serve the need. */
+/** Reports whether the samples that are there serve the need. */
 export function satisfied(entry: Entry, need: Need): boolean {
   if (entry.count < 0) return false;
   const end = Math.min(need.to, entry.count);
@@ -208,7 +208,7 @@ export function satisfied(entry: Entry, need: Need): boolean {
   return true;
 }
 
-/** A request on its way serves the need. */
+/** Reports whether a request on its way serves the need. */
 export function underway(entry: Entry, need: Need): boolean {
   return entry.pending.some((pending) => pending.pixels >= need.pixels
     && pending.from <= need.from && pending.to >= need.to);
@@ -254,7 +254,7 @@ function servedPixels(sample: Sample, pixels: number): number {
   return Math.max(pixels, side);
 }
 
-/** One sample of the items that came; the array has holes for the others. */
+/** Joins the items that came into one sample; its array has holes for the others. */
 function join(entry: Entry): Sample {
   const items: (Sample | undefined)[] = [];
   for (const [item, cell] of entry.cells) {

@@ -20,7 +20,7 @@ export interface SamplesRequest {
 /** Top, left, bottom, right: pixels of the whole picture. */
 export type RegionBounds = [number, number, number, number];
 
-/** Where to open a version: both left out, the server opens what it was started for. */
+/** The version to open; without any, the one that the server was started for. */
 export interface OpenRequest {
   at?: string;
   saved?: string;
@@ -52,15 +52,15 @@ export class Client {
     this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   }
 
-  /** There is a token, which the server may still refuse. */
+  /** Reports whether there is a token, which the server may still refuse. */
   get entered(): boolean {
     return this.tokens.get() !== null;
   }
 
   /** Exchanges the one-time key of the link for a token. */
   async enter(key: string, signal?: AbortSignal): Promise<void> {
-    const answer = await this.ask("enter", { key }, signal);
-    const token = (answer as { token?: unknown }).token;
+    const content = await this.ask("enter", { key }, signal);
+    const token = (content as { token?: unknown }).token;
     if (typeof token !== "string" || token === "") throw malformed("enter", "no token");
     this.tokens.set(token);
   }
@@ -74,8 +74,8 @@ export class Client {
   }
 
   async explain(view: string, text: string, signal?: AbortSignal): Promise<string> {
-    const answer = (await this.ask("explain", { view, text }, signal)) as { text?: unknown };
-    return typeof answer.text === "string" ? answer.text : "";
+    const content = (await this.ask("explain", { view, text }, signal)) as { text?: unknown };
+    return typeof content.text === "string" ? content.text : "";
   }
 
   async close(view: string, signal?: AbortSignal): Promise<void> {
@@ -95,52 +95,52 @@ export class Client {
     return stats;
   }
 
-  /** How much of the exact count of a column is done. */
+  /** Returns the progress of the exact count of a column. */
   async progress(view: string, column: string, signal?: AbortSignal): Promise<Progress> {
     const { done, total } = (await this.ask("progress", { view, column }, signal)) as Progress;
     if (!isCount(done) || !isCount(total) || done > total) throw malformed("progress", "no count");
     return { done, total };
   }
 
-  /** The map of a column of vectors. */
+  /** Projects a column of vectors to the points of a map. */
   async project(view: View, column: string, signal?: AbortSignal): Promise<Projection> {
     return this.bytes("project", { view: view.view, column, method: "pca" },
       (bytes) => parseProjection(bytes, view.rows), signal);
   }
 
-  /** A number for every step-th row; NaN: it has none. */
+  /** Returns a number for every step-th row; NaN: the row has none. */
   async values(view: View, column: string, step: number, signal?: AbortSignal): Promise<Float32Array> {
     return this.bytes("values", { view: view.view, column, step },
       (bytes) => parseValues(bytes, view.rows, step), signal);
   }
 
-  /** A view of rows of a view. */
+  /** Opens a view of some rows of a view. */
   async select(view: string, rows: number[], signal?: AbortSignal): Promise<View> {
     return checkView("select", await this.ask("select", { view, rows }, signal));
   }
 
-  /** What can be opened, with the commits of a branch; "": of the branch of the first view. */
+  /** Lists branches, tags, saved views, and the commits of a branch; "": that of the first view. */
   async versions(branch = "", signal?: AbortSignal): Promise<Versions> {
     const body = branch === "" ? {} : { branch };
-    const answer = (await this.ask("versions", body, signal)) as Partial<Versions>;
+    const content = (await this.ask("versions", body, signal)) as Partial<Versions>;
     return {
-      branch: String(answer.branch ?? ""),
-      branches: list(answer.branches),
-      tags: list(answer.tags),
-      saved: list(answer.saved),
-      commits: list(answer.commits).map((commit) => ({ ...commit, parents: list(commit.parents) })),
+      branch: String(content.branch ?? ""),
+      branches: list(content.branches),
+      tags: list(content.tags),
+      saved: list(content.saved),
+      commits: list(content.commits).map((commit) => ({ ...commit, parents: list(commit.parents) })),
     };
   }
 
   async diff(from: string, to: string, signal?: AbortSignal): Promise<Diff> {
-    const answer = (await this.ask("diff", { from, to }, signal)) as Diff;
-    if (typeof answer.rows !== "object" || answer.rows === null) throw malformed("diff", "no rows");
+    const content = (await this.ask("diff", { from, to }, signal)) as Diff;
+    if (typeof content.rows !== "object" || content.rows === null) throw malformed("diff", "no rows");
     return {
-      ...answer,
-      tensors: list(answer.tensors),
-      changed: list(answer.changed).filter(isCount),
-      added: list(answer.added).filter(isCount),
-      removed: list(answer.removed).filter(isCount),
+      ...content,
+      tensors: list(content.tensors),
+      changed: list(content.changed).filter(isCount),
+      added: list(content.added).filter(isCount),
+      removed: list(content.removed).filter(isCount),
     };
   }
 
@@ -150,11 +150,11 @@ export class Client {
   }
 
   async words(signal?: AbortSignal): Promise<{ keywords: string[]; functions: string[] }> {
-    const answer = (await this.ask("words", {}, signal)) as { keywords?: unknown; functions?: unknown };
-    return { keywords: strings(answer.keywords), functions: strings(answer.functions) };
+    const content = (await this.ask("words", {}, signal)) as { keywords?: unknown; functions?: unknown };
+    return { keywords: strings(content.keywords), functions: strings(content.functions) };
   }
 
-  /** Calls back for each record as it comes; rejects if the answer breaks off. */
+  /** Calls back for each record on its arrival; rejects if the response breaks off. */
   async samples(request: SamplesRequest, onRecord: (record: SampleRecord) => void,
     signal?: AbortSignal): Promise<void> {
     const response = await this.post("samples", request, signal);
@@ -166,14 +166,14 @@ export class Client {
         if (done) break;
         parser.push(value, (record) => {
           const { reason, message = "" } = record.header;
-          // The rest of the answer has nothing but this error.
+          // The rest of the response repeats this error.
           if (reason) throw new ApiError(message, "unsupported", 400, { reason });
           onRecord(record);
         });
       }
       parser.end();
     } catch (error) {
-      // Ends the transfer of an answer that cannot be read.
+      // Ends the transfer of a response that cannot be read.
       void reader?.cancel().catch(() => undefined);
       throw failure("samples", error, signal);
     }
@@ -197,15 +197,15 @@ export class Client {
 
   private async ask(path: string, body: object, signal?: AbortSignal): Promise<object> {
     const response = await this.post(path, body, signal);
-    let answer: unknown;
+    let content: unknown;
     try {
-      answer = await response.json();
+      content = await response.json();
     } catch (error) {
       if (signal?.aborted) throw failure(path, error, signal);
       throw malformed(path, "not JSON");
     }
-    if (typeof answer !== "object" || answer === null) throw malformed(path, "not an object");
-    return answer;
+    if (typeof content !== "object" || content === null) throw malformed(path, "not an object");
+    return content;
   }
 
   private async post(path: string, body: object, signal?: AbortSignal): Promise<Response> {
@@ -229,13 +229,13 @@ export class Client {
   }
 }
 
-/** Reads the error of an answer other than 200; a proxy may have written anything there. */
+/** Reads the error of a response other than 200; a proxy may have written anything there. */
 async function refusal(path: string, response: Response, ofView: boolean): Promise<ApiError> {
   let error: Record<string, unknown> = {};
   try {
-    const answer = (await response.json()) as { error?: unknown } | null;
-    if (typeof answer?.error === "object" && answer.error !== null) {
-      error = answer.error as Record<string, unknown>;
+    const content = (await response.json()) as { error?: unknown } | null;
+    if (typeof content?.error === "object" && content.error !== null) {
+      error = content.error as Record<string, unknown>;
     }
   } catch {
     // The status alone is reported.
@@ -251,7 +251,7 @@ async function refusal(path: string, response: Response, ofView: boolean): Promi
   });
 }
 
-/** An abort stays what it is; all else becomes an ApiError. */
+/** Passes aborts on unchanged, and makes an ApiError of any other failure. */
 function failure(path: string, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted || error instanceof ApiError) return error;
   if (error instanceof RecordError) return new ApiError(error.message, "corrupt", 200);
@@ -266,9 +266,9 @@ function malformed(path: string, problem: string): ApiError {
 const draws: ReadonlySet<string> = new Set(["image", "boxes", "mask", "segments", "polygons",
   "keypoints", "points", "label", "text", "json", "number", "embedding", "array"]);
 
-/** Checks what sizes and loops depend on, and puts empty lists where the server left them out. */
-export function checkView(path: string, answer: object): View {
-  const view = answer as View;
+/** Checks the numbers that bound sizes and loops, and adds empty lists that the server left out. */
+export function checkView(path: string, content: object): View {
+  const view = content as View;
   if (typeof view.view !== "string") throw malformed(path, "no view");
   if (!isCount(view.rows)) throw malformed(path, "rows is not a whole number");
   return { ...view, tensors: list(view.tensors).filter(isTensor).map(checkTensor) };

@@ -4,7 +4,7 @@
 export interface ReaderConfig {
   /** An absolute address. */
   dataset: string;
-  /** What the page calls the dataset; "": the end of its address. */
+  /** The name of the dataset on the page; "": the end of its address. */
   name: string;
   /** A version; "": the newest commit. */
   at: string;
@@ -12,7 +12,7 @@ export interface ReaderConfig {
   query: string;
 }
 
-/** The file cannot be used, for a reason that a person can mend. */
+/** The file cannot be used, for a reason that its author can correct. */
 export class ConfigError extends Error {
   override name = "ConfigError";
 }

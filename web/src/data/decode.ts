@@ -81,7 +81,7 @@ function decodeJson(body: Uint8Array): Sample {
   try {
     return { kind: "json", value: JSON.parse(text) as unknown, text };
   } catch {
-    // A text that was cut is no JSON any more; the text is still worth a look.
+    // A text that was cut is no JSON, and is still worth showing.
     return { kind: "json", value: undefined, text };
   }
 }
@@ -122,7 +122,7 @@ export function decodeArray(dtype: string, shape: number[], body: Uint8Array<Arr
   return { kind: "array", dtype, shape, data: element.view(buffer, count) };
 }
 
-/** Infinity if the product is no exact number. */
+/** Returns the product of the sides; Infinity: no double holds it exactly. */
 function product(shape: number[]): number {
   let count = 1;
   for (const side of shape) {
@@ -132,7 +132,7 @@ function product(shape: number[]): number {
   return count;
 }
 
-/** The number that 16 bits of an IEEE 754 half stand for. */
+/** Returns the number that 16 bits of an IEEE 754 half stand for. */
 export function halfToNumber(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -148,7 +148,7 @@ function widen(halves: Uint16Array): Float32Array {
   return wide;
 }
 
-/** Bytes that a sample keeps in memory. */
+/** Returns the bytes that a sample keeps in memory. */
 export function sampleBytes(sample: Sample): number {
   const overhead = 256;
   switch (sample.kind) {
@@ -170,7 +170,7 @@ export function sampleBytes(sample: Sample): number {
 }
 
 /**
- * Decodes in the browser. The orientation in a file's metadata is ignored, as the core does, so
+ * Decodes in the browser. Ignores the orientation in a file's metadata, as the core does, so
  * that annotations fit.
  */
 export async function decodeInBrowser(bytes: Uint8Array<ArrayBuffer>, media: string,
@@ -179,7 +179,7 @@ export async function decodeInBrowser(bytes: Uint8Array<ArrayBuffer>, media: str
   const bitmap = await bitmapOf(new Blob(parts, { type: media }));
   const longer = Math.max(bitmap.width, bitmap.height);
   if (side === 0 || longer <= side) return bitmap;
-  // A thumbnail may be the stored file: what no cell shows is not kept.
+  // A thumbnail may be the stored file: pixels that no cell shows are dropped.
   try {
     return await createImageBitmap(bitmap, {
       resizeWidth: Math.max(1, Math.round(bitmap.width * side / longer)),
@@ -199,7 +199,7 @@ async function bitmapOf(blob: Blob): Promise<ImageBitmap> {
       return await createImageBitmap(blob,
         { imageOrientation: "none", colorSpaceConversion: "none" });
     } catch (error) {
-      // Newer browsers know the value no more; a file that is broken fails again below.
+      // Newer browsers do not know the value; a damaged file fails again below.
       if (!(error instanceof TypeError)) throw error;
       takesNone = false;
     }

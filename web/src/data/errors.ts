@@ -4,7 +4,7 @@
 export class ApiError extends Error {
   override name = "ApiError";
   readonly kind: string;
-  /** The HTTP status; 0: there was no answer. */
+  /** The HTTP status; 0: there was no response. */
   readonly status: number;
   /** Characters of the query before the fault. */
   readonly position: number | undefined;
@@ -35,7 +35,7 @@ interface ErrorDetails {
   reason: string;
 }
 
-/** The text of anything that was thrown. */
+/** Returns the text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

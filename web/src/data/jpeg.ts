@@ -1,8 +1,8 @@
 // Finds the orientation in JPEG files.
 
 /**
- * The parts of a JPEG file without its Exif segments. Browsers turn pictures by the orientation
- * that Exif states, and not all of them can be told not to.
+ * Returns the parts of a JPEG file without its Exif segments. Browsers turn pictures by the
+ * orientation that Exif states, and some of them cannot be told otherwise.
  */
 export function withoutOrientation(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>[] {
   const parts: Uint8Array<ArrayBuffer>[] = [];

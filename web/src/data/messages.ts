@@ -11,7 +11,7 @@ export type FromWorker =
   | { kind: "begin"; id: number; media: string }
   | { kind: "data"; id: number; bytes: Uint8Array<ArrayBuffer> }
   | { kind: "end"; id: number }
-  /** The answer of PROTOCOL.md to a call that failed. */
+  /** The response of PROTOCOL.md to a call that failed. */
   | { kind: "refused"; id: number; status: number; text: string }
   /** The reader cannot start, or has ended. */
   | { kind: "failed"; message: string };

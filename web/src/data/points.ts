@@ -1,4 +1,4 @@
-// Reads the answers of api/project and api/values. See PROTOCOL.md.
+// Reads the responses of api/project and api/values. See PROTOCOL.md.
 
 export interface Projection {
   points: number;

@@ -25,19 +25,19 @@ export interface Tensor {
   over: string;              // overlay: the name of the primary tensor; else ""
   draw: "image" | "boxes" | "mask" | "segments" | "polygons" | "keypoints" | "points" |
         "label" | "text" | "json" | "number" | "embedding" | "array";
-  boxes?: "LTRB" | "LTWH" | "CCWH";   // draw "boxes": what the four numbers are; C: the centre
+  boxes?: "LTRB" | "LTWH" | "CCWH";   // draw "boxes": the order of the four numbers; C: the centre
   fractional?: boolean;               // draw "boxes": in parts of the picture, not pixels
   labels?: string[];                  // label tensors that may name the instances, likeliest first
 }
 export interface Stats {
   rows: number; missing: number;      // rows without a sample
   kind: "classes" | "histogram" | "text" | "none";
-  what: string;                       // the number that is counted: "class", "boxes", "points", "width",
+  what: string;                       // the counted number: "class", "boxes", "points", "width",
                                       // "length", "items", "value"; "" for kind "none"
-  unit?: "rows" | "instances";        // what `rows` of classes and bins count; left out: rows
+  unit?: "rows" | "instances";        // of the counts: instances of lists; left out: rows
   sampled?: number;                   // all numbers but `rows` are estimates from so many rows
-  exact?: ("missing" | "min" | "max")[]; // the numbers that are exact all the same: the chunk map has them
-  classes?: { value: string | number; name: string; rows: number }[];  // most frequent first, at most 200
+  exact?: ("missing" | "min" | "max")[]; // numbers that are exact, since the chunk map has them
+  classes?: { value: string | number; name: string; rows: number }[];  // at most 200, frequent first
   more?: number;                      // other classes
   bins?: { from: number; to: number; rows: number }[];
   min?: number; max?: number; mean?: number;
@@ -45,14 +45,17 @@ export interface Stats {
 }
 export interface Progress {
   done: number;
-  total: number;                      // 0: nothing is counted, or nothing is known of it
+  total: number;                      // 0: no count runs, or its rows are not known yet
 }
 export interface Versions {
   branch: string;
   branches: { name: string; commit: string; version: number }[];
   tags: { name: string; commit: string; message: string }[];
   saved: { name: string; query: string; rows: number; commit: string }[];
-  commits: { commit: string; version: number; message: string; author: string; time: string; parents: string[] }[]; // newest first
+  commits: {                          // newest first
+    commit: string; version: number; message: string; author: string; time: string;
+    parents: string[];
+  }[];
 }
 export interface Diff {
   from: string; to: string;           // commits
@@ -73,7 +76,7 @@ export interface Header {
   kind: "file" | "array" | "text" | "json" | "missing" | "error" | "large";
   media?: string;                     // file: "image/jpeg", "image/png", "image/webp"
   width?: number; height?: number;    // of the whole picture; the sent one may be smaller
-  region?: number[];                  // the sent part: [top, left, bottom, right] of the whole picture
+  region?: number[];                  // the sent part of the whole: [top, left, bottom, right]
   dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
   size?: number;                      // large: bytes that were not sent
   message?: string;                   // error: the sample cannot be read

@@ -1,12 +1,12 @@
-// Sends the calls of the client to a worker, for pages without a server. To the client it looks like
-// fetch(): PROTOCOL.md holds for both.
+// Sends the calls of the client to a worker, for pages without a server. The client sees the
+// interface of fetch(): PROTOCOL.md holds for both.
 
 import type { Fetch } from "./client";
 import { ConfigError, parseConfig } from "./config";
 import type { FromWorker, ToWorker } from "./messages";
 import workerAddress from "./worker?worker&url";
 
-/** What a worker is to this module. */
+/** The part of a worker that this module uses. */
 export interface Port {
   postMessage(message: ToWorker): void;
   onmessage: ((event: MessageEvent<FromWorker>) => void) | null;
@@ -109,9 +109,9 @@ export function readerFetch(address: string): Fetch {
 }
 
 async function open(address: string): Promise<WorkerCalls> {
-  const answer = await fetch(address, { cache: "no-cache" });
-  if (!answer.ok) throw new ConfigError(`there is no deeplake.json beside the page (status ${answer.status}); export it again`);
-  const config = parseConfig(await answer.text(), address);
+  const response = await fetch(address, { cache: "no-cache" });
+  if (!response.ok) throw new ConfigError(`there is no deeplake.json beside the page (status ${response.status}); export it again`);
+  const config = parseConfig(await response.text(), address);
   const beside = (name: string): string => new URL(name, address).href;
   const worker = start(new URL(workerAddress, document.baseURI).href);
   const calls = new WorkerCalls(worker);
@@ -121,7 +121,10 @@ async function open(address: string): Promise<WorkerCalls> {
   return calls;
 }
 
-/** A worker of a blob has the content policy of the page: the core reaches no place but the policy's. */
+/**
+ * Starts a worker from a blob. Such a worker has the content policy of the page, so the core
+ * reaches only the places of that policy.
+ */
 function start(script: string): Worker {
   const code = new Blob([`import ${JSON.stringify(script)};`], { type: "text/javascript" });
   const url = URL.createObjectURL(code);

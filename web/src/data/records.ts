@@ -54,7 +54,7 @@ class Section {
     return count;
   }
 
-  /** The collected bytes. The section gives them up. */
+  /** Returns the collected bytes, and gives them up. */
   release(): Uint8Array<ArrayBuffer> {
     const bytes = this.buffer;
     this.buffer = new Uint8Array(0);
@@ -77,7 +77,7 @@ export class RecordParser {
     this.section.start(prefixBytes);
   }
 
-  /** The end record came. */
+  /** Reports whether the end record came. */
   get ended(): boolean {
     return this.state === "ended";
   }
@@ -173,7 +173,7 @@ export class RecordParser {
   }
 }
 
-/** What is wrong with a header, or "". */
+/** Returns the fault of a header; "": it has none. */
 export function checkHeader(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return "a header is not an object";

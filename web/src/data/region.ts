@@ -5,7 +5,7 @@ import type { Client } from "./client";
 import { type DecodePicture, decodeRecord } from "./decode";
 import type { SampleRecord } from "./records";
 
-/** Asks for one region; rejects if the request fails, or if the region cannot be read. */
+/** Requests one region; rejects if the request fails, or if the region cannot be read. */
 export async function readRegion(client: Pick<Client, "samples">, view: string, want: RegionWant,
   decode: DecodePicture, signal: AbortSignal): Promise<PartOfPicture> {
   const { row, column, item, region, pixels } = want;

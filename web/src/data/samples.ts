@@ -20,21 +20,21 @@ export type Sample =
 /** Samples of one view, kept within a bound of bytes. Drawing and panels share one. */
 export interface SampleStore {
   readonly view: View;
-  /** The sample if it is there, at any size; else undefined, and nothing is requested. */
+  /** Returns a sample that is there, at any size; undefined: it is not, and nothing is requested. */
   peek(row: number, column: string): Sample | undefined;
-  /** The dataset row of a row, once any sample of it has come. */
+  /** Returns the dataset row of a row, once any sample of it has come. */
   index(row: number): number | undefined;
   /**
-   * States all that is wanted now. Samples that are there are kept, requests for others that are no
-   * longer wanted are cancelled. Requests of one turn of the event loop go out together.
+   * Replaces the wanted samples of an owner. Keeps the samples that are there, and cancels requests
+   * for others that are no longer wanted. Requests of one turn of the event loop go out together.
    * `pixels` 0: whole.
    */
   want(wants: Want[], owner: string): void;
-  /** The whole sample of one row, for panels: of all items too. */
+  /** Loads the whole sample of one row, with all its items, for panels. */
   load(row: number, column: string, signal?: AbortSignal): Promise<Sample>;
-  /** A region of a picture; not kept. The caller closes its bitmap. */
+  /** Loads a region of a picture, and keeps nothing of it. The caller closes its bitmap. */
   region(want: RegionWant, signal: AbortSignal): Promise<PartOfPicture>;
-  /** Calls back after samples have come; returns the end of that. */
+  /** Calls back after samples have come; the returned function ends that. */
   subscribe(changed: () => void): () => void;
   /** Ends all requests and frees bitmaps. */
   close(): void;
@@ -58,6 +58,6 @@ export interface RegionWant {
 
 export interface PartOfPicture {
   sample: Extract<Sample, { kind: "picture" | "array" }>;
-  /** What it shows of the whole picture: at least the wanted region. */
+  /** The region of the whole picture that it shows: at least the wanted one. */
   place: { x: number; y: number; width: number; height: number };
 }

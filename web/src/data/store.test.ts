@@ -64,7 +64,7 @@ class Rig {
     this.store.want([{ rows, columns: names.map((name) => ({ name, pixels })) }], owner);
   }
 
-  /** Lets all that is due happen. */
+  /** Runs everything that is due. */
   async settle(passed = 0): Promise<void> {
     this.time += passed;
     for (let round = 0; round < 30; round++) {
@@ -75,7 +75,7 @@ class Rig {
     }
   }
 
-  /** Answers a request: each picture is 1000 x 500. */
+  /** Responds to a request: each picture is 1000 x 500. */
   async answer(call: Call): Promise<void> {
     for (const row of call.request.rows) {
       for (const { name } of call.request.columns) {

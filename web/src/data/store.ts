@@ -42,7 +42,7 @@ interface Flight {
   abort: AbortController;
   parts: Map<Entry, Part>;
   decoding: number;
-  /** The answer ended. */
+  /** The response ended. */
   received: boolean;
   error: unknown;
 }
@@ -104,7 +104,7 @@ class Store implements SampleStore {
 
   want(wants: Want[], owner: string): void {
     if (this.closed) return;
-    // The owner who spoke last is served first.
+    // The owner of the last call is served first.
     this.wants.delete(owner);
     if (wants.length > 0) this.wants.set(owner, wants);
     this.flushLater();
@@ -190,7 +190,7 @@ class Store implements SampleStore {
     this.cells.evict(this.turn);
   }
 
-  /** Panels wait for a single sample, so loads go first; then the owner who spoke last. */
+  /** Puts loads first, since panels wait for a single sample; then the owner of the last call. */
   private allWants(): Want[] {
     const wants: Want[] = [];
     for (const load of this.loads) wants.push(...load.want);
@@ -250,7 +250,7 @@ class Store implements SampleStore {
     }
   }
 
-  /** Sends requests for what a want lacks; returns when the next failed one may be repeated. */
+  /** Sends requests for the missing samples; returns the time at which to repeat a failed one. */
   private request(want: Want): number {
     const batches = new Map<string, Entry[][]>();
     let retryAt = Infinity;
@@ -277,7 +277,7 @@ class Store implements SampleStore {
     return retryAt;
   }
 
-  /** Puts a row with the rows that lack the same, and sends them once they are enough. */
+  /** Puts a row with the rows that lack the same samples, and sends them once they are enough. */
   private collect(batches: Map<string, Entry[][]>, lacking: Entry[]): void {
     const key = lacking.map((entry) =>
       `${entry.column.name}\0${entry.need.pixels}\0${entry.need.from}\0${entry.need.to}`).join("\n");
@@ -315,7 +315,7 @@ class Store implements SampleStore {
       });
   }
 
-  // Answers.
+  // Responses.
 
   private receive(flight: Flight, record: SampleRecord): void {
     const { header } = record;
@@ -385,7 +385,7 @@ class Store implements SampleStore {
     this.notifyLater();
   }
 
-  /** Ends a request once its answer is read and decoded. */
+  /** Ends a request once its response is read and decoded. */
   private finish(flight: Flight): void {
     if (!flight.received || flight.decoding > 0 || !this.flights.delete(flight)) return;
     this.release(flight);

@@ -2,7 +2,7 @@
 
 import type { Header, Tensor, View } from "./protocol";
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Returns a source of numbers from 0 to 1, the same for the same seed. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -17,7 +17,7 @@ export function wholeOf(random: () => number, below: number): number {
   return Math.floor(random() * below);
 }
 
-/** The bytes of one record. */
+/** Returns the bytes of one record. */
 export function encodeRecord(header: Header | { end: true }, body = new Uint8Array(0)): Uint8Array<ArrayBuffer> {
   let text = JSON.stringify(header);
   let json = new TextEncoder().encode(text);

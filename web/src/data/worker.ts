@@ -33,11 +33,11 @@ scope.onmessage = ({ data: message }) => {
   // The page is told of a failed start once, and refuses its calls itself.
   core?.then((started) => {
     if (message.kind === "cancel") started.cancel(message.id);
-    else started.call(message.id, message.name, message.body, answerOf(message.id));
+    else started.call(message.id, message.name, message.body, respondTo(message.id));
   }, () => undefined);
 };
 
-function answerOf(id: number): Parameters<Core["call"]>[3] {
+function respondTo(id: number): Parameters<Core["call"]>[3] {
   return (kind, value, status) => {
     if (kind === "data") {
       const bytes = value as Uint8Array<ArrayBuffer>;
@@ -71,11 +71,11 @@ async function start(message: Extract<ToWorker, { kind: "open" }>): Promise<Core
   return started;
 }
 
-/** Fetches the core, which is packed by gzip: not every server compresses what it sends. */
+/** Fetches the core. It is packed by gzip, since not every server compresses files. */
 async function load(address: string): Promise<BufferSource> {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`the reader cannot be loaded: status ${answer.status} for ${address}`);
-  const bytes = new Uint8Array(await answer.arrayBuffer());
+  const response = await fetch(address);
+  if (!response.ok) throw new Error(`the reader cannot be loaded: status ${response.status} for ${address}`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
   // Some servers say that such a file is encoded; the browser has then unpacked it.
   if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
   const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -2,7 +2,7 @@
 
 import type { SampleStore } from "../data/samples";
 
-/** How tensors are drawn. A change takes no new data from the server. */
+/** The look of tensors. A change of it takes no new data from the server. */
 export interface Appearance {
   /** The pictures that cells show; "" draws cells of text alone. */
   primary: string;
@@ -31,7 +31,7 @@ export interface Layer {
   hidden: ReadonlySet<number>;
 }
 
-/** What lies under a point of the canvas. */
+/** The annotation and the pixel under a point of the canvas. */
 export interface Hit {
   row: number;
   /** Of the picture; undefined outside of it. */
@@ -49,7 +49,7 @@ export interface GridEvents {
   /** A double click or Enter. */
   opened(row: number): void;
   hovered(hit: Hit | null): void;
-  /** The first row in sight changed, or how many there are. */
+  /** The first row in sight or the number of rows in sight changed. */
   scrolled(first: number, count: number): void;
   /** A pinch or Ctrl and wheel changed the side of a cell. */
   resized?(pixels: number): void;
@@ -74,14 +74,14 @@ export interface Grid {
   setCell(pixels: number): void;
   scrollTo(row: number): void;
   select(row: number): void;
-  /** Takes a key of the keyboard; true: it was of use. */
+  /** Takes a key of the keyboard; true: the key had an effect. */
   key(e: KeyboardEvent): boolean;
   /** For tests and benchmarks. */
   frames(): Frames;
   destroy(): void;
 }
 
-/** What of a picture is in sight. */
+/** The part of a picture in sight. */
 export interface Look {
   scale: number;
   x: number;
@@ -108,6 +108,6 @@ export interface Single {
 }
 
 export type OpenGrid = (canvas: HTMLCanvasElement, events: GridEvents) => Grid;
-/** `moved`: the person zoomed or panned. */
+/** `moved`: the user zoomed or panned. */
 export type OpenSingle = (canvas: HTMLCanvasElement, hovered: (hit: Hit | null) => void,
   moved?: (look: Look) => void) => Single;

@@ -32,33 +32,33 @@ export function rgbOf(index: number, dark: boolean): Rgb {
   return oklchToRgb(lightness + shift, chroma, (firstHue + at * goldenAngle) % 360);
 }
 
-/** The colour of a class for CSS. */
+/** Returns the colour of a class for CSS. */
 export function colorOf(index: number, dark: boolean): string {
   const [r, g, b] = rgbOf(index, dark);
   return `rgb(${r} ${g} ${b})`;
 }
 
-/** Black or white, whichever is easier to read on a colour. */
+/** Returns black or white, whichever is easier to read on a colour. */
 export function textOn([r, g, b]: Rgb): Rgb {
   const luminance = 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
   // Contrast with black is higher than with white from this luminance on.
   return luminance > 0.179 ? [0, 0, 0] : [255, 255, 255];
 }
 
-/** A whole number below `size` for any number. */
+/** Maps any number to a whole number from 0 to below `size`. */
 export function fold(index: number, size: number): number {
   const whole = Math.floor(Number.isFinite(index) ? index : 0) % size;
   return whole < 0 ? whole + size : whole;
 }
 
-/** The place of a class in a palette; classes beyond 16 bits share places. */
+/** Returns the place of a class in a palette; classes beyond 16 bits share places. */
 export function classOf(value: number): number {
   return value < noClass ? fold(value, noClass) : fold(value, noClass - 1) + 1;
 }
 
 export const maxPalettes = 32;
 
-/** What a palette shows. */
+/** The content of a palette. */
 export interface PaletteState {
   opacity: number;
   hidden: ReadonlySet<number>;
@@ -95,12 +95,12 @@ export function rampRgb(part: number): Rgb {
   return oklchToRgb(0.45 + 0.4 * part, 0.14, 280 - 200 * part);
 }
 
-/** Grey, for values without a number or class. */
+/** Returns the grey of values without a number or class. */
 export function greyOf(dark: boolean): Rgb {
   return dark ? [110, 115, 126] : [150, 155, 165];
 }
 
-/** The place of a number in the palette of a ramp from `low` to `high`. */
+/** Returns the place of a number in the palette of a ramp from `low` to `high`. */
 export function rampPlace(value: number, low: number, high: number): number {
   if (Number.isNaN(value)) return noNumber;
   const part = (value - low) / Math.max(high - low, Number.MIN_VALUE);

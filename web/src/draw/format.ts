@@ -19,13 +19,13 @@ export function formatBytes(bytes: number): string {
   return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
 }
 
-/** One line without characters that change the order or the place of others. */
+/** Makes one line of a text, without characters that change the order or the place of others. */
 export function plain(text: string, most = maxText): string {
   const line = text.slice(0, 4 * most).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
   return line.length > most ? `${cut(line, most - 1)}…` : line;
 }
 
-/** The first characters; a pair of surrogates is not cut apart. */
+/** Returns the first characters; a pair of surrogates is not cut apart. */
 export function cut(text: string, most: number): string {
   const last = text.charCodeAt(most - 1);
   return text.slice(0, last >= 0xd800 && last < 0xdc00 ? most - 1 : most);

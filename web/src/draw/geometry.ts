@@ -59,7 +59,7 @@ export function layout(width: number, height: number, rows: number, side: number
   };
 }
 
-/** Top of a line, from the top of the first one. */
+/** Returns the top of a line, from the top of the first one. */
 export function lineTop(l: Layout, line: number): number {
   return line * l.stepY + (l.stepY - l.cellHeight);
 }
@@ -72,19 +72,19 @@ export function stripTop(l: Layout, line: number, ratio: number): number {
   return Math.floor((line * l.stepY + (l.stepY - l.cellHeight) / 2) * ratio);
 }
 
-/** The lines of which a window of the grid shows cells; `to` is behind the last one. */
+/** Returns the lines whose cells a window of the grid shows; `to` is behind the last one. */
 export function linesIn(l: Layout, scroll: number, height: number): { from: number; to: number } {
   const gap = l.stepY - l.cellHeight;
   const from = clamp(Math.floor(scroll / l.stepY), 0, l.lines);
   return { from, to: clamp(Math.ceil((scroll + height - gap) / l.stepY), from, l.lines) };
 }
 
-/** The rows of lines. */
+/** Returns the rows of some lines; `to` is behind the last one. */
 export function rowsOf(l: Layout, lines: { from: number; to: number }): { from: number; to: number } {
   return { from: lines.from * l.columns, to: Math.min(l.rows, lines.to * l.columns) };
 }
 
-/** A cell as it lies in the window. */
+/** Returns the place of a cell in the window. */
 export function cellRect(l: Layout, scroll: number, row: number): Rect {
   const line = Math.floor(row / l.columns);
   return {
@@ -93,7 +93,7 @@ export function cellRect(l: Layout, scroll: number, row: number): Rect {
   };
 }
 
-/** The row whose cell lies under a point of the window; -1: none. */
+/** Returns the row whose cell lies under a point of the window; -1: none. */
 export function rowAt(l: Layout, scroll: number, x: number, y: number): number {
   const line = Math.floor((y + scroll) / l.stepY);
   const column = Math.floor((x - l.left) / l.stepX);
@@ -103,7 +103,7 @@ export function rowAt(l: Layout, scroll: number, x: number, y: number): number {
   return inside(cellRect(l, scroll, row), x, y) ? row : -1;
 }
 
-/** The scroll position nearest to `scroll` that shows a row. */
+/** Returns the scroll position nearest to `scroll` that shows a row. */
 export function scrollToShow(l: Layout, scroll: number, row: number): number {
   const line = Math.floor(clamp(row, 0, Math.max(0, l.rows - 1)) / l.columns);
   const top = line * l.stepY;
@@ -112,15 +112,17 @@ export function scrollToShow(l: Layout, scroll: number, row: number): number {
   return clamp(Math.max(scroll, bottom - l.height), 0, l.maxScroll);
 }
 
-/** The scroll position that keeps a row at its height in the window after a new layout. A grid that
- * shows its first line from the top goes on to do so. */
+/**
+ * Returns the scroll position that keeps a row at its height in the window after a new layout. A
+ * grid that shows its first line from the top goes on to do so.
+ */
 export function keepRow(before: Layout, scroll: number, after: Layout, row: number): number {
   if (scroll <= 0 && row < before.columns) return 0;
   const y = lineTop(before, Math.floor(row / before.columns)) - scroll;
   return clamp(lineTop(after, Math.floor(row / after.columns)) - y, 0, after.maxScroll);
 }
 
-/** The thumb of the scrollbar; undefined: all rows are in sight. */
+/** Returns the thumb of the scrollbar; undefined: all rows are in sight. */
 export function thumb(l: Layout, scroll: number): Rect | undefined {
   if (l.maxScroll <= 0) return undefined;
   const height = Math.min(l.height, Math.max(minThumb, l.height * l.height / l.total));
@@ -128,14 +130,14 @@ export function thumb(l: Layout, scroll: number): Rect | undefined {
   return { x: l.width - scrollbarWidth, y, width: scrollbarWidth, height };
 }
 
-/** The scroll position at which the top of the thumb is at `y`. */
+/** Returns the scroll position at which the top of the thumb is at `y`. */
 export function scrollOfThumb(l: Layout, y: number): number {
   const bar = thumb(l, 0);
   if (!bar || l.height <= bar.height) return 0;
   return clamp(y / (l.height - bar.height), 0, 1) * l.maxScroll;
 }
 
-/** The row that a key moves the selection to; undefined: not a key of the grid. */
+/** Returns the row that a key moves the selection to; undefined: not a key of the grid. */
 export function rowOfKey(l: Layout, key: string, row: number): number | undefined {
   const page = Math.max(1, Math.floor(l.height / l.stepY)) * l.columns;
   const last = l.rows - 1;
@@ -157,7 +159,10 @@ export function rowOfKey(l: Layout, key: string, row: number): number | undefine
   }
 }
 
-/** The largest centred place for a picture within a rectangle. A picture without area: none. */
+/**
+ * Returns the largest centred place for a picture within a rectangle; a picture without area has an
+ * empty one.
+ */
 export function fit(width: number, height: number, into: Rect, maxScale = Infinity): Rect {
   if (!(width > 0) || !(height > 0)) return { x: into.x, y: into.y, width: 0, height: 0 };
   const scale = Math.min(into.width / width, into.height / height, maxScale);
@@ -166,7 +171,7 @@ export function fit(width: number, height: number, into: Rect, maxScale = Infini
   return { x: into.x + (into.width - w) / 2, y: into.y + (into.height - h) / 2, width: w, height: h };
 }
 
-/** The size of thumbnails for a cell: its device pixels, rounded up to a power of two. */
+/** Returns the size of thumbnails for a cell: its device pixels, rounded up to a power of two. */
 export function thumbnailSize(cell: number, ratio: number): number {
   const pixels = Math.ceil(cell * ratio);
   let size = 64;

@@ -17,7 +17,9 @@ export interface Texels<Data> {
   data: Data;
 }
 
-/** The raster of an array of (height, width) or (height, width, channels); else undefined. */
+/**
+ * Returns the raster of an array of (height, width) or (height, width, channels); else undefined.
+ */
 export function rasterOf(sample: Sample): Raster | undefined {
   if (sample.kind !== "array") return undefined;
   const [height, width, channels = 1] = sample.shape;
@@ -26,7 +28,9 @@ export function rasterOf(sample: Sample): Raster | undefined {
   return { width, height, channels };
 }
 
-/** The size to which annotations of a picture or mask refer; undefined: it is no picture. */
+/**
+ * Returns the size to which annotations of a picture or mask refer; undefined: it is no picture.
+ */
 export function sizeOf(sample: Sample): { width: number; height: number } | undefined {
   if (sample.kind === "picture") return { width: sample.width, height: sample.height };
   const raster = rasterOf(sample);
@@ -34,7 +38,7 @@ export function sizeOf(sample: Sample): { width: number; height: number } | unde
   return { width: sample.width ?? raster.width, height: sample.height ?? raster.height };
 }
 
-/** The size of a raster once its longer side has at most so many texels. */
+/** Returns the size of a raster once its longer side has at most so many texels. */
 export function reduced(width: number, height: number, side: number): { width: number; height: number } {
   const scale = Math.min(1, side / Math.max(width, height));
   return {
@@ -49,7 +53,7 @@ export interface Range {
 
 const rangeSteps = 1 << 22;
 
-/** The least and greatest finite number; of very large arrays, of every nth element. */
+/** Returns the least and the greatest finite number; very large arrays are sampled. */
 export function rangeOf(numbers: ArrayLike<number>): Range {
   let low = Infinity;
   let high = -Infinity;
@@ -62,7 +66,7 @@ export function rangeOf(numbers: ArrayLike<number>): Range {
   return low <= high ? { low, high } : { low: 0, high: 1 };
 }
 
-/** The range of values that maps to black and white unless a window is set. */
+/** Returns the range of values that maps to black and white unless a window is set. */
 export function defaultRange(sample: ArraySample): Range {
   if (sample.dtype === "bool") return { low: 0, high: 1 };
   if (sample.dtype === "uint8") return { low: 0, high: 255 };
@@ -75,7 +79,7 @@ export function drawnChannels(channels: number): 1 | 3 | 4 {
   return channels === 4 ? 4 : channels >= 3 ? 3 : 1;
 }
 
-/** 8-bit RGBA of an array, with colours premultiplied by alpha. */
+/** Makes 8-bit RGBA of an array, with colours premultiplied by alpha. */
 export function toRgba(sample: ArraySample, side: number, range = defaultRange(sample)):
   Texels<Uint8Array> | undefined {
   const raster = rasterOf(sample);
@@ -102,7 +106,7 @@ export function toRgba(sample: ArraySample, side: number, range = defaultRange(s
   return { width, height, data };
 }
 
-/** 32-bit texels of one or four channels, for a window that the shader applies. */
+/** Makes 32-bit texels of one or four channels, for a window that the shader applies. */
 export function toFloats(sample: ArraySample, side: number):
   (Texels<Float32Array> & { channels: 1 | 4 }) | undefined {
   const raster = rasterOf(sample);
@@ -126,7 +130,7 @@ export function toFloats(sample: ArraySample, side: number):
   return { width, height, data, channels };
 }
 
-/** Codes of classes or instances. Of several planes, the last one with a value counts. */
+/** Makes codes of classes or instances. Of several planes, the last one with a value counts. */
 export function toSegments(sample: ArraySample, side: number):
   Texels<Uint8Array | Uint16Array> | undefined {
   const raster = rasterOf(sample);
@@ -147,7 +151,7 @@ export function toSegments(sample: ArraySample, side: number):
   return { width, height, data };
 }
 
-/** The value of the last plane that is not 0. */
+/** Returns the value of the last plane that is not 0. */
 export function topValue(numbers: ArrayLike<number>, at: number, planes: number): number {
   for (let plane = planes - 1; plane > 0; plane--) {
     if (numbers[at + plane] !== 0) return numbers[at + plane];
@@ -181,7 +185,7 @@ export function toBits(sample: ArraySample, side: number, first: number):
   return { width, height, data };
 }
 
-/** The element of `whole` in whose middle element `at` of `part` lies. */
+/** Returns the element of `whole` in whose middle element `at` of `part` lies. */
 function sourceOf(at: number, part: number, whole: number): number {
   return part === whole ? at : Math.min(whole - 1, Math.floor((at + 0.5) * whole / part));
 }

@@ -15,7 +15,7 @@ export interface Overlay {
   visible: boolean;
   /** Classes of its own that are not drawn. They count where no label names the instances. */
   hidden: ReadonlySet<number>;
-  /** What colours the instances; undefined: their classes. */
+  /** The tensor that colours the instances; undefined: their classes do. */
   color: Coloring | undefined;
 }
 
@@ -57,7 +57,7 @@ const overlayDraws: ReadonlySet<string> =
 const captionDraws: ReadonlySet<string> = new Set(["label", "text", "number", "json"]);
 const sizedDraws: ReadonlySet<string> = new Set(["image", "mask", "segments"]);
 
-/** Lines of text under a picture. */
+/** The most lines of text under a picture. */
 export const maxCaptions = 3;
 const maxTextCaptions = 8;
 const noClasses: ReadonlySet<number> = new Set();
@@ -110,8 +110,10 @@ function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Ten
   return left && right && left !== right ? [new Set([right]), new Set([left])] : [new Set()];
 }
 
-/** Whether an annotation belongs to a picture. Where there are only masks, one of them is the
- * picture, and shapes lie over it; other masks would cover it. */
+/**
+ * Reports whether an annotation belongs to a picture. Where there are only masks, one of them is
+ * the picture, and shapes lie over it; other masks would cover it.
+ */
 function isOver(tensor: Tensor, primary: Tensor): boolean {
   return tensor.over === primary.name
     || overlayDraws.has(primary.draw) && tensor.over === "" && !isMask(tensor);
@@ -127,7 +129,7 @@ function isOfShapes(label: Tensor): boolean {
   return shape === null || shape.some((side) => side < 0 || side > 1);
 }
 
-/** Whether the samples of a tensor are masks. */
+/** Reports whether the samples of a tensor are masks. */
 export function isMask({ draw }: Tensor): boolean {
   return draw === "mask" || draw === "segments";
 }
@@ -140,11 +142,14 @@ function paletteOf({ tensor, hidden, color }: Overlay,
     return { opacity, hidden: layerOf(color.tensor)?.hidden ?? noClasses, background: false, ramp: color.numbers };
   }
   if (tensor.draw === "segments") return { opacity, hidden, background: zeroIsBackground(tensor) };
-  // What the painter hides depends on the labels of each row.
+  // The painter hides classes by the labels of each row.
   return { opacity, hidden: noClasses, background: false };
 }
 
-/** Tensors that can colour shapes or cells: classes and numbers, one or one for each instance. */
+/**
+ * Reports whether a tensor can colour shapes or cells: classes or numbers, one or one for each
+ * instance.
+ */
 export function isColorable(tensor: Tensor): boolean {
   if (tensor.sequence) return false;
   if (tensor.draw === "label" || tensor.draw === "number") return true;
@@ -158,8 +163,10 @@ function coloringOf(view: View, { color }: Appearance, palette: number): Colorin
   return { tensor, numbers: tensor.draw !== "label", low: color.low, high: color.high, palette };
 }
 
-/** The overlays with instances that a tensor has values of: those of its group, or all without
- * any there. */
+/**
+ * Returns the overlays whose instances a tensor has values for: those of its group, or all if there
+ * are none.
+ */
 function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
   if (tensor.draw === "number" || (tensor.max_shape ?? tensor.shape)?.length === 0) return [];
   const all = drawn.filter(({ draw }) => draw !== "segments");
@@ -167,14 +174,16 @@ function coloredBy(tensor: Tensor, drawn: Tensor[]): Tensor[] {
   return near.length > 0 ? near : all;
 }
 
-/** The place in the palette of a value; undefined: it is the class of an instance without a
- * value. */
+/**
+ * Returns the place in the palette of a value; undefined: it is the class of an instance without a
+ * value.
+ */
 export function placeOf(color: Coloring, value: number | undefined): number | undefined {
   if (value === undefined) return color.numbers ? noNumber : undefined;
   return color.numbers ? rampPlace(value, color.low, color.high) : codeOf(value);
 }
 
-/** The place in the palette of the border of a cell; undefined: it has none. */
+/** Returns the place in the palette of the border of a cell; undefined: it has none. */
 export function borderOf(color: Coloring, sample: Sample | undefined): number | undefined {
   if (sample?.kind !== "array" || sample.shape.length > 0) return undefined;
   const value = numbersOf(sample)?.[0];
@@ -188,13 +197,15 @@ export function zeroIsBackground(tensor: Tensor): boolean {
     || /^(back ?ground|bg|unlabell?ed|void|none|ignored?)?$/i.test(name.replace(/[\W_]+/g, ""));
 }
 
-/** The place of a tensor among the captions. Someone has just written a computed column; JSON is
- * seldom worth a line. */
+/**
+ * Returns the place of a tensor among the captions. A computed column comes first, since the user
+ * has just written it; JSON is seldom worth a line.
+ */
 function rankOf({ computed, draw }: Tensor): number {
   return computed ? 0 : draw === "label" ? 1 : draw === "json" ? 3 : 2;
 }
 
-/** The tensors that may stand as text at a picture: computed columns and labels first. */
+/** Returns the tensors that may stand as text at a picture: computed columns and labels first. */
 function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): Tensor[] {
   const naming = new Set(overlays.flatMap(({ labels }) => labels.map(({ tensor }) => tensor)));
   const chosen = view.tensors.filter((tensor) => {
@@ -206,7 +217,7 @@ function textsOf(view: View, primary: Tensor | undefined, overlays: Overlay[]): 
   return chosen.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** The item of a sequence; other tensors have one sample for all items. */
+/** Returns the item of a sequence; other tensors have one sample for all items. */
 export function itemOf(sample: Sample | undefined, tensor: Tensor, item: number): Sample | undefined {
   if (sample?.kind !== "items" || !tensor.sequence) return sample;
   if (sample.count === 0) return { kind: "missing" };
@@ -215,9 +226,11 @@ export function itemOf(sample: Sample | undefined, tensor: Tensor, item: number)
 
 const maxNames = 4;
 
-/** One line of text for a sample; "": there is nothing to say. `named`: a number stands behind
- * the name of its tensor, since several lines of numbers would not say which is which. Numbers that
- * a query computes always have their names. */
+/**
+ * Returns one line of text for a sample; "": there is nothing to say. `named` puts the name of the
+ * tensor before a number, since several lines of numbers look alike. Numbers that a query computes
+ * always have their names.
+ */
 export function captionOf(tensor: Tensor, sample: Sample | undefined, named = false): string {
   if (!sample) return "";
   switch (sample.kind) {
@@ -234,7 +247,7 @@ export function captionOf(tensor: Tensor, sample: Sample | undefined, named = fa
   }
 }
 
-/** The name of a tensor within its group. */
+/** Returns the name of a tensor within its group. */
 function lastName({ name }: Tensor): string {
   return name.slice(name.lastIndexOf("/") + 1);
 }
@@ -258,7 +271,7 @@ function valuesOf(sample: Sample): string {
   return Array.from(numbers, formatNumber).join(", ");
 }
 
-/** The name of a class, or its number. */
+/** Returns the name of a class, or its number. */
 export function className(tensor: Tensor, value: number): string {
   const name = tensor.class_names[value];
   return name === undefined || name === "" ? formatNumber(value) : plain(name, 60);

@@ -15,7 +15,7 @@ export interface Shapes {
   edges: Edge[];
   /** Shapes that the sample has, with those that cannot be drawn. */
   instances: number;
-  /** What is wrong with the sample, or "". */
+  /** The fault of the sample; "": it has none. */
   problem: string;
 }
 
@@ -67,7 +67,7 @@ export function shapesOf(tensor: Tensor, sample: Sample, picture: PictureSize): 
   }
 }
 
-/** The numbers of an array; undefined: the sample is no array. */
+/** Returns the numbers of an array; undefined: the sample is no array. */
 export function numbersOf(sample: Sample): ArrayLike<number> | undefined {
   if (sample.kind !== "array") return undefined;
   const { data } = sample;
@@ -170,7 +170,10 @@ function finitePairs(numbers: ArrayLike<number>): Float64Array {
   return xy.subarray(0, kept);
 }
 
-/** Keypoints as in COCO: x, y, visibility in turn along the first axis, one column an instance. */
+/**
+ * Reads keypoints as COCO has them: x, y, visibility in turn along the first axis, one column an
+ * instance.
+ */
 function keypointsOf(tensor: Tensor, sample: Sample): Shapes {
   const numbers = numbersOf(sample);
   if (!numbers || sample.kind !== "array") return empty(problemOf(sample));
@@ -208,8 +211,8 @@ function keypointsOf(tensor: Tensor, sample: Sample): Shapes {
 const maxEdges = 1000;
 
 /**
- * The edges between keypoints, if the info of the tensor states them. COCO counts keypoints from 1:
- * pairs that name the keypoint behind the last one, and never keypoint 0, count so.
+ * Returns the edges between keypoints, if the info of the tensor states them. Pairs that name the
+ * keypoint behind the last one, and never keypoint 0, count from 1 as COCO does.
  */
 export function skeletonOf(info: Record<string, unknown>, keypoints: number): [number, number][] {
   const stated = Array.isArray(info.skeleton) ? info.skeleton : info.connections;
@@ -243,26 +246,28 @@ function pointsOf(sample: Sample): Shapes {
   return shapes;
 }
 
-/** The class of each instance: from a label sample that fits, else its index. */
+/** Returns the class of each instance, from a label sample that fits, else its index. */
 export function classesOf(labels: Sample | undefined, instances: number): (instance: number) => number {
   const numbers = labels && numbersOf(labels);
   if (!numbers || !labelsFit(labels, instances)) return (instance) => instance;
   return (instance) => numbers[numbers.length === 1 ? 0 : instance];
 }
 
-/** Whether labels state the classes of so many instances: there is one for each, or a single one
- * for the row. A list of one class says nothing of three shapes. */
+/**
+ * Reports whether labels state the classes of so many instances: one for each, or a single one for
+ * the row. A list of one class says nothing of three shapes.
+ */
 export function labelsFit(labels: Sample | undefined, instances: number): boolean {
   if (labels?.kind !== "array" || labels.data.length === 0) return false;
   return labels.data.length === instances || labels.shape.length === 0;
 }
 
-/** The place in the palette of a class. */
+/** Returns the place in the palette of a class. */
 export function codeOf(value: number): number {
   return Number.isFinite(value) && value >= 0 ? classOf(value) : noClass;
 }
 
-/** The part of a segment within a rectangle as x0, y0, x1, y1; false: there is none. */
+/** Returns the part of a segment within a rectangle as x0, y0, x1, y1; false: there is none. */
 export function clipSegment(x0: number, y0: number, x1: number, y1: number, left: number,
   top: number, right: number, bottom: number, into: Float64Array): boolean {
   const dx = x1 - x0;

@@ -11,7 +11,7 @@ function areaOf(xy: ArrayLike<number>, triangles: number[]): number {
   return sum;
 }
 
-/** A simple polygon: a star around a middle, with radii at random. */
+/** Makes a simple polygon: a star around a middle, with radii at random. */
 function star(random: () => number, count: number): number[] {
   const xy: number[] = [];
   const turn = random() < 0.5 ? 1 : -1;

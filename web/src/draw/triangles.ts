@@ -48,8 +48,8 @@ export function thin(xy: ArrayLike<number>, most: number): ArrayLike<number> {
 }
 
 /**
- * Triangles of a simple polygon, as indices of points, by cutting off ears. A polygon that crosses
- * itself gets triangles too, which may leave parts of it out.
+ * Cuts a simple polygon into triangles, as indices of points, by cutting off ears. A polygon that
+ * crosses itself gets triangles too, which may leave parts of it out.
  */
 export function triangulate(xy: ArrayLike<number>): number[] {
   const count = Math.floor(xy.length / 2);
@@ -121,7 +121,7 @@ export function signedArea(xy: ArrayLike<number>, count = Math.floor(xy.length /
   return twice / 2;
 }
 
-/** Whether a point lies in a polygon, by the even-odd rule. */
+/** Reports whether a point lies in a polygon, by the even-odd rule. */
 export function polygonHas(xy: ArrayLike<number>, x: number, y: number): boolean {
   let within = false;
   const count = Math.floor(xy.length / 2);

@@ -1,4 +1,4 @@
-// The page as a whole: bars, panels, what is between them, and the dialogs.
+// The page as a whole: bars, panels, the rows between them, and the dialogs.
 
 import { useEffect } from "preact/hooks";
 import { Compare } from "./compare/compare";
@@ -94,7 +94,7 @@ function NoRows() {
   );
 }
 
-/** What is wrong, and the way out. */
+/** Causes, each with the way out. */
 const reasons: Readonly<Record<string, string>> = {
   "no ranges": "The web server of the dataset sends whole files where the page requests parts of them, so it cannot " +
     "show the rows. Put the files on a server that supports range requests, such as nginx, Apache or a bucket. " +
@@ -117,7 +117,7 @@ function Offline() {
   );
 }
 
-/** Rows in sight, and what lies under the pointer. */
+/** The rows in sight, and the annotation under the pointer. */
 function StatusLine() {
   const shown = useApp(inSight);
   const hover = useApp((s) => s.hover);
@@ -136,7 +136,7 @@ function StatusLine() {
   );
 }
 
-/** Which rows are in sight. The map shows all of them. */
+/** Names the rows in sight. The map shows all of them. */
 export function inSight({ place, primary, view, sight }: Pick<State, "place" | "primary" | "view" | "sight">): string {
   const mode = modeOf(place.mode, primary);
   const rows = view?.rows ?? 0;

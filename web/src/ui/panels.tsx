@@ -1,4 +1,4 @@
-// The panels at the sides: widths, dividers, and what a tab remembers of them.
+// The panels at the sides: their widths and dividers, which a tab remembers.
 
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
@@ -66,7 +66,9 @@ export function clampWidth(pixels: number): number {
 
 type Panels = Pick<State, Side>;
 
-/** The panels of a new tab: as the tab had them, else as the window has room for them. */
+/**
+ * Returns the panels of a new tab: those that the tab had, else those that the window has room for.
+ */
 export function firstPanels(storage: Pick<Storage, "getItem"> | null, windowWidth: number): Panels {
   const kept = read(storage);
   return {
@@ -81,7 +83,7 @@ function read(storage: Pick<Storage, "getItem"> | null): (side: Side) => Panel |
     const value: unknown = JSON.parse(storage?.getItem(storageName) ?? "{}");
     if (typeof value === "object" && value !== null) all = value;
   } catch {
-    // Forbidden or damaged: the panels stand as at first.
+    // The storage is forbidden or damaged: the panels get their defaults.
   }
   return (side) => {
     const { open, width } = all[side] ?? {};

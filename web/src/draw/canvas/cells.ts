@@ -29,7 +29,7 @@ interface Shown {
 
 const maxShown = 8192;
 
-/** What the cells of a grid need to be filled. */
+/** The inputs that fill the cells of a grid. */
 export interface CellContext {
   scene: Scene;
   store: SampleStore;
@@ -51,7 +51,7 @@ export class CellFiller {
     this.shown.clear();
   }
 
-  /** Fills the cell of a row whose corner is at (x, y) in the world. */
+  /** Fills the cell of a row, with its corner at (x, y) in the world. */
   fill(to: CellContext, row: number, x: number, y: number): void {
     const { primary, panes } = to.plan;
     if (!primary) {
@@ -146,7 +146,7 @@ export class CellFiller {
     });
   }
 
-  /** A cell without a picture shows its texts in turn. */
+  /** Adds the texts of a cell without a picture, one below the other. */
   private fillText(to: CellContext, row: number, place: Rect): void {
     to.scene.addGround(place, code(0, ui.cell));
     let line = 0;
@@ -163,7 +163,7 @@ export class CellFiller {
     }
   }
 
-  /** Adds a text on several lines, from a line of the cell on; returns how many. */
+  /** Adds a text on several lines, from a line of the cell on; returns the number of lines. */
   private addWrapped(to: CellContext, sample: Extract<Sample, { text: string }>, place: Rect,
     from: number): number {
     const room = Math.floor(to.cell / lineHeight) - from;
@@ -191,7 +191,7 @@ function optionsOf(to: CellContext, place: Rect): PaintOptions {
   };
 }
 
-/** What a cell says of a sample that is no picture. */
+/** Returns the text of a cell whose sample is no picture. */
 export function messageOf(sample: Sample): string {
   switch (sample.kind) {
     case "missing": return "missing";
@@ -203,7 +203,7 @@ export function messageOf(sample: Sample): string {
   }
 }
 
-/** Why there is no picture, and the way to it: the single view shows pictures in tiles. */
+/** Returns why there is no picture, and the way to it: the single view shows pictures in tiles. */
 function largeText({ size, width, height }: Extract<Sample, { kind: "large" }>): string {
   const bytes = size > 0 ? `${formatBytes(size)}, ` : "";
   return width && height ? `${bytes}no thumbnail: open it, or store it with downsample=`

@@ -26,7 +26,7 @@ interface Pointer {
   vy: number;
 }
 
-/** Listens on a canvas; returns the end of that. */
+/** Listens on a canvas; the returned function ends that. */
 export function listen(canvas: HTMLCanvasElement, to: Gestures): () => void {
   const pointers = new Map<number, Pointer>();
   let moved = 0;
@@ -122,7 +122,9 @@ export function listen(canvas: HTMLCanvasElement, to: Gestures): () => void {
   };
 }
 
-/** The zoom factor of a wheel: a touchpad sends small steps, a notch of a wheel one of 100. */
+/**
+ * Returns the zoom factor of a wheel: a touchpad sends small steps, a notch of a wheel one of 100.
+ */
 export function wheelFactor(delta: number): number {
   return Math.exp(-Math.max(-25, Math.min(25, delta)) * 0.01);
 }

@@ -27,7 +27,7 @@ const wantInterval = 80;
 /** Part of its speed that a thrown grid keeps each millisecond. */
 const friction = 0.997;
 const leastSpeed = 0.02;
-/** A frame stops after so many shapes; changed lines then wait for the next frame. */
+/** The most shapes of a frame; changed lines then wait for the next frame. */
 const shapesOfFrame = 1500;
 
 export const openGrid: OpenGrid = (canvas, events) => new GridView(canvas, events);
@@ -251,7 +251,7 @@ class GridView implements Grid, Gestures {
     this.relayout(x, y);
   }
 
-  /** Lays the grid out anew, and keeps the row at a point of the window where it is. */
+  /** Lays the grid out again, and keeps the row under a point of the window in its place. */
   private relayout(x: number, y: number): void {
     const { surface } = this;
     const before = this.place;
@@ -505,7 +505,7 @@ class GridView implements Grid, Gestures {
   }
 }
 
-/** The lines that are painted beyond the window. */
+/** Returns the lines that are painted beyond the window. */
 function aheadOf(lines: { from: number; to: number }): number {
   return Math.max(1, Math.ceil((lines.to - lines.from) / 4));
 }

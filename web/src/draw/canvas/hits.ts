@@ -1,4 +1,4 @@
-// Finds what lies under a point of a picture.
+// Finds the annotation under a point of a picture.
 
 import type { Hit } from "../api";
 import type { Annotation } from "./painter";
@@ -15,8 +15,8 @@ export interface Found {
 }
 
 /**
- * The annotation at a point of the picture; `reach`: how near a point has to be, in its pixels.
- * Of shapes that hold the point the smallest one counts, since it lies on top for the eye.
+ * Finds the annotation within `reach` pixels of a point of the picture. Of several shapes that hold
+ * the point the smallest one counts, since it lies on top for the eye.
  */
 export function annotationAt(annotations: readonly Annotation[], size: PictureSize, x: number,
   y: number, reach: number, hidden: (annotation: Annotation, code: number) => boolean):
@@ -79,7 +79,9 @@ function maskAt(annotations: readonly Annotation[], size: PictureSize, x: number
   return undefined;
 }
 
-/** The value of a segment mask, or the index of the topmost mask; undefined: there is none. */
+/**
+ * Returns the value of a segment mask, or the index of the topmost mask; undefined: there is none.
+ */
 function elementAt(one: Annotation, size: PictureSize, x: number, y: number): number | undefined {
   const raster = rasterOf(one.sample);
   if (!raster || one.sample.kind !== "array") return undefined;
@@ -103,7 +105,7 @@ function found(one: Annotation, instance: number): Found {
   return { tensor: one.overlay.tensor.name, instance, text };
 }
 
-/** A hit of a row, with the overlays at that point of its picture. */
+/** Makes a hit of a row, with the overlays at that point of its picture. */
 export function hitOf(row: number, x: number, y: number, at: Found | undefined): Hit {
   return at ? { row, x, y, ...at } : { row, x, y };
 }

@@ -63,7 +63,7 @@ export class Painter {
     this.names = 0;
   }
 
-  /** The annotations at a picture that have come. */
+  /** Returns the annotations of a picture whose samples have come. */
   annotations(store: SampleStore, plan: Plan, row: number, item: number,
     size: PictureSize, pane = 0): Annotation[] {
     const found: Annotation[] = [];

@@ -23,7 +23,7 @@ const appearance = (name?: string): Appearance => ({
 const array = (...data: number[]): Sample => ({ kind: "array", dtype: "float32", shape: [data.length], data });
 const single = (value: number): Sample => ({ kind: "array", dtype: "float32", shape: [], data: [value] });
 
-/** The places in the palettes of three predicted boxes, for samples of a row. */
+/** Returns the places in the palettes of three predicted boxes, for samples of a row. */
 function places(color: string | undefined, samples: Record<string, Sample>): number[] {
   const all: Record<string, Sample> = {
     "pred/boxes": { kind: "array", dtype: "float32", shape: [3, 4], data: [0, 0, 1, 1, 0, 0, 2, 2, 0, 0, 3, 3] },

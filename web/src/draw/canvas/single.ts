@@ -46,7 +46,7 @@ class SingleView implements Single, Gestures {
   private size: { width: number; height: number } | undefined;
   private tiles: Tiles | undefined;
   private zoomed: Zoom = { scale: 1, x: 0, y: 0 };
-  /** The picture stays whole in the window until someone zooms or pans. */
+  /** The picture stays whole in the window until the user zooms or pans. */
   private fitting = true;
   private staleScene = true;
   private stalePalettes = true;
@@ -286,7 +286,7 @@ class SingleView implements Single, Gestures {
     }
   }
 
-  /** Asks for the sample, and for its neighbours once it has come. */
+  /** Requests the sample, and its neighbours once it has come. */
   private want(): void {
     const { store, plan, row, item } = this;
     if (!store || !plan) return;
@@ -397,7 +397,7 @@ class SingleView implements Single, Gestures {
     }
   }
 
-  /** Says in the middle of the window why there is no picture. */
+  /** Shows in the middle of the window why there is no picture. */
   private addMessage(sample: Sample | undefined): void {
     const { scene, width, height } = this.surface;
     const primary = this.plan?.primary;

@@ -3,8 +3,8 @@
 import { clamp, type Rect } from "../geometry";
 
 /**
- * The corner of a tag of a size at a box: in its upper left corner where the box has room for it,
- * else above or below. undefined: it would cover another tag, or nothing is free within the cell.
+ * Returns the corner of a tag at a box: the upper left corner of the box where the tag fits in,
+ * else a place above or below. undefined: the tag would cover another one, or leave the cell.
  */
 export function tagAt(box: Rect, size: Pick<Rect, "width" | "height">, within: Rect,
   others: readonly Rect[]): { x: number; y: number } | undefined {
@@ -14,7 +14,7 @@ export function tagAt(box: Rect, size: Pick<Rect, "width" | "height">, within: R
   const above = box.y - height;
   const inside = box.height >= height ? box.y : undefined;
   const below = box.y + box.height;
-  // A tag that is wider than its box would hide what the box shows, or the box beside it.
+  // A tag that is wider than its box would hide the content of the box, or the box beside it.
   const places = inside !== undefined && box.width >= width ? [inside, above] : [above, inside, below];
   for (const y of places) {
     if (y === undefined || y < within.y || y + height > within.y + within.height) continue;

@@ -5,7 +5,7 @@ import { boundsOf, hugeSize, keyOf, levelOf, mayBeHuge, tileSide, Tiles, tilesIn
 
 const size = { width: 20_000, height: 15_000 };
 
-/** A store whose answers a test gives by hand. */
+/** Makes a store whose responses a test gives by hand. */
 function rig(bytes?: number) {
   const asked: { want: RegionWant; signal: AbortSignal; answer(): void; fail(): void }[] = [];
   let time = 0;

@@ -1,4 +1,4 @@
-// A picture too large for one texture: tiles of the level that the zoom needs, over a coarse picture.
+// A picture too large for one texture: tiles of the level of the zoom, over a coarse picture.
 
 import type { PartOfPicture, RegionWant, Sample, SampleStore } from "../../data/samples";
 import { clamp, type Rect, type Zoom } from "../geometry";
@@ -13,7 +13,7 @@ export const hugePixels = 1 << 24;
 const maxTexture = 8192;
 const maxFlights = 4;
 const defaultBytes = 192 * (1 << 20);
-/** A failed tile in sight is requested again after this time, then after twice as long, up to the most. */
+/** Milliseconds until a failed tile in sight is requested again; they double up to the most. */
 const retryAfter = 4000;
 const mostRetryAfter = 64_000;
 
@@ -38,14 +38,14 @@ export function levelOf(scale: number): number {
   return Math.max(0, Math.floor(Math.log2(1 / scale) + 1e-9));
 }
 
-/** The pixels of a tile. */
+/** Returns the pixels of a tile. */
 export function boundsOf({ level, x, y }: Tile, size: Size): RegionWant["region"] {
   const side = tileSide * 2 ** level;
   return [y * side, x * side, Math.min((y + 1) * side, size.height),
     Math.min((x + 1) * side, size.width)];
 }
 
-/** The tiles of a level that a part of the picture shows, from its middle outwards. */
+/** Returns the tiles of a level that a part of the picture shows, from its middle outwards. */
 export function tilesIn(part: Rect, level: number, size: Size): Tile[] {
   const side = tileSide * 2 ** level;
   const last = (length: number): number => Math.ceil(length / side) - 1;
@@ -63,7 +63,7 @@ export function tilesIn(part: Rect, level: number, size: Size): Tile[] {
   return tiles.sort((a, b) => far(a) - far(b));
 }
 
-/** The part of the picture that a window shows. */
+/** Returns the part of the picture that a window shows. */
 export function partOf(zoom: Zoom, width: number, height: number): Rect {
   return {
     x: -zoom.x / zoom.scale, y: -zoom.y / zoom.scale, width: width / zoom.scale,
@@ -74,7 +74,7 @@ export function partOf(zoom: Zoom, width: number, height: number): Rect {
 export interface TilesOptions {
   bytes?: number;
   now?: () => number;
-  /** Runs a function later; returns what cancels it. */
+  /** Runs a function later; the returned function cancels it. */
   later?: (run: () => void, after: number) => () => void;
 }
 
@@ -123,7 +123,7 @@ export class Tiles {
     return this.kept.get(baseKey)?.sample;
   }
 
-  /** States what the window shows, at device pixels for each pixel. True: other tiles than before. */
+  /** Sets the part in the window, and its device pixels for each pixel. True: the tiles changed. */
   look(part: Rect, scale: number): boolean {
     const longer = Math.max(this.size.width, this.size.height);
     const level = levelOf(scale);
@@ -140,7 +140,7 @@ export class Tiles {
     return before.size !== this.inSight.size || [...before].some((key) => !this.inSight.has(key));
   }
 
-  /** What is there of the part in sight, the coarsest first. */
+  /** Returns the tiles that are there for the part in sight, the coarsest first. */
   shown(): PartOfPicture[] {
     const shown: PartOfPicture[] = [];
     const add = (key: string): boolean => {
@@ -241,7 +241,7 @@ function closePart({ sample }: PartOfPicture): void {
   if (sample.kind === "picture") sample.bitmap.close();
 }
 
-/** The size of a picture that is drawn in tiles; undefined: of none. */
+/** Returns the size of a picture that is drawn in tiles; undefined: the picture is smaller. */
 export function hugeSize(sample: Sample | undefined): Size | undefined {
   if (sample?.kind !== "large" && sample?.kind !== "picture" && sample?.kind !== "array") {
     return undefined;
@@ -252,7 +252,7 @@ export function hugeSize(sample: Sample | undefined): Size | undefined {
   return whole && Math.max(width, height) <= maxTexture ? undefined : { width, height };
 }
 
-/** The samples of a tensor may be so large that their size must be known before they are read. */
+/** Reports whether samples may be so large that their size must be known before they are read. */
 export function mayBeHuge(shape: readonly number[] | null | undefined): boolean {
   return shape !== null && shape !== undefined && shape.length >= 2
     && shape[0] * shape[1] > hugePixels;

@@ -4,7 +4,7 @@ import { indicesOf, quad, ring, ringArea, vertex, type Pattern } from "./gl";
 const size = { width: 20, height: 10 };
 const stroke = 2;
 
-/** The corners as the shaders place them. */
+/** Returns the corners as the shaders place them. */
 function corner(pattern: Pattern, id: number): [number, number] {
   if (pattern === quad) return [(id & 1) * size.width, ((id >> 1) & 1) * size.height];
   const at = (id >> 1) & 3;

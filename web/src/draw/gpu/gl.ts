@@ -69,7 +69,7 @@ export interface Attribute {
 export const floats = (words: 1 | 2 | 4): Attribute => ({ words, integer: false });
 export const integers = (words: 1 | 2 | 4): Attribute => ({ words, integer: true });
 
-/** The triangles of a shape. gl_VertexID modulo the vertices says which corner a vertex is. */
+/** The triangles of a shape. gl_VertexID modulo the vertices is the corner of a vertex. */
 export interface Pattern {
   vertices: 1 | 4 | 8;
   triangles: readonly number[];
@@ -209,7 +209,7 @@ export class Batch {
   }
 }
 
-/** The vertices of the triangles of `shapes` shapes. */
+/** Returns the vertices of the triangles of `shapes` shapes. */
 export function indicesOf({ vertices, triangles }: Pattern, shapes: number): Uint32Array {
   const all = new Uint32Array(shapes * triangles.length);
   for (let shape = 0, to = 0; shape < shapes; shape++) {
@@ -218,7 +218,7 @@ export function indicesOf({ vertices, triangles }: Pattern, shapes: number): Uin
   return all;
 }
 
-/** How texels are stored. */
+/** The storage of texels. */
 export interface Format {
   internal: number;
   format: number;
@@ -226,7 +226,7 @@ export interface Format {
   linear: boolean;
 }
 
-// The numbers are constants of WebGL 2, written out so that this is known before a context is.
+// The numbers are constants of WebGL 2, written out since there is no context yet.
 export const rgba8: Format = { internal: 0x8058, format: 0x1908, type: 0x1401, linear: true };
 export const r8ui: Format = { internal: 0x8232, format: 0x8d94, type: 0x1401, linear: false };
 export const r16ui: Format = { internal: 0x8234, format: 0x8d94, type: 0x1403, linear: false };

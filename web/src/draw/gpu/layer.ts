@@ -1,4 +1,4 @@
-// A picture of the overlays that is moved and scaled until it is drawn anew.
+// A picture of the overlays, which is moved and scaled until it is drawn again.
 
 import type { Transform } from "../geometry";
 import { Batch, floats, Program } from "./gl";
@@ -6,7 +6,7 @@ import { layerFragment, layerVertex } from "./shaders";
 
 /** The part of the window that the layer covers beyond each of its edges. */
 const margin = 0.25;
-/** Milliseconds without a change of scale after which a layer is drawn anew for it. */
+/** Milliseconds without a change of scale after which a layer is drawn again. */
 export const restTime = 150;
 /** A layer is scaled by at most this factor, or its inverse. */
 const maxScaled = 2;
@@ -28,7 +28,7 @@ export function shiftOf(from: Transform, to: Transform, left: number, top: numbe
   };
 }
 
-/** A layer covers the window. */
+/** Reports whether a layer covers the window. */
 export function covers(shift: Shift, size: { width: number; height: number }, width: number,
   height: number): boolean {
   return shift.x <= 0 && shift.y <= 0 && shift.x + size.width * shift.scale >= width &&
@@ -46,7 +46,7 @@ export class Layer {
   private framebuffer: WebGLFramebuffer | null = null;
   private width = 0;
   private height = 0;
-  /** What the texture shows; undefined: nothing yet. */
+  /** The content of the texture; undefined: nothing yet. */
   private held: { view: Transform; left: number; top: number; key: string } | undefined;
   private lastScale = 0;
   private lastChange = 0;

@@ -17,7 +17,7 @@ export interface Painted {
   pending: boolean;
 }
 
-/** How lines are laid in layers: each layer holds `perLayer` lines, one above the other. */
+/** The places of lines in layers: each layer holds `perLayer` lines, one above the other. */
 export interface Packing {
   layers: number;
   perLayer: number;
@@ -48,7 +48,7 @@ export class LineSlots {
     return this.slots.length;
   }
 
-  /** The layer of a line, and its place in it from the bottom. */
+  /** Returns the layer of a line, and its place in it from the bottom. */
   layer(line: number): number {
     return Math.floor(this.slot(line) / this.perLayer);
   }
@@ -124,7 +124,7 @@ export class LineCache {
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer);
     gl.framebufferTextureLayer(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, texture, 0,
       this.slots.layer(painted.line));
-    // Clearing leaves the other lines of the layer as they are.
+    // Clearing leaves the other lines of the layer unchanged.
     const bottom = height * this.slots.place(painted.line);
     gl.enable(gl.SCISSOR_TEST);
     gl.scissor(0, bottom, width, height);

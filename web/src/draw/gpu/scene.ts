@@ -1,4 +1,4 @@
-// All that a canvas shows. It is filled when data changes, and drawn with two uniforms a frame.
+// The content of a canvas. It is filled when data changes, and drawn with two uniforms a frame.
 
 import type { Sample } from "../../data/samples";
 import {
@@ -23,7 +23,7 @@ const segmentQuad: Attribute[] = [floats(4), floats(4), floats(1), integers(1)];
 const bitsQuad: Attribute[] =
   [...segmentQuad, integers(4), integers(4), integers(4), integers(4)];
 
-/** A code for the shaders: a place in a palette, and a flag. */
+/** Makes a code for the shaders: a place in a palette, and a flag. */
 export function code(palette: number, place: number, flag = false): number {
   return (place | palette << 16 | (flag ? 1 << 24 : 0)) >>> 0;
 }
@@ -146,7 +146,7 @@ export class Scene {
     return [this.grounds, this.triangles, this.boxes, this.lines, this.points, this.words];
   }
 
-  /** Whether this frame has time for an upload; each frame has time for one. */
+  /** Reports whether this frame has time for an upload; each frame has time for one. */
   private mayUpload(): boolean {
     if (this.uploaded && performance.now() > this.deadline) {
       this.pending = true;
@@ -156,7 +156,7 @@ export class Scene {
     return true;
   }
 
-  /** A picture of a cell, at most `side` texels large; false: it waits, or is no picture. */
+  /** Adds the picture of a cell, at most `side` texels large; false: it waits, or is no picture. */
   addPicture(sample: Sample, rect: Rect, side: number): boolean {
     let placed = this.pictures.get(sample);
     if (!placed) {
@@ -168,14 +168,16 @@ export class Scene {
     return placed !== undefined;
   }
 
-  /** A picture whose texels are still there, though its sample may be gone; false: they are not. */
+  /**
+   * Adds a picture whose texels are still there, even after its sample left; false: they are not.
+   */
   addKnownPicture(sample: Sample, rect: Rect): boolean {
     const placed = this.pictures.get(sample);
     if (placed) addQuad(placed, rect);
     return placed !== undefined;
   }
 
-  /** A picture in full size. A window maps its values to black and white. */
+  /** Adds a picture in full size. A window maps its values to black and white. */
   addWholePicture(sample: Sample, rect: Rect, window: Range | null): boolean {
     let placed = this.wholePictures.get(sample);
     if (!placed) {
@@ -247,7 +249,7 @@ export class Scene {
     }
   }
 
-  /** Each 32 masks of a sample have texels of their own. */
+  /** Returns the key of 32 masks of a sample, which have texels of their own. */
   private groupKey(sample: Sample, group: number): Sample {
     if (group === 0) return sample;
     let keys = this.groups.get(sample);
@@ -276,7 +278,7 @@ export class Scene {
   }
 
   /**
-   * A text of one line of at most `width` CSS pixels, its corner at (dx, dy) CSS pixels from a
+   * Adds a text of one line of at most `width` CSS pixels, its corner at (dx, dy) CSS pixels from a
    * point of the world. Returns its width.
    */
   addText(text: string, x: number, y: number, dx: number, dy: number, width: number,
@@ -298,7 +300,7 @@ export class Scene {
     return place.width / ratio;
   }
 
-  /** The width of a text that is cut off at `width`, in CSS pixels. */
+  /** Returns the width of a text that is cut off at `width`, in CSS pixels. */
   textWidth(text: string, width: number): number {
     return (this.texts.place(text, width)?.width ?? 0) / this.texts.ratio;
   }
@@ -448,7 +450,7 @@ export class Scene {
     }
   }
 
-  /** Frees all that the scene holds on the GPU. */
+  /** Frees the memory of the scene on the GPU. */
   delete(): void {
     for (const part of this.textured()) part.delete();
     for (const part of this.shapes()) part.delete();

@@ -6,7 +6,7 @@ export interface Slot {
   x: number;
   y: number;
   size: number;
-  /** When the slot was last of use. */
+  /** The last turn that used the slot. */
   stamp: number;
 }
 
@@ -45,7 +45,7 @@ export class Slots<Key extends object> {
     return slot;
   }
 
-  /** A slot for a square of so many texels; undefined: all are of use in this turn. */
+  /** Takes a slot for a square of so many texels; undefined: this turn uses all of them. */
   take(key: Key, pixels: number): Slot | undefined {
     let size = smallestSlot;
     while (size < pixels && size < this.side) size *= 2;
@@ -85,7 +85,7 @@ export class Slots<Key extends object> {
     }
   }
 
-  /** Frees the older half of what this turn did not use; false: there is none. */
+  /** Frees the older half of the slots that this turn did not use; false: it used all of them. */
   private dropOldest(): boolean {
     const idle = [...this.slots].filter(([, slot]) => slot.stamp !== this.now);
     idle.sort(([, a], [, b]) => a.stamp - b.stamp);

@@ -4,7 +4,7 @@ import { openContext } from "./gl";
 import { Scene } from "./scene";
 
 export interface Painting {
-  /** The canvas has a new size or a new scene: all that was drawn is gone. */
+  /** The canvas has a new size or a new scene, and is empty. */
   reset(): void;
   frame(time: number): void;
 }
@@ -61,20 +61,20 @@ export class Surface {
     window.addEventListener("resize", this.measure);
   }
 
-  /** Starts to draw. */
+  /** Starts drawing. */
   start(): void {
     this.observer.observe(this.canvas);
     this.measure();
   }
 
-  /** Asks for a frame. */
+  /** Schedules a frame. */
   invalidate(): void {
     if (this.handle !== 0 || !this.scene) return;
     this.frames.ask(performance.now());
     this.handle = requestAnimationFrame(this.run);
   }
 
-  /** Asks for a frame after a rest, in which no other is asked for. */
+  /** Schedules a frame after a rest without other frames. */
   invalidateLater(milliseconds: number): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.invalidate(), milliseconds);

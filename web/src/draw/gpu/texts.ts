@@ -55,7 +55,7 @@ export function wrap(text: string, width: number, most: number,
   return lines;
 }
 
-/** How many characters fit in a width; at least one. */
+/** Returns the number of characters that fit in a width; at least one. */
 function fitting(text: string, width: number, measure: (text: string) => number): number {
   let low = 1;
   let high = Math.min(text.length, 400);
@@ -107,12 +107,14 @@ export class Texts {
     this.isFull = false;
   }
 
-  /** Width in CSS pixels, with the space around the text. */
+  /** Returns the width in CSS pixels, with the space around the text. */
   measure(text: string): number {
     return this.context.measureText(text).width / this.ratio + 2 * padding;
   }
 
-  /** The place of a text of at most `width` CSS pixels; longer texts end with an ellipsis. */
+  /**
+   * Returns the place of a text of at most `width` CSS pixels; longer texts end with an ellipsis.
+   */
   place(text: string, width: number): TextPlace | undefined {
     const most = Math.min(this.canvas.width, Math.floor(width * this.ratio));
     const key = plain(text);

@@ -142,7 +142,7 @@ export class Singles {
     return { page, layer: 0, x: 0, y: 0, width, height };
   }
 
-  /** Frees what this turn did not use. What was added later lies above. */
+  /** Frees the rasters that this turn did not use. Later ones lie above earlier ones. */
   end(): void {
     for (const [key, { page, stamp }] of this.held) {
       if (stamp === this.now) continue;
@@ -169,7 +169,10 @@ function deletePage(gl: WebGL2RenderingContext, page: Page): void {
 
 let scratch: HTMLCanvasElement | undefined;
 
-/** A bitmap whose longer side has at most so many pixels; it is valid until the next call. */
+/**
+ * Shrinks a bitmap until its longer side has at most so many pixels; it is valid until the next
+ * call.
+ */
 export function shrunk(bitmap: ImageBitmap, side: number): Upload {
   const longer = Math.max(bitmap.width, bitmap.height);
   if (longer <= side) return { width: bitmap.width, height: bitmap.height, source: bitmap };

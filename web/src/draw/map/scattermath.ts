@@ -29,14 +29,14 @@ export function fit({ x, y }: Points, width: number, height: number): Camera {
   return { scale, dx: width / 2 - scale * (left + right) / 2, dy: height / 2 + scale * (bottom + top) / 2 };
 }
 
-/** The camera closer by a factor, around a place in pixels. */
+/** Returns a camera that is closer by a factor, around a place in pixels. */
 export function zoomed({ scale, dx, dy }: Camera, factor: number, x: number, y: number): Camera {
   const to = Math.min(1e25, Math.max(1e-25, scale * factor));
   const by = to / scale;
   return { scale: to, dx: x + (dx - x) * by, dy: y + (dy - y) * by };
 }
 
-/** Whether a point lies in a polygon of x and y in turn, by the even-odd rule. */
+/** Reports whether a point lies in a polygon of x and y in turn, by the even-odd rule. */
 export function inPolygon(x: number, y: number, polygon: ArrayLike<number>): boolean {
   let inside = false;
   const count = Math.floor(polygon.length / 2);
@@ -47,7 +47,7 @@ export function inPolygon(x: number, y: number, polygon: ArrayLike<number>): boo
   return inside;
 }
 
-/** The points within a polygon in pixels. */
+/** Returns the points within a polygon in pixels. */
 export function within({ x, y }: Points, camera: Camera, polygon: ArrayLike<number>): number[] {
   const found: number[] = [];
   for (let i = 0; i < x.length; i++) {
@@ -56,7 +56,7 @@ export function within({ x, y }: Points, camera: Camera, polygon: ArrayLike<numb
   return found;
 }
 
-/** The point nearest to a place in pixels, at most so many away; -1: none. */
+/** Returns the point nearest to a place in pixels, at most so many away; -1: none. */
 export function nearest({ x, y }: Points, { scale, dx, dy }: Camera, px: number, py: number, most: number): number {
   let [best, found] = [most * most, -1];
   for (let i = 0; i < x.length; i++) {
@@ -69,7 +69,7 @@ export function nearest({ x, y }: Points, { scale, dx, dy }: Camera, px: number,
   return found;
 }
 
-/** The points nearest to one of them, itself first. */
+/** Returns the points nearest to one of them, itself first. */
 export function neighbours({ x, y }: Points, at: number, count: number): number[] {
   const far = Float64Array.from(x, (_, i) => (x[i] - x[at]) ** 2 + (y[i] - y[at]) ** 2);
   return Array.from(far.keys()).sort((a, b) => far[a] - far[b] || Number(b === at) - Number(a === at) || a - b).slice(0, count);

@@ -38,7 +38,7 @@ export function useActions(): Action[] {
   ];
 }
 
-/** The actions that concern the query, besides running it. */
+/** Returns the actions that concern the query, besides running it. */
 export function useQueryActions(): Action[] {
   const model = useModel();
   const saves = useApp((s) => s.view?.saves === true);

@@ -15,7 +15,7 @@ const modes: readonly [Exclude<Mode, "">, IconName, string][] = [
   ["grid", "grid", "Grid"], ["single", "single", "Single sample"], ["table", "table", "Table (t)"], ["map", "map", "Map of embeddings"],
 ];
 
-/** In a narrow window the bar has two lines: what is shown and how, then the query and a menu. */
+/** In a narrow window the bar has two lines: dataset and modes, then the query and a menu. */
 export function TopBar() {
   const model = useModel();
   const narrow = useNarrow();

@@ -1,4 +1,4 @@
-// What a comparison says of one changed row: which tensors, and their values as text.
+// Describes one changed row of a comparison: its changed tensors, and their values as text.
 
 import type { Diff, Tensor, View } from "../../data/protocol";
 import type { Sample } from "../../data/samples";
@@ -33,7 +33,7 @@ export function changedTensors(diff: Diff, from: View, to: View): ChangedTensor[
     .slice(0, mostTensors);
 }
 
-/** A value for a cell of the table; undefined: it has not come. */
+/** Returns a value for a cell of the table; undefined: it has not come. */
 export function valueText(sample: Sample | undefined, tensor: Tensor): string | undefined {
   switch (sample?.kind) {
     case undefined:
@@ -58,8 +58,8 @@ function clip(text: string, cut: boolean): string {
 }
 
 /**
- * Both texts hold all that there is to compare. Of a picture they hold the size alone, and of a
- * long value its beginning.
+ * Reports whether the text of a sample holds all of its value. The text of a picture is its size,
+ * and that of a long value its beginning.
  */
 export function isWhole(sample: Sample | undefined): boolean {
   if (sample?.kind === "array") return sample.data.length <= mostValues && sample.width === undefined;

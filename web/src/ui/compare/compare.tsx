@@ -62,7 +62,7 @@ function Changes({ diff, from, to }: Comparison) {
   );
 }
 
-/** Rows of both versions in the same order; -1: the version has no such row. */
+/** Returns the rows of both versions in the same order; -1: the version has no such row. */
 export function rowsOf(diff: Diff, kind: Kind): { from: number[]; to: number[] } {
   const map = new RowMap(diff);
   if (kind === "removed") return { from: diff.removed, to: diff.removed.map(() => -1) };
@@ -70,7 +70,7 @@ export function rowsOf(diff: Diff, kind: Kind): { from: number[]; to: number[] }
   return { from: diff.changed.map((row) => map.before(row) ?? -1), to: diff.changed };
 }
 
-/** Samples of some rows of a version, as long as the component is there. */
+/** Keeps samples of some rows of a version as long as the component is there. */
 function useSubset(view: View, rows: number[], owner: string): SampleStore | null {
   const model = useModel();
   const [store, setStore] = useState<SampleStore | null>(null);
@@ -131,7 +131,9 @@ function Sides({ kind, diff, from, to }: Comparison & { kind: Kind }) {
   );
 }
 
-/** A version by the name that it was chosen by. Versions are numbered within a branch. */
+/**
+ * Returns the title of a version that was chosen by a name. Versions are numbered within a branch.
+ */
 export function versionTitle(view: View, name: string): string {
   const number = `version ${view.version}`;
   return name === "" || name === view.commit ? number : `${name}, ${number}`;
@@ -146,7 +148,7 @@ interface Together {
 /** Keeps two grids at the same rows. */
 function useScrollTogether(): Together {
   const grids = useRef<(Grid | null)[]>([null, null]);
-  // A grid that follows reports its own move; answering that would hold the first one.
+  // A grid that follows reports its own move; following that in turn would hold the first one.
   const following = useRef(false);
   const follow = (move: () => void): void => {
     if (following.current) return;

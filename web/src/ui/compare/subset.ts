@@ -56,7 +56,7 @@ function sorted(rows: readonly number[]): number[] {
   return [...new Set(rows)].sort((a, b) => a - b);
 }
 
-/** How many of the sorted numbers are below a value. */
+/** Returns the number of sorted numbers below a value. */
 function below(list: readonly number[], value: number): number {
   let low = 0;
   let high = list.length;

@@ -64,7 +64,7 @@ function Line({ name, before, after, stores, row }: ChangedTensor & {
   );
 }
 
-/** The text of a value. Large ones are loaded once they are asked for: their form comes first. */
+/** Returns the text of a value. A large value is loaded on demand; its form stands there before. */
 function useValue(store: SampleStore, row: number, tensor: Tensor | undefined, asked: boolean):
   { text: string; whole: boolean } {
   const loads = tensor !== undefined && !isSized(tensor) && (isSmall(tensor) || asked);

@@ -1,4 +1,4 @@
-// The dialog that saves what is shown as a view of the dataset.
+// The dialog that saves the shown rows as a view of the dataset.
 
 import { useState } from "preact/hooks";
 import { Dialog } from "../widgets/dialog";

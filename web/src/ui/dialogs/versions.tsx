@@ -76,7 +76,7 @@ function compare(model: Model, from: string, to: string): void {
   model.set({ compare: { from, to }, dialog: "compare" });
 }
 
-/** What the button would compare. A commit is called by its version, which is shorter. */
+/** Names the versions that the button compares: a commit by its version, which is shorter. */
 export function chosenText(list: Pick<VersionList, "commits">, { from, to }: Chosen): string {
   const title = (name: string): string => {
     const commit = list.commits.find((c) => c.commit === name);

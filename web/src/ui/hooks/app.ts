@@ -13,7 +13,7 @@ export function useModel(): Model {
   return model;
 }
 
-/** A part of the state; the component is drawn again when that part changes. */
+/** Returns a part of the state; the component is drawn again when that part changes. */
 export function useApp<T>(select: (state: State) => T): T {
   const model = useModel();
   const [, redraw] = useReducer((count: number) => count + 1, 0);

@@ -19,7 +19,7 @@ export function useAppearance(): Appearance {
   }, [primary, layers, dark, pair, color]);
 }
 
-/** The tensor that colours, and its statistics, which give the ends of the ramp. */
+/** Returns the tensor that colours, and its statistics, which give the ends of the ramp. */
 export function useColored(): { tensor: Tensor | undefined; stats: Counted } {
   const view = useApp((s) => s.view);
   const name = useApp((s) => s.place.color);
@@ -29,13 +29,13 @@ export function useColored(): { tensor: Tensor | undefined; stats: Counted } {
 
 const nothing = { name: "" };
 
-/** The range of numbers that have one; undefined: there is none, or it has not come. */
+/** Returns the range of the numbers; undefined: there is none, or it has not come. */
 export function rangeOf(stats: Stats | undefined): { low: number; high: number } | undefined {
   const { min, max } = stats ?? {};
   return typeof min === "number" && typeof max === "number" ? { low: min, high: max } : undefined;
 }
 
-/** What the drawing has to know of the chosen colours; undefined: classes colour shapes. */
+/** Returns the tensor that colours, with the ends of its ramp; undefined: classes colour shapes. */
 export function useColor(): ColorBy | undefined {
   const { tensor, stats } = useColored();
   const { low, high } = rangeOf(stats.value) ?? {};

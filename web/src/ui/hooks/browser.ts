@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** Whether the element has been in sight once. */
+/** Reports whether the element has been in sight once. */
 export function useSeen<E extends Element>(): [{ current: E | null }, boolean] {
   const ref = useRef<E>(null);
   const [seen, set] = useState(false);

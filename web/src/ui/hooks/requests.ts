@@ -68,7 +68,7 @@ export function useStats(tensor: Pick<Tensor, "name">, wanted: boolean, rough = 
   };
 }
 
-/** The whole sample of a row once it is wanted. */
+/** Loads the whole sample of a row once it is wanted. */
 export function useSample(store: SampleStore | null, row: number, column: string,
   wanted: boolean): Task<Sample> {
   const ready = store !== null && wanted && row >= 0 && row < store.view.rows;

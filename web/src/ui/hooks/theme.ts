@@ -1,4 +1,4 @@
-// Dark or light, as the system or the person chooses.
+// Dark or light, by the choice of the system or the user.
 
 import { useEffect } from "preact/hooks";
 import { useApp, useModel } from "./app";

@@ -31,13 +31,13 @@ export class Address {
     this.browser.history.pushState(null, "", this.of(formatPlace(place)));
   }
 
-  /** Sets the address after a while, to the place of then. */
+  /** Sets the address after a while, to the place of that moment. */
   replaceSoon(place: () => Place): void {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.replace(formatPlace(place())), delay);
   }
 
-  /** The link to a place. It holds no key. */
+  /** Returns the link to a place. It holds no key. */
   link(place: Place): string {
     const base = this.browser.location.href.replace(/#.*$/, "");
     const fragment = formatPlace(place);

@@ -48,7 +48,7 @@ test("what all requests fail of stops them, until the person tries again", async
   let ranges = false;
   const fail = () => Promise.reject(new ApiError("whole", "unsupported", 400, { reason: "no ranges" }));
   const task = vi.fn(() => (ranges ? Promise.resolve("answer") : fail()));
-  // This one was sent before, and succeeds.
+  // This request was sent before, and succeeds.
   const other = connection.call(() => new Promise((resolve) => setTimeout(() => resolve("known"), 10)));
   const answers = [connection.call(task), connection.call(task)];
   await vi.advanceTimersByTimeAsync(3_600_000);

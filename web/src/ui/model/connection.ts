@@ -1,11 +1,11 @@
-// Repeats requests that do not reach the server, until it answers or they are no longer wanted.
+// Repeats requests that do not reach the server, until it responds or they are no longer wanted.
 
 import { ApiError } from "../../data/errors";
 
 export interface ConnectionEvents {
   /**
-   * The time of the next attempt, Infinity: there is none; null: the server answers. `reason`: it
-   * answers, but a new attempt fails unless someone changes it.
+   * The time of the next attempt, Infinity: there is none; null: the server responds. `reason`: it
+   * responds, and refuses all requests for a cause that the user can remove.
    */
   offline(retryAt: number | null, reason: string): void;
   /** The server refuses the token. */
@@ -14,7 +14,7 @@ export interface ConnectionEvents {
 
 const firstWait = 500;
 const lastWait = 15_000;
-/** Attempts before the page waits for the person: about 45 seconds. */
+/** Attempts before the page waits for the user: about 45 seconds. */
 const mostTries = 8;
 
 export class Connection {
@@ -22,25 +22,25 @@ export class Connection {
   private tries = 0;
   private retryAt = 0;
   private down = false;
-  /** Why requests would fail until the person acts; "": they may succeed. */
+  /** Why requests would fail until the user acts; "": they may succeed. */
   private reason = "";
 
   constructor(private readonly events: ConnectionEvents,
     private readonly now: () => number = () => Date.now()) {}
 
   async call<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    // While the server is gone, scrolling sends nothing: requests wait for the next attempt.
+    // Scrolling sends nothing to a server that does not respond: requests await the next attempt.
     if (this.down) await this.pause(signal);
     for (;;) {
       try {
         const result = await task();
-        this.answered();
+        this.responded();
         return result;
       } catch (error) {
         if (signal?.aborted) throw error;
         const reason = error instanceof ApiError ? error.reason : "";
         if (reason === "" && !isUnreachable(error)) {
-          if (error instanceof ApiError && error.status > 0) this.answered();
+          if (error instanceof ApiError && error.status > 0) this.responded();
           if (isRefusal(error)) this.events.refused();
           throw error;
         }
@@ -51,15 +51,15 @@ export class Connection {
     }
   }
 
-  /** Repeats waiting requests at once. Afterwards they wait for the person again. */
+  /** Repeats waiting requests at once. Afterwards they wait for the user again. */
   retryNow(): void {
     this.retryAt = 0;
     this.reason = "";
     for (const wake of [...this.waiting]) wake();
   }
 
-  private answered(): void {
-    // A server without ranges still answers some requests. The banner stays.
+  private responded(): void {
+    // A server without ranges still responds to some requests. The banner stays.
     if (!this.down || this.reason !== "") return;
     this.down = false;
     this.tries = 0;
@@ -68,7 +68,7 @@ export class Connection {
     this.retryNow();
   }
 
-  /** Stops all requests: each of them would fail in the same way. */
+  /** Stops all requests, which would fail in the same way. */
   private halt(reason: string): void {
     this.down = true;
     if (this.reason === reason) return;
@@ -111,7 +111,7 @@ export class Connection {
   }
 }
 
-/** Gateways answer with these statuses for a server that is gone. */
+/** The statuses of gateways for a server that does not respond. */
 const gone: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export function isUnreachable(error: unknown): boolean {

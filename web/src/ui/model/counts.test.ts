@@ -4,7 +4,7 @@ import { Counts } from "./counts";
 
 const stats = { rows: 1, missing: 0, kind: "none", what: "" } as Stats;
 
-/** Requests that end when they are told to. */
+/** Requests that end on command. */
 function fake() {
   const asked = new Map<string, { signal: AbortSignal; answer: (stats: Stats) => void }>();
   const counts = new Counts((name, signal) => new Promise((answer, reject) => {

@@ -37,7 +37,7 @@ export class Counts {
     return promise;
   }
 
-  /** Forgets all: the view is another one. */
+  /** Forgets all counts: they belong to another view. */
   clear(): void {
     for (const count of this.all.values()) if (!count.done) count.abort.abort();
     this.all = new Map();

@@ -4,7 +4,7 @@ import { ApiError, messageOf } from "../../data/errors";
 import { asQuery, faultLine } from "../text/tql";
 import type { QueryFault } from "./state";
 
-/** A refused query, with the place of the fault in the text of the user. */
+/** Describes a refused query, with the place of the fault in the text of the user. */
 export function faultOf(error: unknown, text: string): QueryFault {
   const message = messageOf(error);
   const position = error instanceof ApiError ? error.position : undefined;

@@ -24,7 +24,7 @@ export function formatHidden({ name, values }: HiddenClasses): string {
   return `${name}:${ranges.join(",")}`;
 }
 
-/** Reads what formatHidden writes. What makes no sense is left out. */
+/** Reads texts of formatHidden. Parts that make no sense are left out. */
 export function parseHidden(texts: readonly string[]): HiddenClasses[] {
   const found = new Map<string, number[]>();
   for (const text of texts.slice(0, mostTensors)) {
@@ -46,13 +46,13 @@ function parseRanges(text: string): number[] {
   return [...values].sort((a, b) => a - b);
 }
 
-/** What the layers hide, for the address. */
+/** Returns the classes that the layers hide, for the address. */
 export function hiddenClasses(layers: Readonly<Record<string, Layer>>): HiddenClasses[] {
   return Object.keys(layers).filter((name) => layers[name].hidden.size > 0).sort()
     .map((name) => ({ name, values: [...layers[name].hidden].sort((a, b) => a - b) }));
 }
 
-/** Layers that hide exactly these classes. A layer that stays the same stays the same object. */
+/** Returns layers that hide exactly these classes. An unchanged layer stays the same object. */
 export function hideClasses(layers: Readonly<Record<string, Layer>>, hidden: readonly HiddenClasses[]):
 Record<string, Layer> {
   const wanted = new Map(hidden.map(({ name, values }) => [name, values]));
@@ -66,7 +66,7 @@ Record<string, Layer> {
   return changed;
 }
 
-/** The layers with the tensors and classes hidden that a place hides. */
+/** Returns the layers with the tensors and classes hidden that a place hides. */
 export function layersAt(layers: Readonly<Record<string, Layer>>,
   place: { hidden: readonly string[]; classes: readonly HiddenClasses[] }): Record<string, Layer> {
   return hideClasses(hideOnly(layers, place.hidden), place.classes);

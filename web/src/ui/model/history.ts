@@ -35,7 +35,7 @@ export class History {
     return this.list[--this.at];
   }
 
-  /** The text after the one on show; after the last, the unsent text. */
+  /** Returns the text after the one on show; after the last, the unsent text. */
   forward(): string | undefined {
     if (this.at >= this.list.length) return undefined;
     this.at++;
@@ -52,7 +52,7 @@ function read(storage: Pick<Storage, "getItem"> | null): string[] {
   }
 }
 
-/** The storage of the tab; null: the browser forbids it. */
+/** Returns the storage of the tab; null: the browser forbids it. */
 export function sessionOf(): Storage | null {
   try {
     return globalThis.sessionStorage ?? null;

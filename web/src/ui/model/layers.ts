@@ -6,7 +6,7 @@ import type { Layer } from "../../draw/api";
 const none: ReadonlySet<number> = new Set();
 export const plainLayer: Readonly<Layer> = Object.freeze({ visible: true, opacity: 0.6, hidden: none });
 
-/** A layer by name. Names come from a dataset and may be those of object properties. */
+/** Returns a layer by name. Names come from a dataset and may be those of object properties. */
 export function layerOf(layers: Readonly<Record<string, Layer>>, name: string): Readonly<Layer> {
   return Object.hasOwn(layers, name) ? layers[name] : plainLayer;
 }
@@ -33,7 +33,7 @@ export function withDefaults(view: View, layers: Readonly<Record<string, Layer>>
   return Object.fromEntries(entries);
 }
 
-/** Layers with exactly these tensors hidden. */
+/** Returns the layers with exactly these tensors hidden. */
 export function hideOnly(layers: Readonly<Record<string, Layer>>, names: readonly string[]):
 Record<string, Layer> {
   const hidden = new Set(names);

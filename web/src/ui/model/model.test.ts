@@ -11,7 +11,7 @@ const root: View = { ...viewOf(100, tensors), view: "root" };
 const refused = (kind: string, status: number, more = {}): ApiError => new ApiError(`refused: ${kind}`, kind, status, more);
 const forgotten = (): ApiError => refused("not found", 404, { unknownView: true });
 
-/** A model of a server that answers at once, with the calls and addresses that it sees. */
+/** Makes a model of a server that responds at once, and records its calls and addresses. */
 function modelOf(hash: string, change: Partial<Service> = {}) {
   let entered = false;
   let opened = 0;

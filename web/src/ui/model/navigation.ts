@@ -11,7 +11,7 @@ export class Navigation {
     this.address = new Address(browser);
   }
 
-  /** The link to the current place, with some of it changed. */
+  /** Returns the link to the current place, with some of it changed. */
   link(change: Partial<Place> = {}): string {
     return this.address.link({ ...this.page.get().place, ...change });
   }

@@ -1,4 +1,4 @@
-// Holds what the parts of the model share: the state, the server, and the drawing.
+// Holds the common ground of the parts of the model: the state, the server, and the drawing.
 
 import type { Client } from "../../data/client";
 import type { Grid, Hit, OpenGrid, OpenSingle } from "../../draw/api";

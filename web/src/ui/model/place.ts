@@ -5,7 +5,7 @@ import { formatHidden, parseHidden, type HiddenClasses } from "./hiding";
 export type Mode = "" | "grid" | "single" | "table" | "map";
 
 export interface Place {
-  /** Branch, tag, commit or version; "": what the server was started for. */
+  /** Branch, tag, commit or version; "": the version that the server was started for. */
   at: string;
   /** The name of a saved view; "": none. */
   saved: string;
@@ -60,7 +60,7 @@ export function formatPlace(place: Place): string {
   return out.toString();
 }
 
-/** Reads a fragment, with or without "#". What makes no sense gets its default. */
+/** Reads a fragment, with or without "#". Parts that make no sense get their defaults. */
 export function parsePlace(fragment: string): Place {
   const from = new URLSearchParams(fragment.replace(/^#/, ""));
   return {
@@ -90,7 +90,7 @@ function mode(text: string | null): Mode {
   return text === "grid" || text === "single" || text === "table" || text === "map" ? text : "";
 }
 
-/** The mode in effect: a dataset without pictures is a table unless a mode is chosen. */
+/** Returns the mode in effect: a dataset without pictures is a table unless a mode is chosen. */
 export function modeOf(mode: Mode, primary: string): Exclude<Mode, ""> {
   return mode === "" ? (primary === "" ? "table" : "grid") : mode;
 }
@@ -99,7 +99,7 @@ export function clampCell(pixels: number): number {
   return Math.round(Math.min(largestCell, Math.max(smallestCell, pixels)));
 }
 
-/** The one-time key of a link, and the fragment without it. */
+/** Returns the one-time key of a link, and the fragment without it. */
 export function takeKey(fragment: string): { key: string | null; rest: string } {
   const params = new URLSearchParams(fragment.replace(/^#/, ""));
   const key = params.get("key");
@@ -107,25 +107,25 @@ export function takeKey(fragment: string): { key: string | null; rest: string } 
   return { key, rest: params.toString() };
 }
 
-/** The place in a view of so many rows: a row behind the end becomes the last one. */
+/** Returns the place in a view of so many rows: a row behind the end becomes the last one. */
 export function within(place: Place, rows: number): Place {
   const last = rows - 1;
   if (place.row <= last && place.first <= Math.max(0, last)) return place;
   return { ...place, row: Math.min(place.row, last), first: Math.max(0, Math.min(place.first, last)) };
 }
 
-/** A step back must undo it: other rows or another way to look at them. */
+/** Reports whether a step back undoes the move: other rows, or another way to look at them. */
 export function isStep(from: Place, to: Place): boolean {
   return from.at !== to.at || from.saved !== to.saved || from.query !== to.query ||
     from.mode !== to.mode;
 }
 
-/** Another view of the server is needed. */
+/** Reports whether the move needs another view of the server. */
 export function isElsewhere(from: Place, to: Place): boolean {
   return from.at !== to.at || from.saved !== to.saved || from.query !== to.query;
 }
 
-/** What a view says to a row that it does not have. */
+/** Returns the message for a row that a view does not have. */
 export function rowsGo(rows: number): string {
   return rows === 0 ? "There are no rows." : `Rows go from 0 to ${(rows - 1).toLocaleString("en")}.`;
 }

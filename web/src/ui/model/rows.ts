@@ -11,7 +11,7 @@ export class Rows {
 
   select(row: number): void {
     if (row === this.page.get().place.row) return;
-    // The grid may answer with an event: the place is changed first.
+    // The grid may respond with an event: change the place first.
     this.navigation.move({ row, item: 0 });
     this.page.grid?.select(row);
   }

@@ -9,7 +9,7 @@ const gone = new ApiError("no answer", "unreachable", 0);
 const view = { ...viewOf(3, []), query: "SELECT *", commit: "c" };
 const mine = { name: "cats", query: "SELECT *", rows: 3, commit: "c" };
 
-/** A server that answers saves with these errors in turn, and has a view. */
+/** Makes a server that refuses saves with these errors in turn, and has a view. */
 function serverOf(saved: Versions["saved"][number], ...errors: ApiError[]) {
   const save = vi.fn(() => Promise.reject(errors.shift() ?? gone));
   const versions = vi.fn(() => Promise.resolve({ branch: "", branches: [], tags: [], saved: [saved], commits: [] }));

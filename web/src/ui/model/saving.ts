@@ -22,7 +22,7 @@ export function saving(client: Pick<Client, "save" | "versions">, name: string, 
   };
 }
 
-/** Whether the view of a name is the one that the lost request should have saved. */
+/** Reports whether the view of a name is the one that the lost request should have saved. */
 async function isSaved(client: Pick<Client, "versions">, name: string, view: View): Promise<boolean> {
   const { saved } = await client.versions();
   return saved.some((one) => one.name === name && one.query === (view.query ?? "") &&

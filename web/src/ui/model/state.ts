@@ -27,14 +27,14 @@ export type Theme = "auto" | "dark" | "light";
 export type Dialog = "" | "versions" | "help" | "compare" | "plan" | "save";
 
 export interface State {
-  /** What keeps the page from showing a dataset; null: nothing. */
+  /** The reason for which the page shows no dataset; null: it shows one. */
   stop: Stop | null;
   /** The version without a query. */
   root: View | null;
-  /** What is shown. */
+  /** The view on show. */
   view: View | null;
   store: SampleStore | null;
-  /** The view is rows that were chosen on the map. */
+  /** The view consists of rows that were chosen on the map. */
   picked: boolean;
   place: Place;
   /** The text of the query box. */
@@ -46,7 +46,7 @@ export interface State {
   /** The pictures that cells show; "": cells of text. */
   primary: string;
   layers: Record<string, Layer>;
-  /** By name of tensor: the values that are black and white, once someone has chosen them. */
+  /** By name of tensor: the values that are black and white, once the user has chosen them. */
   windows: ReadonlyMap<string, Range>;
   theme: Theme;
   /** The theme in effect. */
@@ -57,8 +57,10 @@ export interface State {
   /** The menu of a narrow window is open. */
   menu: boolean;
   compare: { from: string; to: string } | null;
-  /** The server does not answer; the time of the next attempt, Infinity: there is none. Or it
-   * answers, and all requests fail for a reason. */
+  /**
+   * null: the server responds. Else the time of the next attempt, Infinity: there is none; and the
+   * reason for which a server that responds refuses all requests.
+   */
   offline: { retryAt: number; reason: string } | null;
   /** Read out by screen readers, and shown in the status line. */
   notice: string;

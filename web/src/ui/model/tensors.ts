@@ -7,19 +7,19 @@ export function isPicture(tensor: Tensor): boolean {
   return tensor.draw === "image";
 }
 
-/** The tensors that cells can show: pictures, and where there are none, masks. */
+/** Returns the tensors that cells can show: pictures, and where there are none, masks. */
 export function picturesOf(view: View): Tensor[] {
   const pictures = view.tensors.filter((tensor) => tensor.role === "primary" && isPicture(tensor));
   return pictures.length > 0 ? pictures : view.tensors.filter(isMask);
 }
 
-/** The picture tensor of a cell: `wanted` if it exists, else the first one. */
+/** Returns the picture tensor of a cell: `wanted` if it exists, else the first one. */
 export function choosePrimary(view: View, wanted = ""): string {
   const pictures = picturesOf(view);
   return (pictures.find((tensor) => tensor.name === wanted) ?? pictures[0])?.name ?? "";
 }
 
-/** The tensors of vectors that the map projects. */
+/** Returns the tensors of vectors that the map projects. */
 export function embeddings(view: View | null): Tensor[] {
   return view?.tensors.filter((tensor) => tensor.draw === "embedding" && !tensor.sequence) ?? [];
 }
@@ -34,12 +34,12 @@ export function isSortable(tensor: Tensor): boolean {
 const classDraws: ReadonlySet<string> = new Set(
   ["label", "segments", "boxes", "mask", "polygons", "keypoints"]);
 
-/** Tensors whose classes can be hidden. */
+/** Reports whether classes of a tensor can be hidden. */
 export function hasClasses(tensor: Tensor): boolean {
   return tensor.class_names.length > 0 && classDraws.has(tensor.draw);
 }
 
-/** Tensors that statistics are shown for. */
+/** Reports whether statistics of a tensor are shown. */
 export function hasStats(tensor: Tensor): boolean {
   return tensor.draw === "label" || tensor.draw === "number" || tensor.draw === "text" ||
     tensor.draw === "segments" && tensor.class_names.length > 0;

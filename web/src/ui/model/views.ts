@@ -65,8 +65,8 @@ export class Views {
   }
 
   /**
-   * Statistics of a tensor of the view, of all rows or of `sample`. The request ends with the last
-   * caller who waits for it.
+   * Counts a tensor of the view, in all rows or in `sample` of them. The request ends with the last
+   * caller that waits for it.
    */
   stats(name: string, signal?: AbortSignal, sample = 0): Promise<Stats> {
     return this.counts.get(name, signal, sample);
@@ -78,7 +78,7 @@ export class Views {
     return this.reopening;
   }
 
-  /** The samples of a view. Requests wait while the server is gone. */
+  /** Opens the samples of a view. Requests wait while the server does not respond. */
   storeOf(view: View, gone: () => void = () => this.gone(view)): SampleStore {
     const samples: Client["samples"] = async (request, onRecord, signal) => {
       try {

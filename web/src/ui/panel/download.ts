@@ -1,4 +1,4 @@
-// Turns a record into a file: stored files as they are, arrays as .npy.
+// Turns a record into a file: stored files unchanged, arrays as .npy.
 
 import type { SampleRecord } from "../../data/records";
 
@@ -18,7 +18,7 @@ const npyTypes: Readonly<Record<string, string>> = {
   complex128: "<c16",
 };
 
-/** null: there is nothing to store. */
+/** Returns the file of a record; null: there is nothing to store. */
 export function fileOf({ header, body }: SampleRecord): DownloadFile | null {
   const item = header.item === undefined ? "" : `-${header.item}`;
   const base = `${header.column.replace(/[^\p{L}\p{N}_-]+/gu, "-")}-${header.index}${item}`;
@@ -34,7 +34,7 @@ export function fileOf({ header, body }: SampleRecord): DownloadFile | null {
   return { name: `${base}.npy`, media: "application/octet-stream", parts: [head, body] };
 }
 
-/** The head of a .npy file, version 1.0. */
+/** Returns the head of a .npy file, version 1.0. */
 export function npyHeader(dtype: string, shape: readonly number[]): Uint8Array<ArrayBuffer> {
   const sides = shape.length === 1 ? `${shape[0]},` : shape.join(", ");
   const text = `{'descr': '${npyTypes[dtype]}', 'fortran_order': False, 'shape': (${sides}), }`;

@@ -1,4 +1,4 @@
-// Holds a grid of samples: its canvas, keys, and what screen readers are told.
+// Holds a grid of samples: its canvas, its keys, and its text for screen readers.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SampleStore } from "../../data/samples";
@@ -87,7 +87,7 @@ export function GridPane(p: GridPaneProps) {
   );
 }
 
-/** The content of a canvas is not shown, but it is what screen readers find in it. */
+/** The content of a canvas is for screen readers; browsers do not show it. */
 function Selected({ id, store, row }: { id: string; store: SampleStore; row: number }) {
   useSamples(store);
   const parts = store.view.tensors.slice(0, describedTensors)

@@ -43,7 +43,7 @@ export function Table({ store }: { store: SampleStore }) {
         rows, columns: columns.map((t) => ({ name: t.name, pixels: pixelsOf(t) })),
       }], "table");
     };
-    // Rows that fly past are not requested; the store cancels what is out of sight.
+    // Rows that fly past are not requested; the store cancels requests for rows out of sight.
     const timer = setTimeout(want, Math.max(0, lastWant.current + wantInterval - performance.now()));
     return () => clearTimeout(timer);
   }, [store, key]);

@@ -29,7 +29,9 @@ export function Thumbnail({ sample, side, label }: ThumbnailProps) {
   );
 }
 
-/** The pixels of the screen for so many CSS pixels, in steps that zooming seldom crosses. */
+/**
+ * Returns the pixels of the screen for so many CSS pixels, in steps that zooming seldom crosses.
+ */
 export function texelsOf(side: number): number {
   const wanted = side * (globalThis.devicePixelRatio || 1);
   return Math.min(256, 2 ** Math.ceil(Math.log2(Math.max(16, wanted))));
@@ -51,7 +53,7 @@ function paint(canvas: HTMLCanvasElement, sample: Sample, most: number): void {
   context.putImageData(new ImageData(straight(texels.data), texels.width, texels.height), 0, 0);
 }
 
-/** Colours as a canvas takes them: not multiplied by alpha. */
+/** Converts colours for a canvas, which takes them not multiplied by alpha. */
 export function straight(data: Uint8Array): Uint8ClampedArray<ArrayBuffer> {
   const out = new Uint8ClampedArray(data);
   for (let at = 0; at < out.length; at += 4) {

@@ -5,7 +5,7 @@ import type { Range } from "../../draw/pixels";
 
 const most = 1 << 18;
 
-/** null: the picture has no range to choose from, as it is shown as it is. */
+/** Returns the range of the values of a picture; null: its values are shown unchanged. */
 export function rangeOf(sample: Sample | undefined): Range | null {
   if (sample?.kind !== "array" || sample.dtype === "uint8" || sample.dtype === "bool") return null;
   const { data } = sample;
@@ -22,25 +22,25 @@ export function rangeOf(sample: Sample | undefined): Range | null {
   return low < high ? { low, high } : null;
 }
 
-/** The ends of the sliders: the range of a row, widened by a choice at another row. */
+/** Returns the ends of the sliders: the range of a row, widened by a choice at another row. */
 export function endsOf(range: Range, chosen: Range | undefined): Range {
   if (!chosen) return range;
   return { low: Math.min(range.low, chosen.low), high: Math.max(range.high, chosen.high) };
 }
 
-/** The item of a sequence, or the sample itself. */
+/** Returns the item of a sequence, or the sample itself. */
 export function itemOf(sample: Sample | undefined, item: number): Sample | undefined {
   return sample?.kind === "items" ? sample.items[item] : sample;
 }
 
-/** The item that a player shows next: it waits for one that has not come. */
+/** Returns the item that a player shows next: it waits for one that has not come. */
 export function nextItem(sample: Sample | undefined, item: number): number {
   if (sample?.kind !== "items" || sample.count < 2) return item;
   const next = (item + 1) % sample.count;
   return sample.items[next] ? next : item;
 }
 
-/** The value of a picture at a point, as text; "" if it is not known there. */
+/** Returns the value of a picture at a point, as text; "" if it is not known there. */
 export function valueAt(sample: Sample | undefined, x: number, y: number): string {
   if (sample?.kind !== "array") return "";
   const [height, width] = sample.shape;

@@ -100,7 +100,9 @@ function ClassList({ tensor }: { tensor: Tensor }) {
   );
 }
 
-/** One stop for the Tab key: arrows go along the list, and between the two buttons of a line. */
+/**
+ * Makes a list one stop for the Tab key: arrows go along it, and between the two buttons of a line.
+ */
 function useOneStop(count: number) {
   const [chosen, setStop] = useState({ row: 0, part: 0 });
   const wrapper = useRef<HTMLDivElement>(null);
@@ -123,7 +125,7 @@ function useOneStop(count: number) {
     if (list && !button(row, part)) list.scrollTop = row === 0 ? 0 : list.scrollHeight;
     requestAnimationFrame(() => requestAnimationFrame(() => button(row, part)?.focus()));
   };
-  /** The stop may have been scrolled away, and with it the only way in. */
+  /** Moves a stop that was scrolled away, and with it the only way in. */
   const onScroll = (): void => void requestAnimationFrame(() => {
     if (button(stop.row, 0) || document.activeElement?.closest("[data-line]")) return;
     const first = wrapper.current?.querySelector<HTMLElement>("[data-line]");

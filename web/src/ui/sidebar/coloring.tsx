@@ -13,7 +13,7 @@ import { withColumn } from "../text/tql";
 import { rangeOf, useColored } from "../hooks/appearance";
 
 const legendClasses = 12;
-/** More tensors than this are reached by an expression. */
+/** Tensors in the list; an expression reaches the others. */
 const listed = 1000;
 /** The name of the column that an expression becomes. */
 const ownColumn = "color";

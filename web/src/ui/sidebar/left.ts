@@ -1,16 +1,15 @@
-// Estimates how long a count will take.
+// Estimates the rest of the time of a count.
 
 import type { Progress } from "../../data/protocol";
 
-/** How much of a count was done at a time, in seconds. */
+/** The progress of a count at a time, in seconds. */
 export interface Sight extends Progress {
   time: number;
 }
 
 const kept = 10;
 
-/** Adds a sight to the last ones. A count that began anew, or of which nothing is known, has
- * none before. */
+/** Adds a sight to the last ones. A count that began again, or an unknown one, has none before. */
 export function seenNext(seen: readonly Sight[], time: number, progress: Progress): Sight[] {
   if (progress.total === 0) return [];
   const last = seen[seen.length - 1];
@@ -18,7 +17,9 @@ export function seenNext(seen: readonly Sight[], time: number, progress: Progres
   return [...(same ? seen.slice(1 - kept) : []), { ...progress, time }];
 }
 
-/** The seconds that are left at the rate of the last sights; undefined: too little was seen. */
+/**
+ * Returns the seconds that are left at the rate of the last sights; undefined: too little was seen.
+ */
 export function secondsLeft(seen: readonly Sight[]): number | undefined {
   const [first, last] = [seen[0], seen[seen.length - 1]];
   const done = last ? last.done - first.done : 0;

@@ -37,7 +37,7 @@ export function Sidebar() {
 
 type Line = { group: string } | { tensor: Tensor };
 
-/** Tensors under the names of their groups. */
+/** Puts tensors under the names of their groups. */
 export function linesOf(tensors: readonly Tensor[], search: string): Line[] {
   const wanted = search.trim().toLowerCase();
   const groups = new Map<string, Tensor[]>();

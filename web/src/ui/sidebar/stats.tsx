@@ -41,7 +41,7 @@ function Card({ tensor }: { tensor: Tensor }) {
   );
 }
 
-/** How long a count takes already, and how long it will. Beside numbers it comes after a second. */
+/** Shows the duration of a count and its estimated end. Beside numbers it appears after a second. */
 function Counting({ name, beside }: { name: string; beside: boolean }) {
   const model = useModel();
   const [seconds, setSeconds] = useState(0);
@@ -96,7 +96,7 @@ function count(rows: unknown): number {
   return typeof rows === "number" && Number.isFinite(rows) ? Math.max(0, rows) : 0;
 }
 
-/** Numbers that the name of the tensor says already. */
+/** Kinds of numbers that the name of the tensor implies. */
 const implied = new Set(["", "class", "value"]);
 
 /** One line: the rows, and the numbers of all of them. Estimates stand apart from exact numbers. */

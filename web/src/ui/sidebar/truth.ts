@@ -10,7 +10,9 @@ const predictionNames = /pred|detect|infer|output|model/i;
 
 export type Pair = readonly [truth: string, prediction: string];
 
-/** The annotations of a picture that can be set against each other: two or more of one kind. */
+/**
+ * Returns the annotations of a picture that can be set against each other: two or more of one kind.
+ */
 export function rivalsOf(view: View, primary: string): Tensor[] {
   const over = view.tensors.filter((t) => pairDraws.has(t.draw) && t.over === primary && primary !== "");
   const kinds = new Map<string, number>();
@@ -18,7 +20,7 @@ export function rivalsOf(view: View, primary: string): Tensor[] {
   return over.filter(({ draw }) => (kinds.get(draw) ?? 0) > 1);
 }
 
-/** The pair that names suggest; undefined: there is none. */
+/** Returns the pair that names suggest; undefined: there is none. */
 export function guessPair(rivals: readonly Tensor[]): Pair | undefined {
   const truth = rivals.find(({ name }) => truthNames.test(name) && !predictionNames.test(name))
     ?? rivals.find(({ name }) => !predictionNames.test(name)) ?? rivals[0];
@@ -33,17 +35,18 @@ const leastMatch = "0.5";
 const kindWords = /(bbox|box|label|class|categor|score|conf|prob)[a-z]*/gi;
 const scoreWords = /score|conf|prob/i;
 
-/** What names of one set of annotations have in common: "pred" of "pred_boxes" and
- * "pred_scores". */
+/** Returns the common part of the names of a set of annotations: "pred" of "pred_boxes". */
 function stemOf(name: string): string {
   return name.replace(kindWords, "").replace(/[^\p{L}\p{N}/]+/gu, "").toLowerCase();
 }
 
-/** The tensor with a value for each box, among those of a kind in the group of the boxes. */
+/**
+ * Returns the tensor with a value for each box, among those of a kind in the group of the boxes.
+ */
 function companion(view: View, boxes: Tensor, rival: Tensor, is: (t: Tensor) => boolean): Tensor | undefined {
   const near = view.tensors.filter((t) => t !== boxes && t.group === boxes.group && !t.sequence && is(t) &&
     (t.max_shape ?? t.shape ?? [0]).length < 2);
-  // Where truth and prediction share a group, names alone say what belongs together.
+  // Where truth and prediction share a group, only names tell which tensors belong together.
   const alike = near.find((t) => stemOf(t.name) === stemOf(boxes.name));
   return alike ?? (boxes.group === rival.group ? undefined : near[0]);
 }
@@ -53,11 +56,11 @@ const isScore = (t: Tensor): boolean =>
   (t.draw === "number" || t.draw === "array") && scoreWords.test(t.name.slice(t.name.lastIndexOf("/") + 1));
 
 /**
- * A number in TQL for the agreement of two tensors of boxes: the part of all boxes that have a
- * partner, 0 to 1; NaN, which sorts last, without boxes. Classes and scores count where tensors
- * have them. "": it cannot be computed.
+ * Returns an expression in TQL for the agreement of two tensors of boxes: the part of all boxes that
+ * have a partner, 0 to 1; NaN, which sorts last, without boxes. Classes and scores count where
+ * tensors have them. "": it cannot be computed.
  *
- * IOU(a, b) alone is the best pair of a row: one good match would hide ten wrong boxes.
+ * IOU(a, b) alone gives the best pair of a row: one good match would hide ten wrong boxes.
  */
 export function agreement(view: View, truth: Tensor, prediction: Tensor, primary: string,
   keywords: ReadonlySet<string>): string {
@@ -75,7 +78,10 @@ export function agreement(view: View, truth: Tensor, prediction: Tensor, primary
   return `2 * BOX_MATCHES(${pairs}) / (${count(truth)} + ${count(prediction)})`;
 }
 
-/** The name of the column with the agreement: its measure, the F1 score, unless a tensor has it. */
+/**
+ * Returns the name of the column with the agreement: its measure, the F1 score, unless a tensor has
+ * it.
+ */
 export function scoreName(view: View): string {
   const taken = new Set(view.tensors.filter(({ computed }) => !computed).map(({ name }) => name));
   let name = "f1";

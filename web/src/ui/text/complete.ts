@@ -25,7 +25,7 @@ export interface Completion {
 
 const maxOptions = 50;
 
-/** `asked`: options are wanted although no word has been begun. */
+/** `asked`: the user wants options before the first letter of a word. */
 export function complete(text: string, caret: number, tensors: readonly Tensor[], words: Words,
   asked = false): Completion | null {
   const before = tokens(text.slice(0, caret));
@@ -71,7 +71,7 @@ function classes(text: string, caret: number, before: Token[],
   return valuesOf(text, open.begin, caret, before.slice(0, -1), open.text.slice(1).replaceAll("''", "'"), tensors);
 }
 
-/** Class names in the place of the text from `from` to the caret, which follows `before`. */
+/** Offers class names in the place of the text from `from` to the caret, which follows `before`. */
 function valuesOf(text: string, from: number, caret: number, before: readonly Token[], typed: string,
   tensors: readonly Tensor[]): Completion | null {
   const name = comparedName(before);
@@ -85,7 +85,9 @@ function valuesOf(text: string, from: number, caret: number, before: readonly To
   return options.length === 0 ? null : { from, to, options };
 }
 
-/** The name that the next value is compared with, by an operator or as a member of IN (...). */
+/**
+ * Returns the name that the next value is compared with, by an operator or as a member of IN (...).
+ */
 function comparedName(before: readonly Token[]): string | undefined {
   let at = before.length - 1;
   if (["=", "==", "!=", "<>"].includes(before[at]?.text ?? "")) return nameOf(before[at - 1]);
@@ -96,7 +98,7 @@ function comparedName(before: readonly Token[]): string | undefined {
   return nameOf(before[at - 2 - not]);
 }
 
-/** Words that begin with the typed text, then words that contain it; at most maxOptions. */
+/** Returns words that begin with the typed text, then words that contain it; at most maxOptions. */
 function ranked<T>(list: readonly T[], nameOfItem: (item: T) => string, typed: string): T[] {
   const wanted = typed.toLowerCase();
   const begins: T[] = [];
@@ -112,7 +114,7 @@ function ranked<T>(list: readonly T[], nameOfItem: (item: T) => string, typed: s
 
 const longestExample = 40;
 
-/** An example of a condition on the tensors of the dataset, for the empty query box. */
+/** Returns an example of a condition on the tensors of the dataset, for the empty query box. */
 export function exampleOf(tensors: readonly Tensor[], keywords: readonly string[]): string {
   const reserved = new Set(keywords.map((word) => word.toUpperCase()));
   const plain = tensors.filter((tensor) => !tensor.sequence);

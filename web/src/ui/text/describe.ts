@@ -37,7 +37,7 @@ function arrayText(sample: ArraySample, tensor: Tensor, most: number): string {
   return `${form}${values.join(", ")}${rest}`;
 }
 
-/** One line of text; undefined: the sample has not come. */
+/** Describes a sample in one line; "": it has not come. */
 export function describe(sample: Sample | undefined, tensor: Tensor, most = shownValues): string {
   if (!sample) return "";
   switch (sample.kind) {
@@ -60,7 +60,10 @@ export function describe(sample: Sample | undefined, tensor: Tensor, most = show
   }
 }
 
-/** A picture of a known size is shown in tiles, so it is not too large to show. */
+/**
+ * Describes a sample that is not sent. A picture of a known size is shown in tiles, so it is not
+ * too large.
+ */
 function describeLarge({ size, width, height }: Extract<Sample, { kind: "large" }>): string {
   const bytes = size > 0 ? formatBytes(size) : "";
   if (width && height) return [`${width} × ${height}`, bytes].filter(Boolean).join(", ");
@@ -97,7 +100,7 @@ function clip(text: string, cut: boolean): string {
   return line.length > shownText || cut ? `${line.slice(0, shownText)}…` : line;
 }
 
-/** Values of an array in lines, as NumPy would group them; at most `most` values. */
+/** Formats at most `most` values of an array in lines, as NumPy would group them. */
 export function arrayLines(sample: ArraySample, tensor: Tensor, most: number): string[] {
   const { shape, data } = sample;
   const width = Math.max(1, shape[shape.length - 1] ?? 1);

@@ -2,7 +2,7 @@
 
 import type { Stats, Tensor, View } from "../../data/protocol";
 
-/** What the page calls the dataset. */
+/** Returns the name of the dataset, or the end of its address. */
 export function datasetName({ name, uri }: Pick<View, "name" | "uri">): string {
   return name || uri.replace(/\/+$/, "").split("/").pop() || uri;
 }
@@ -11,12 +11,12 @@ export function formatCount(count: number, one: string, many = `${one}s`): strin
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** What the numbers of classes and bins count. */
+/** Formats a number of rows, or of instances where the statistics count these. */
 export function formatRows(rows: number, stats: Pick<Stats, "unit"> | undefined): string {
   return formatCount(rows, stats?.unit === "instances" ? "instance" : "row");
 }
 
-/** The declared form of a tensor: dtype and shape, with the range of sides that vary. */
+/** Returns the declared form of a tensor: dtype and shape, with the range of sides that vary. */
 export function formatForm(tensor: Tensor): string {
   const { shape, min_shape: least, max_shape: most } = tensor;
   const sides = (shape ?? most ?? []).map((side, axis) => {

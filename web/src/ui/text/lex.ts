@@ -59,19 +59,21 @@ function quoted(text: string, begin: number): Token | undefined {
   return { kind: quote === "'" ? "string" : "name", text: text.slice(begin, end), begin, end, closed };
 }
 
-/** The keyword of a word in upper case; "" for all else. */
+/** Returns the keyword of a word in upper case; "" for all else. */
 export function keyword(token: Token | undefined): string {
   return token?.kind === "word" ? token.text.toUpperCase() : "";
 }
 
-/** The name that a word or a text in double quotes stands for. */
+/** Returns the name that a word or a text in double quotes stands for. */
 export function nameOf(token: Token | undefined): string | undefined {
   if (token?.kind === "word") return token.text;
   if (token?.kind !== "name") return undefined;
   return token.text.slice(1, token.closed ? -1 : undefined).replaceAll('""', '"');
 }
 
-/** How deep each token lies in brackets and CASE ... END. A bracket itself counts as outside. */
+/**
+ * Returns the depth of each token in brackets and CASE ... END. A bracket itself counts as outside.
+ */
 export function depths(list: readonly Token[]): number[] {
   let depth = 0;
   return list.map((token) => {

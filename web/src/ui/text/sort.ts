@@ -26,13 +26,13 @@ function tailOf(text: string): Tail | null {
   return { name, order, before: text.slice(0, list[at].begin).trimEnd() };
 }
 
-/** How a query orders its rows by a column. */
+/** Returns the order of the rows of a query by a column. */
 export function orderOf(text: string, name: string): Order {
   const tail = tailOf(text);
   return tail?.name === name ? tail.order : "none";
 }
 
-/** The query with the next order by a column: ascending, then descending, then none. */
+/** Returns the query with the next order by a column: ascending, then descending, then none. */
 export function nextOrder(text: string, name: string): string {
   const tail = tailOf(text);
   const by = `"${name.replaceAll('"', '""')}"`;
@@ -45,7 +45,10 @@ function join(before: string, by: string): string {
   return `${before} ORDER BY ${by}`.trimStart();
 }
 
-/** The query in SELECT * FROM (query), which orderBy has put around it; else the text itself. */
+/**
+ * Returns the query in SELECT * FROM (query), which orderBy has put around it; else the text
+ * itself.
+ */
 function unwrapped(text: string): string {
   const list = tokens(text);
   const deep = depths(list);

@@ -1,9 +1,9 @@
-// Composes queries from what stands in the query box: conditions, slices, Python text.
+// Composes queries from the text of the query box: conditions, slices, Python text.
 
 import { depths, keyword, nameOf, tokens, type Token } from "./lex";
 
 export interface Query {
-  /** What the server gets. */
+  /** The text for the server. */
   text: string;
   /** Characters before the text of the user. */
   shift: number;
@@ -70,7 +70,10 @@ function textOf(text: string, list: readonly Token[]): string {
   return list.length ? text.slice(list[0].begin, list[list.length - 1].end) : "";
 }
 
-/** The parts of a condition between its outer ANDs; a condition with an outer OR is one part. */
+/**
+ * Returns the parts of a condition between its outer ANDs; a condition with an outer OR is one
+ * part.
+ */
 function conjuncts(list: readonly Token[]): Token[][] {
   const deep = depths(list);
   const parts: Token[][] = [[]];
@@ -111,7 +114,7 @@ function guarded(text: string): string {
   return hasOr(tokens(text)) ? `(${text})` : text;
 }
 
-/** The condition is one of those that must hold in the query. */
+/** Reports whether the condition is one of those that must hold in the query. */
 export function hasCondition(text: string, condition: string): boolean {
   const query = asQuery(text);
   const parts = query && simple(query.text);
@@ -136,7 +139,9 @@ export function toggleCondition(text: string, condition: string): string {
   return [parts.head, where && `WHERE ${where}`, parts.order].filter(Boolean).join(" ");
 }
 
-/** The query with its rows in the order of an expression, in place of the order that it has. */
+/**
+ * Returns the query with its rows in the order of an expression, in place of the order that it has.
+ */
 export function orderBy(text: string, expression: string): string {
   const query = asQuery(text);
   const order = `ORDER BY ${expression}`;
@@ -148,13 +153,13 @@ export function orderBy(text: string, expression: string): string {
   return [parts.head, where && `WHERE ${where}`, order].filter(Boolean).join(" ");
 }
 
-/** The query with one more column, and its rows in the order of that column. */
+/** Returns the query with one more column, and its rows in the order of that column. */
 export function orderByColumn(text: string, expression: string, name: string): string {
   const there = text.includes(`${expression} AS ${name}`) && new RegExp(`\\bORDER BY ${name}\\s*$`).test(text);
   return there ? text : orderBy(withColumn(text, expression, name), name);
 }
 
-/** The query with one more column, in place of an earlier one of that name. */
+/** Returns the query with one more column, in place of an earlier one of that name. */
 export function withColumn(text: string, expression: string, name: string): string {
   const query = asQuery(text);
   const head = `SELECT *, ${expression} AS ${name}`;
@@ -184,7 +189,10 @@ function without(text: string, where: readonly Token[], condition: string): stri
     .map((part) => textOf(text, part)).join(" AND ");
 }
 
-/** The query for rows begin to end of the result of `text`; null: TQL has none for that step. */
+/**
+ * Returns the query for rows begin to end of the result of `text`; null: TQL has none for that
+ * step.
+ */
 export function sliceQuery(text: string, begin: number, end: number, step: number): string | null {
   const count = Math.max(0, end - begin);
   if (step === 1) {
@@ -204,7 +212,10 @@ const escapes: Readonly<Record<string, string>> = {
   "\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t",
 };
 
-/** A Python literal. Control and direction characters are escaped, so that it reads as it runs. */
+/**
+ * Formats a Python literal. Control and direction characters are escaped, so that it reads as it
+ * runs.
+ */
 export function pythonString(text: string): string {
   const body = text.replace(/[\\"]|\p{C}|[\u2028\u2029]/gu, (c) => {
     if (escapes[c]) return escapes[c];
@@ -216,7 +227,7 @@ export function pythonString(text: string): string {
   return `"${body}"`;
 }
 
-/** A name of a tensor as it must stand in a query. */
+/** Returns a name of a tensor in the form that a query needs. */
 export function quoteName(name: string, keywords: ReadonlySet<string>): string {
   const plain = /^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && !keywords.has(name.toUpperCase());
   return plain ? name : `"${name.replaceAll('"', '""')}"`;
@@ -229,7 +240,9 @@ export function quoteString(text: string): string {
 const shownBefore = 60;
 const shownAfter = 40;
 
-/** The line of a text around a position in characters, and the column of the position in it. */
+/**
+ * Returns the line of a text around a position in characters, and the column of the position in it.
+ */
 export function faultLine(text: string, position: number): { line: string; column: number } {
   const before = [...text].slice(0, Math.max(0, position)).join("");
   const begin = before.lastIndexOf("\n") + 1;

@@ -3,7 +3,7 @@
 import type { ComponentChildren, Ref } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
-/** Browsers lose precision, or stop, some way above that many pixels. */
+/** Browsers lose precision, or stop, above that many pixels. */
 export const maxHeight = 8_000_000;
 const overscan = 4;
 const unknownHeight = 400;
@@ -28,7 +28,7 @@ export function contentHeight({ count, rowHeight }: Extent): number {
   return Math.min(count * rowHeight, maxHeight);
 }
 
-/** Rows above the part in sight, with a fraction, for a place of the scroll bar. */
+/** Returns the rows above the part in sight, with a fraction, for a place of the scroll bar. */
 export function rowsAbove(scrollTop: number, extent: Extent): number {
   const whole = extent.count * extent.rowHeight;
   const path = contentHeight(extent) - extent.height;
@@ -37,7 +37,7 @@ export function rowsAbove(scrollTop: number, extent: Extent): number {
   return part * (whole - extent.height) / extent.rowHeight;
 }
 
-/** The place of the scroll bar for a row at the top. */
+/** Returns the place of the scroll bar for a row at the top. */
 export function scrollOf(row: number, extent: Extent): number {
   const whole = extent.count * extent.rowHeight - extent.height;
   if (whole <= 0) return 0;
@@ -92,7 +92,7 @@ export function useVirtual(count: number, rowHeight: number, header = 0): Virtua
     const clamped = Math.min(most, Math.max(0, above));
     const scrollTop = scrollOf(clamped, extent);
     if (element) element.scrollTop = scrollTop;
-    // The element rounds; the rows follow what it took.
+    // The element rounds; the rows follow the rounded place.
     setPlace({ above: clamped, scrollTop: element?.scrollTop ?? scrollTop });
   };
 
