@@ -6,9 +6,9 @@ import { openGrid } from "./draw/canvas/grid";
 import { openSingle } from "./draw/canvas/single";
 import { App } from "./ui/app";
 import { ModelContext } from "./ui/hooks/app";
+import { sessionOf } from "./ui/model/history";
 import { Model } from "./ui/model/model";
 import { firstPanels, keepPanels } from "./ui/panels";
-import { sessionOf } from "./ui/model/history";
 import "./style.css";
 
 const model = new Model(openClient(), { openGrid, openSingle });

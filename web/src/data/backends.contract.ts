@@ -2,9 +2,9 @@
 // python/tests/test_visualizer_contract.py makes the dataset, starts a backend, and runs this file.
 
 import { beforeAll, expect, test, vi } from "vitest";
-import { ApiError } from "./errors";
 import { Client, memoryTokens, type SamplesRequest } from "./client";
 import { parseConfig } from "./config";
+import { ApiError } from "./errors";
 import type { FromWorker, ToWorker } from "./messages";
 import type { Header, View } from "./protocol";
 import { type Port, WorkerCalls } from "./reader";

@@ -1,8 +1,8 @@
 // Keeps decoded samples by row and column, within a bound of bytes.
 
-import type { Sample } from "./samples";
 import { sampleBytes } from "./decode";
 import type { Tensor } from "./protocol";
+import type { Sample } from "./samples";
 
 /** A demand for a row and column: pixels (Infinity: whole) of items `from` to `to`. */
 export interface Need {

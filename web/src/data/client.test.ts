@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError } from "./errors";
 import { Client, type Fetch, memoryTokens } from "./client";
+import { ApiError } from "./errors";
 import type { SampleRecord } from "./records";
 import { concat, encodeRecord, viewOf } from "./testing";
 

@@ -1,9 +1,9 @@
 // Speaks with the server: see PROTOCOL.md.
 
+import { ApiError, messageOf } from "./errors";
 import { parseProjection, parseValues, type Projection } from "./points";
 import type { Diff, Progress, Stats, Tensor, Versions, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
-import { ApiError, messageOf } from "./errors";
 
 /** Keeps the token of the session. */
 export interface TokenStore {

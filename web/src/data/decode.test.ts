@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Sample } from "./samples";
 import { decodeArray, decodeRecord, halfToNumber, sampleBytes } from "./decode";
 import { withoutOrientation } from "./jpeg";
 import type { Header } from "./protocol";
+import type { Sample } from "./samples";
 import { concat } from "./testing";
 
 const bytesOf = (view: ArrayBufferView): Uint8Array<ArrayBuffer> =>

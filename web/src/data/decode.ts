@@ -1,9 +1,9 @@
 // Turns records into samples: pictures into bitmaps, arrays into typed arrays.
 
-import type { Sample } from "./samples";
+import { messageOf } from "./errors";
 import { withoutOrientation } from "./jpeg";
 import type { SampleRecord } from "./records";
-import { messageOf } from "./errors";
+import type { Sample } from "./samples";
 
 /** Turns an encoded picture into a bitmap whose longer side has at most `side` pixels; 0: whole. */
 export type DecodePicture = (bytes: Uint8Array<ArrayBuffer>, media: string, side: number) =>

@@ -1,9 +1,9 @@
 // Reads a region of a picture that is too large to come whole.
 
-import type { PartOfPicture, RegionWant, Sample } from "./samples";
 import type { Client } from "./client";
 import { type DecodePicture, decodeRecord } from "./decode";
 import type { SampleRecord } from "./records";
+import type { PartOfPicture, RegionWant, Sample } from "./samples";
 
 /** Requests one region; rejects if the request fails, or if the region cannot be read. */
 export async function readRegion(client: Pick<Client, "samples">, view: string, want: RegionWant,

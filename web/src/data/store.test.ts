@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { Sample, SampleStore, Want } from "./samples";
 import type { SamplesRequest } from "./client";
 import type { Header, Tensor } from "./protocol";
 import type { SampleRecord } from "./records";
+import type { Sample, SampleStore, Want } from "./samples";
 import { openStore } from "./store";
 import { randomOf, tensorOf, viewOf, wholeOf } from "./testing";
 

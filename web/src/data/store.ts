@@ -1,6 +1,5 @@
 // The samples of one view: requests the wanted ones, decodes them, caches them within a bound.
 
-import type { PartOfPicture, RegionWant, Sample, SampleStore, Want } from "./samples";
 import {
   Cells, type Column, type Entry, maxItems, type Need, satisfied, touch, underway, widen,
 } from "./cells";
@@ -8,10 +7,11 @@ import type { Client, SamplesRequest } from "./client";
 import {
   type DecodePicture, decodeInBrowser, decodeRecord, errorSample,
 } from "./decode";
+import { messageOf } from "./errors";
 import type { View } from "./protocol";
 import type { SampleRecord } from "./records";
 import { readRegion } from "./region";
-import { messageOf } from "./errors";
+import type { PartOfPicture, RegionWant, Sample, SampleStore, Want } from "./samples";
 
 export interface StoreOptions {
   /** Bound of decoded data; samples that are wanted now are kept beyond it. */

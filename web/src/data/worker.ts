@@ -1,7 +1,7 @@
 // Runs the Go core in a worker: core/viz/wasm is the other side. Calls wait until it has started.
 
-import type { FromWorker, ToWorker } from "./messages";
 import { messageOf } from "./errors";
+import type { FromWorker, ToWorker } from "./messages";
 
 interface Core {
   open(config: string): string;

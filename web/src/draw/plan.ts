@@ -4,8 +4,8 @@ import type { Tensor, View } from "../data/protocol";
 import type { Sample } from "../data/samples";
 import type { Appearance, Layer } from "./api";
 import { noNumber, rampPlace, maxPalettes, type PaletteState } from "./colors";
-import { codeOf, numbersOf } from "./shapes";
 import { formatNumber, plain } from "./format";
+import { codeOf, numbersOf } from "./shapes";
 
 export interface Overlay {
   tensor: Tensor;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { randomOf, tensorOf, wholeOf } from "../data/testing";
 import type { Tensor } from "../data/protocol";
 import type { Sample } from "../data/samples";
+import { randomOf, tensorOf, wholeOf } from "../data/testing";
 import { noClass } from "./colors";
 import {
   classesOf, clipSegment, codeOf, labelsFit, type Shapes, shapesOf, skeletonOf,

@@ -1,8 +1,8 @@
 // Turns samples of annotations into shapes in pixels of the picture. Everything here is untrusted.
 
+import type { Tensor } from "../data/protocol";
 import type { Sample } from "../data/samples";
 import { classOf, noClass } from "./colors";
-import type { Tensor } from "../data/protocol";
 
 /** Shapes of one sample; coordinates are finite. */
 export interface Shapes {

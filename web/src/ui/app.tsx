@@ -1,26 +1,26 @@
 // The page as a whole: bars, panels, the rows between them, and the dialogs.
 
 import { useEffect } from "preact/hooks";
-import { Compare } from "./compare/compare";
-import { Dialog } from "./widgets/dialog";
-import { datasetName } from "./text/format";
 import { formatNumber } from "../draw/format";
-import { MainGrid } from "./rows/grid";
+import { TopBar } from "./bar/topbar";
+import { Compare } from "./compare/compare";
 import { Help } from "./dialogs/help";
+import { SaveView } from "./dialogs/save";
+import { Versions } from "./dialogs/versions";
 import { useApp, useModel } from "./hooks/app";
-import { EmbeddingMap } from "./rows/map";
-import { modeOf } from "./model/place";
+import { useTheme } from "./hooks/theme";
 import type { Model } from "./model/model";
+import { modeOf } from "./model/place";
+import type { State } from "./model/state";
 import { RowPanel } from "./panel/panel";
 import { SidePanel } from "./panels";
-import { SaveView } from "./dialogs/save";
-import { Sidebar } from "./sidebar/sidebar";
+import { MainGrid } from "./rows/grid";
+import { EmbeddingMap } from "./rows/map";
 import { SingleView } from "./rows/single";
-import type { State } from "./model/state";
 import { Table } from "./rows/table";
-import { useTheme } from "./hooks/theme";
-import { TopBar } from "./bar/topbar";
-import { Versions } from "./dialogs/versions";
+import { Sidebar } from "./sidebar/sidebar";
+import { datasetName } from "./text/format";
+import { Dialog } from "./widgets/dialog";
 
 export function App() {
   const stop = useApp((s) => s.stop);

@@ -2,14 +2,14 @@
 
 import type { Tensor } from "../../data/protocol";
 import type { Sample, SampleStore } from "../../data/samples";
+import { formatBytes, plain } from "../format";
 import { fit, gapOf, type Rect } from "../geometry";
 import { ui } from "../gpu/palettes";
-import type { Painter, PaintOptions } from "./painter";
-import { borderOf, captionOf, itemOf, type Plan } from "../plan";
-import { sizeOf } from "../pixels";
 import { code, type Scene } from "../gpu/scene";
-import { formatBytes, plain } from "../format";
 import { lineHeight, wrap } from "../gpu/texts";
+import { sizeOf } from "../pixels";
+import { borderOf, captionOf, itemOf, type Plan } from "../plan";
+import type { Painter, PaintOptions } from "./painter";
 
 const textFrom = 64;
 const namesFromCell = 160;

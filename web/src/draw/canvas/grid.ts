@@ -2,22 +2,22 @@
 
 import type { Sample, SampleStore, Want } from "../../data/samples";
 import type { Appearance, Frames, Grid, GridEvents, Hit, OpenGrid } from "../api";
-import { CellFiller } from "./cells";
 import {
   cellRect, clamp, fit, inside, keepRow, type Layout, layout, linesIn, lineTop, maxCell, minCell,
   rowAt, rowOfKey, rowsOf, scrollbarWidth, scrollOfThumb, scrollToShow, stripTop, thumb,
   thumbnailSize, type Transform,
 } from "../geometry";
-import { type Gestures, listen } from "./gestures";
-import { annotationAt, hitOf } from "./hits";
-import { groundOf, ui } from "../gpu/palettes";
 import { isNewer, type Painted } from "../gpu/lines";
-import { Painter } from "./painter";
-import { itemOf, type Plan, planOf } from "../plan";
-import { sizeOf } from "../pixels";
+import { groundOf, ui } from "../gpu/palettes";
 import { code, type Scene, type Style } from "../gpu/scene";
 import { Surface } from "../gpu/surface";
 import { lineHeight } from "../gpu/texts";
+import { sizeOf } from "../pixels";
+import { itemOf, type Plan, planOf } from "../plan";
+import { CellFiller } from "./cells";
+import { type Gestures, listen } from "./gestures";
+import { annotationAt, hitOf } from "./hits";
+import { Painter } from "./painter";
 
 const owner = "grid";
 const captionsFrom = 96;

@@ -1,12 +1,12 @@
 // Finds the annotation under a point of a picture.
 
 import type { Hit } from "../api";
-import type { Annotation } from "./painter";
 import { formatNumber } from "../format";
+import { rasterOf, topValue } from "../pixels";
 import { zeroIsBackground } from "../plan";
 import { codeOf, numbersOf, type PictureSize } from "../shapes";
-import { rasterOf, topValue } from "../pixels";
 import { polygonHas } from "../triangles";
+import type { Annotation } from "./painter";
 
 export interface Found {
   tensor: string;

@@ -4,15 +4,15 @@ import type { Tensor } from "../../data/protocol";
 import type { Sample, SampleStore } from "../../data/samples";
 import { noClass } from "../colors";
 import type { Rect } from "../geometry";
+import { code, type Scene } from "../gpu/scene";
+import { lineHeight } from "../gpu/texts";
 import type { Coloring, Overlay, Plan } from "../plan";
 import { className, itemOf, placeOf } from "../plan";
-import { code, type Scene } from "../gpu/scene";
 import {
   classesOf, clipSegment, codeOf, labelsFit, numbersOf, type PictureSize, type Polygon, type Shapes, shapesOf,
 } from "../shapes";
-import { tagAt } from "./tags";
-import { lineHeight } from "../gpu/texts";
 import { clipPolygon, maxFillPoints, thin, triangulate } from "../triangles";
+import { tagAt } from "./tags";
 
 /** The sample of an overlay at one picture, with the shapes and classes of its instances. */
 export interface Annotation {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
+import type { Tensor } from "../../data/protocol";
 import type { Sample, SampleStore } from "../../data/samples";
+import { tensorOf, viewOf } from "../../data/testing";
 import type { Appearance } from "../api";
 import { noClass, noNumber, rampPlace, rampSteps } from "../colors";
-import { Painter } from "./painter";
 import { borderOf, captionOf, isColorable, planOf } from "../plan";
-import { tensorOf, viewOf } from "../../data/testing";
-import type { Tensor } from "../../data/protocol";
+import { Painter } from "./painter";
 
 const over = { role: "overlay", over: "images" } as const;
 const view = viewOf(3, [

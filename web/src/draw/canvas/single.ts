@@ -2,21 +2,21 @@
 
 import type { Sample, SampleStore, Want } from "../../data/samples";
 import type { Appearance, Hit, Look, OpenSingle, Single } from "../api";
-import { messageOf } from "./cells";
+import { plain } from "../format";
 import {
   clamp, inside, keepInSight, toPicture, type Transform, type Zoom, zoomAt, zoomToFit,
 } from "../geometry";
-import { type Gestures, listen } from "./gestures";
-import { annotationAt, hitOf } from "./hits";
-import { groundOf, ui } from "../gpu/palettes";
 import { restTime } from "../gpu/layer";
-import { Painter, type PaintOptions } from "./painter";
-import { captionOf, itemOf, type Plan, planOf } from "../plan";
-import { defaultRange, sizeOf } from "../pixels";
+import { groundOf, ui } from "../gpu/palettes";
 import { code, type Style } from "../gpu/scene";
 import { Surface } from "../gpu/surface";
 import { lineHeight, wrap } from "../gpu/texts";
-import { plain } from "../format";
+import { defaultRange, sizeOf } from "../pixels";
+import { captionOf, itemOf, type Plan, planOf } from "../plan";
+import { messageOf } from "./cells";
+import { type Gestures, listen } from "./gestures";
+import { annotationAt, hitOf } from "./hits";
+import { Painter, type PaintOptions } from "./painter";
 import { hugeSize, mayBeHuge, partOf, Tiles } from "./tiles";
 
 const owner = "single";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { randomOf, wholeOf } from "../../data/testing";
 import type { PartOfPicture, RegionWant } from "../../data/samples";
+import { randomOf, wholeOf } from "../../data/testing";
 import { boundsOf, hugeSize, keyOf, levelOf, mayBeHuge, tileSide, Tiles, tilesIn } from "./tiles";
 
 const size = { width: 20_000, height: 15_000 };

@@ -1,19 +1,19 @@
 // The content of a canvas. It is filled when data changes, and drawn with two uniforms a frame.
 
 import type { Sample } from "../../data/samples";
-import {
-  type Attribute, Batch, type Format, floats, integers, Program, r16ui, r32f, r32ui, r8ui, rgba32f,
-  rgba8, ring, ringArea, vertex,
-} from "./gl";
 import type { Rect, Transform } from "../geometry";
-import { Layer } from "./layer";
-import { LineCache } from "./lines";
-import { Palettes } from "./palettes";
-import { putRect, Rects } from "./rects";
 import {
   defaultRange, drawnChannels, maxPlanes, planesOfGroup, type Range, rasterOf, toBits, toFloats,
   toRgba, toSegments,
 } from "../pixels";
+import {
+  type Attribute, Batch, type Format, floats, integers, Program, r16ui, r32f, r32ui, r8ui, rgba32f,
+  rgba8, ring, ringArea, vertex,
+} from "./gl";
+import { Layer } from "./layer";
+import { LineCache } from "./lines";
+import { Palettes } from "./palettes";
+import { putRect, Rects } from "./rects";
 import * as shaders from "./shaders";
 import { Texts } from "./texts";
 import { Atlas, type Page, type Placed, shrunk, Singles, type Upload } from "./textures";

@@ -1,13 +1,13 @@
 // The actions of the bar at the top that a narrow window has in a menu.
 
 import { useState } from "preact/hooks";
-import { copyText } from "../hooks/browser";
 import { useApp, useModel } from "../hooks/app";
-import type { IconName } from "../widgets/icons";
-import { modeOf, largestCell, smallestCell } from "../model/place";
-import type { Model } from "../model/model";
+import { copyText } from "../hooks/browser";
 import { nextTheme } from "../hooks/theme";
+import type { Model } from "../model/model";
+import { modeOf, largestCell, smallestCell } from "../model/place";
 import { asQuery, pythonString } from "../text/tql";
+import type { IconName } from "../widgets/icons";
 
 export interface Action {
   icon: IconName;

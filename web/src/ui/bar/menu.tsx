@@ -1,9 +1,9 @@
 // The menu of a narrow window: a button that opens a group of actions below it.
 
 import { useEffect, useRef } from "preact/hooks";
-import { CellSize, GoTo, useActions, useQueryActions, type Action } from "./actions";
 import { useApp, useModel } from "../hooks/app";
 import { Icon, IconButton } from "../widgets/icons";
+import { CellSize, GoTo, useActions, useQueryActions, type Action } from "./actions";
 
 const id = "more-actions";
 

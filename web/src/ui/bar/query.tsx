@@ -1,10 +1,10 @@
 // The query box: text that grows, completion, history, and errors at their place.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { complete, exampleOf, type Completion } from "../text/complete";
-import { useQueryActions } from "./actions";
 import { useApp, useModel } from "../hooks/app";
+import { complete, exampleOf, type Completion } from "../text/complete";
 import { IconButton } from "../widgets/icons";
+import { useQueryActions } from "./actions";
 
 const tallest = 240;
 

@@ -1,13 +1,13 @@
 // The bar at the top: which dataset and version, the query, the ways to look at rows.
 
 import type { ComponentChildren } from "preact";
-import { CellSize, GoTo, useActions } from "./actions";
-import { datasetName } from "../text/format";
 import { useApp, useModel } from "../hooks/app";
 import { useNarrow } from "../hooks/browser";
-import { IconButton, type IconName } from "../widgets/icons";
-import { embeddings } from "../model/tensors";
 import { modeOf, type Mode } from "../model/place";
+import { embeddings } from "../model/tensors";
+import { datasetName } from "../text/format";
+import { IconButton, type IconName } from "../widgets/icons";
+import { CellSize, GoTo, useActions } from "./actions";
 import { Menu } from "./menu";
 import { QueryBox } from "./query";
 

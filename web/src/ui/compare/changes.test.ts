@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Diff } from "../../data/protocol";
-import { tensorOf, viewOf } from "../../data/testing";
 import type { Sample } from "../../data/samples";
+import { tensorOf, viewOf } from "../../data/testing";
 import { changedTensors, isWhole, valueText } from "./changes";
 import { versionTitle } from "./compare";
 

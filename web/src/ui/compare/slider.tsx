@@ -1,12 +1,12 @@
 // One row of two versions on top of each other, with a divider between before and after.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { SampleStore } from "../../data/samples";
 import type { Single } from "../../draw/api";
-import { useAppearance } from "../hooks/appearance";
 import { useModel } from "../hooks/app";
+import { useAppearance } from "../hooks/appearance";
 import { IconButton } from "../widgets/icons";
-import { messageOf } from "../../data/errors";
 
 export function SliderView({ before, after, row, rows, show }: {
   before: SampleStore; after: SampleStore; row: number; rows: number; show: (row: number) => void;

@@ -3,10 +3,10 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Tensor } from "../../data/protocol";
 import type { SampleStore } from "../../data/samples";
-import { changedTensors, isWhole, valueText, type ChangedTensor, type Comparison } from "./changes";
-import { formatForm } from "../text/format";
 import { useSample, useSamples } from "../hooks/requests";
 import { isSmall } from "../model/tensors";
+import { formatForm } from "../text/format";
+import { changedTensors, isWhole, valueText, type ChangedTensor, type Comparison } from "./changes";
 
 /** Enough to learn the size of a picture. */
 const pixels = 32;

@@ -1,10 +1,10 @@
 // The dialog that saves the shown rows as a view of the dataset.
 
 import { useState } from "preact/hooks";
-import { Dialog } from "../widgets/dialog";
 import type { View } from "../../data/protocol";
-import { formatCount } from "../text/format";
 import { useApp, useModel } from "../hooks/app";
+import { formatCount } from "../text/format";
+import { Dialog } from "../widgets/dialog";
 
 /** `picked`: rows that were chosen one by one, so that no query finds them. */
 export function savedRows(view: Pick<View, "rows" | "query"> | null, picked: boolean): string {

@@ -3,11 +3,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Versions as VersionList } from "../../data/protocol";
-import { formatAgo, formatCount, formatTime } from "../text/format";
-import { Dialog } from "../widgets/dialog";
 import { useApp, useModel } from "../hooks/app";
 import { useTask } from "../hooks/requests";
 import type { Model } from "../model/model";
+import { formatAgo, formatCount, formatTime } from "../text/format";
+import { Dialog } from "../widgets/dialog";
 import { VirtualList } from "../widgets/virtual";
 
 const lineHeight = 44;

@@ -1,11 +1,11 @@
 // Requests that live as long as a component.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { Stats, Tensor, View } from "../../data/protocol";
 import type { Sample, SampleStore } from "../../data/samples";
 import { exactRows, sampleRows } from "../model/counts";
 import { useApp, useModel } from "./app";
-import { messageOf } from "../../data/errors";
 
 /** Draws the component again after samples have come. */
 export function useSamples(store: SampleStore | null): void {

@@ -1,8 +1,8 @@
 // Dark or light, by the choice of the system or the user.
 
 import { useEffect } from "preact/hooks";
-import { useApp, useModel } from "./app";
 import type { Theme } from "../model/state";
+import { useApp, useModel } from "./app";
 
 const next: Record<Theme, Theme> = { auto: "dark", dark: "light", light: "auto" };
 

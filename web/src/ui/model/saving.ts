@@ -1,7 +1,7 @@
 // Saves a view once, although a request is sent again when its response is lost.
 
-import { ApiError } from "../../data/errors";
 import type { Client } from "../../data/client";
+import { ApiError } from "../../data/errors";
 import type { View } from "../../data/protocol";
 import { isUnreachable } from "./connection";
 

@@ -3,9 +3,9 @@
 import type { View } from "../../data/protocol";
 import type { SampleStore } from "../../data/samples";
 import type { Hit, Layer } from "../../draw/api";
+import type { Range } from "../../draw/pixels";
 import type { Words } from "../text/complete";
 import { home, type Place } from "./place";
-import type { Range } from "../../draw/pixels";
 
 export interface Stop {
   title: string;

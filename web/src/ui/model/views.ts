@@ -6,12 +6,12 @@ import type { Stats, View } from "../../data/protocol";
 import type { SampleStore } from "../../data/samples";
 import type { openStore as openStoreOf } from "../../data/store";
 import { defaultOpacity } from "../../draw/plan";
+import { asQuery } from "../text/tql";
 import { Counts } from "./counts";
 import { layersAt } from "./hiding";
 import { withDefaults } from "./layers";
 import type { Page } from "./page";
 import type { Place } from "./place";
-import { asQuery } from "../text/tql";
 import { choosePrimary } from "./tensors";
 
 export class Views {

@@ -1,12 +1,12 @@
 // Visits places: opens their versions, runs their queries, and keeps the address in step.
 
 import type { View } from "../../data/protocol";
+import { faultOf } from "./faults";
 import { layersAt } from "./hiding";
 import type { Navigation } from "./navigation";
 import type { Page } from "./page";
 import { home, isElsewhere, rowsGo, within, type Place } from "./place";
 import { notOpened } from "./stops";
-import { faultOf } from "./faults";
 import { choosePrimary } from "./tensors";
 import type { Views } from "./views";
 

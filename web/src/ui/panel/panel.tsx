@@ -1,19 +1,19 @@
 // The right panel: all tensors of the selected row.
 
 import { useEffect, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { Tensor } from "../../data/protocol";
 import type { SampleRecord } from "../../data/records";
 import type { SampleStore } from "../../data/samples";
-import { formatCount, formatForm } from "../text/format";
-import { fileOf, save } from "./download";
-import { copyText } from "../hooks/browser";
 import { useApp, useModel } from "../hooks/app";
+import { copyText } from "../hooks/browser";
 import { useSample, useSamples } from "../hooks/requests";
+import { isSmall } from "../model/tensors";
+import { formatCount, formatForm } from "../text/format";
+import { pythonString } from "../text/tql";
 import { IconButton } from "../widgets/icons";
 import { SampleValue } from "../widgets/value";
-import { isSmall } from "../model/tensors";
-import { messageOf } from "../../data/errors";
-import { pythonString } from "../text/tql";
+import { fileOf, save } from "./download";
 
 const page = 50;
 

@@ -1,14 +1,14 @@
 // Holds a grid of samples: its canvas, its keys, and its text for screen readers.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { SampleStore } from "../../data/samples";
 import type { Appearance, Grid, GridEvents } from "../../draw/api";
+import { useApp, useModel } from "../hooks/app";
+import { useAppearance } from "../hooks/appearance";
+import { useSamples } from "../hooks/requests";
 import { describe } from "../text/describe";
 import { formatCount } from "../text/format";
-import { useApp, useModel } from "../hooks/app";
-import { useSamples } from "../hooks/requests";
-import { useAppearance } from "../hooks/appearance";
-import { messageOf } from "../../data/errors";
 
 declare global {
   interface Window {

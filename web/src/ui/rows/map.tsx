@@ -1,17 +1,17 @@
 // The map of embeddings: a point for each row, and a lasso that chooses rows.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { Projection } from "../../data/points";
 import type { SampleStore } from "../../data/samples";
 import { classOf, greyOf, rampRgb, rgbOf, type Rgb } from "../../draw/colors";
-import { rangeOf } from "../../draw/pixels";
 import { Scatter } from "../../draw/map/scatter";
 import { fit, nearest, neighbours, within, zoomed, type Camera } from "../../draw/map/scattermath";
-import { describe } from "../text/describe";
+import { rangeOf } from "../../draw/pixels";
 import { useApp, useModel } from "../hooks/app";
 import { useSamples, useTask } from "../hooks/requests";
 import { embeddings } from "../model/tensors";
-import { messageOf } from "../../data/errors";
+import { describe } from "../text/describe";
 
 const pickDistance = 12;
 const hoverPixels = 128;

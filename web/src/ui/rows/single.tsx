@@ -1,18 +1,18 @@
 // One sample over the grid: pan, zoom, items of a sequence, and the range of values.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { messageOf } from "../../data/errors";
 import type { SampleStore } from "../../data/samples";
 import type { Single } from "../../draw/api";
-import { Captions } from "./captions";
 import { formatNumber } from "../../draw/format";
-import { useAppearance } from "../hooks/appearance";
-import { useApp, useModel } from "../hooks/app";
-import { useSamples } from "../hooks/requests";
-import { IconButton } from "../widgets/icons";
-import { isPicture } from "../model/tensors";
-import { endsOf, itemOf, nextItem, rangeOf } from "./window";
 import type { Range } from "../../draw/pixels";
-import { messageOf } from "../../data/errors";
+import { useApp, useModel } from "../hooks/app";
+import { useAppearance } from "../hooks/appearance";
+import { useSamples } from "../hooks/requests";
+import { isPicture } from "../model/tensors";
+import { IconButton } from "../widgets/icons";
+import { Captions } from "./captions";
+import { endsOf, itemOf, nextItem, rangeOf } from "./window";
 
 const rates = [1, 2, 5, 10, 15, 24, 25, 30, 60];
 const ahead = 8;

@@ -1,16 +1,16 @@
 // Rows as a table of small pictures and values.
 
 import { useEffect, useId, useRef } from "preact/hooks";
-import type { SampleStore } from "../../data/samples";
 import type { Tensor } from "../../data/protocol";
+import type { SampleStore } from "../../data/samples";
 import { itemOf } from "../../draw/plan";
-import { describe } from "../text/describe";
 import { useApp, useModel } from "../hooks/app";
 import { useSamples } from "../hooks/requests";
 import { isPicture, isSmall, isSortable } from "../model/tensors";
+import { describe } from "../text/describe";
 import { nextOrder, orderOf } from "../text/sort";
-import { isShowable, texelsOf, Thumbnail } from "./thumbnail";
 import { useVirtual } from "../widgets/virtual";
+import { isShowable, texelsOf, Thumbnail } from "./thumbnail";
 
 const headHeight = 28;
 const mostColumns = 40;

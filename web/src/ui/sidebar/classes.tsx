@@ -1,16 +1,16 @@
 // The list of classes: hides classes in the drawing, and filters rows by them.
 
 import { useMemo, useRef, useState } from "preact/hooks";
-import { colorOf } from "../../draw/colors";
 import type { Stats, Tensor } from "../../data/protocol";
+import { colorOf } from "../../draw/colors";
 import { useApp, useModel } from "../hooks/app";
 import { useStats } from "../hooks/requests";
-import { Icon } from "../widgets/icons";
-import { hasClasses } from "../model/tensors";
 import { layerOf } from "../model/layers";
-import { Section } from "../widgets/section";
+import { hasClasses } from "../model/tensors";
 import { formatRows } from "../text/format";
 import { hasCondition } from "../text/tql";
+import { Icon } from "../widgets/icons";
+import { Section } from "../widgets/section";
 import { VirtualList } from "../widgets/virtual";
 
 const rowHeight = 30;

@@ -3,14 +3,14 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Stats, Tensor } from "../../data/protocol";
 import { colorOf, rampRgb } from "../../draw/colors";
-import { isColorable } from "../../draw/plan";
-import { classLines } from "./classes";
-import { formatCount } from "../text/format";
 import { formatNumber } from "../../draw/format";
+import { isColorable } from "../../draw/plan";
 import { useApp, useModel } from "../hooks/app";
-import { Section } from "../widgets/section";
-import { withColumn } from "../text/tql";
 import { rangeOf, useColored } from "../hooks/appearance";
+import { formatCount } from "../text/format";
+import { withColumn } from "../text/tql";
+import { Section } from "../widgets/section";
+import { classLines } from "./classes";
 
 const legendClasses = 12;
 /** Tensors in the list; an expression reaches the others. */

@@ -2,8 +2,8 @@
 
 import { useMemo } from "preact/hooks";
 import { useApp, useModel } from "../hooks/app";
-import { Section } from "../widgets/section";
 import { orderByColumn } from "../text/tql";
+import { Section } from "../widgets/section";
 import { agreement, guessPair, rivalsOf, scoreName, type Pair } from "./truth";
 
 export function TruthAndPredictions() {

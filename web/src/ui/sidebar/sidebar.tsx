@@ -3,18 +3,18 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Tensor, View } from "../../data/protocol";
 import { planOf } from "../../draw/plan";
-import { Classes } from "./classes";
-import { Coloring } from "./coloring";
-import { formatForm } from "../text/format";
-import { useAppearance } from "../hooks/appearance";
 import { useApp, useModel } from "../hooks/app";
-import { IconButton } from "../widgets/icons";
+import { useAppearance } from "../hooks/appearance";
 import { layerOf } from "../model/layers";
 import { picturesOf } from "../model/tensors";
+import { formatForm } from "../text/format";
+import { IconButton } from "../widgets/icons";
+import { Section } from "../widgets/section";
+import { VirtualList } from "../widgets/virtual";
+import { Classes } from "./classes";
+import { Coloring } from "./coloring";
 import { TruthAndPredictions } from "./pair";
 import { Statistics } from "./stats";
-import { VirtualList } from "../widgets/virtual";
-import { Section } from "../widgets/section";
 
 const chipHeight = 40;
 const searchFrom = 8;

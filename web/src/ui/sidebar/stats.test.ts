@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Stats } from "../../data/protocol";
-import { classLines } from "./classes";
 import { formatRows } from "../text/format";
+import { classLines } from "./classes";
 import { summaryOf } from "./stats";
 
 const stats: Stats = { rows: 1000, missing: 12, kind: "histogram", what: "value", min: -1, mean: 0.5, max: 2 };

@@ -2,15 +2,15 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Stats, Tensor } from "../../data/protocol";
-import { formatCount, formatRows } from "../text/format";
 import { formatNumber } from "../../draw/format";
 import { useApp, useModel } from "../hooks/app";
 import { useSeen } from "../hooks/browser";
 import { useStats } from "../hooks/requests";
 import { hasStats } from "../model/tensors";
-import { secondsLeft, seenNext, type Sight } from "./left";
-import { Section } from "../widgets/section";
+import { formatCount, formatRows } from "../text/format";
 import { hasCondition } from "../text/tql";
+import { Section } from "../widgets/section";
+import { secondsLeft, seenNext, type Sight } from "./left";
 
 const page = 20;
 const barsAtFirst = 12;

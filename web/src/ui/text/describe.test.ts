@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { tensorOf } from "../../data/testing";
 import type { Sample } from "../../data/samples";
+import { tensorOf } from "../../data/testing";
 import { describe } from "./describe";
 
 test("the panel gives the size of a huge picture in the unit of the grid", () => {
