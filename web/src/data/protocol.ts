@@ -37,7 +37,7 @@ export interface Stats {
   unit?: "rows" | "instances";        // of the counts: instances of lists; left out: rows
   sampled?: number;                   // all numbers but `rows` are estimates from so many rows
   exact?: ("missing" | "min" | "max")[]; // numbers that are exact, since the chunk map has them
-  classes?: { value: string | number; name: string; rows: number }[];  // at most 200, frequent first
+  classes?: { value: string | number; name: string; rows: number }[]; // frequent first; at most 200
   more?: number;                      // other classes
   bins?: { from: number; to: number; rows: number }[];
   min?: number; max?: number; mean?: number;

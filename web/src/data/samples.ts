@@ -20,7 +20,7 @@ export type Sample =
 /** Samples of one view, kept within a bound of bytes. Drawing and panels share one. */
 export interface SampleStore {
   readonly view: View;
-  /** Returns a sample that is there, at any size; undefined: it is not, and nothing is requested. */
+  /** Returns a sample that is there, at any size; undefined: it is not. Requests nothing. */
   peek(row: number, column: string): Sample | undefined;
   /** Returns the dataset row of a row, once any sample of it has come. */
   index(row: number): number | undefined;

@@ -41,7 +41,7 @@ function Card({ tensor }: { tensor: Tensor }) {
   );
 }
 
-/** Shows the duration of a count and its estimated end. Beside numbers it appears after a second. */
+/** Shows the time and the estimated end of a count. Beside numbers it appears after a second. */
 function Counting({ name, beside }: { name: string; beside: boolean }) {
   const model = useModel();
   const [seconds, setSeconds] = useState(0);

@@ -56,8 +56,8 @@ const isScore = (t: Tensor): boolean =>
   (t.draw === "number" || t.draw === "array") && scoreWords.test(t.name.slice(t.name.lastIndexOf("/") + 1));
 
 /**
- * Returns an expression in TQL for the agreement of two tensors of boxes: the part of all boxes that
- * have a partner, 0 to 1; NaN, which sorts last, without boxes. Classes and scores count where
+ * Returns an expression in TQL for the agreement of two tensors of boxes: the part of all boxes
+ * that have a partner, 0 to 1; NaN, which sorts last, without boxes. Classes and scores count where
  * tensors have them. "": it cannot be computed.
  *
  * IOU(a, b) alone gives the best pair of a row: one good match would hide ten wrong boxes.
