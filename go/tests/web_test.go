@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -129,7 +130,55 @@ func TestWebWords(t *testing.T) {
 	}
 }
 
+// TestWebPackages holds the packages of npm to exact versions with their hashes, and to npm ci
+// without scripts of packages.
+func TestWebPackages(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	var wanted struct{ Dependencies, DevDependencies map[string]string }
+	var lock struct {
+		Packages map[string]struct {
+			Integrity string
+		}
+	}
+	for name, into := range map[string]any{"web/package.json": &wanted, "web/package-lock.json": &lock} {
+		text, _ := p.read(t, name)
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	for _, list := range []map[string]string{wanted.Dependencies, wanted.DevDependencies} {
+		for name, version := range list {
+			if !webVersion.MatchString(version) {
+				t.Errorf("web/package.json: %s has the version %q, want an exact one", name, version)
+			}
+		}
+	}
+	for name, entry := range lock.Packages {
+		if name != "" && entry.Integrity == "" {
+			t.Errorf("web/package-lock.json: %s has no hash", name)
+		}
+	}
+	if settings, _ := p.read(t, "web/.npmrc"); !strings.Contains(settings, "ignore-scripts=true\n") {
+		t.Error("web/.npmrc lacks ignore-scripts=true")
+	}
+	if tool, _ := p.read(t, "tools/web.py"); !strings.Contains(tool, `"ci", "--ignore-scripts"`) {
+		t.Error("tools/web.py does not run npm ci --ignore-scripts")
+	}
+	for _, name := range []string{"Makefile", ".github/workflows/ci.yml", ".github/workflows/weekly.yml", ".github/workflows/wheels.yml"} {
+		text, _ := p.read(t, name)
+		for line := range strings.Lines(text) {
+			if webInstall.MatchString(line) && !strings.Contains(line, "npm ci --ignore-scripts") {
+				t.Errorf("%s: %s: want npm ci --ignore-scripts", name, strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
 var (
+	webVersion = regexp.MustCompile(`^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+$`)
+	webInstall = regexp.MustCompile(`\bnpm (?:ci|i|install|add)\b|\bnpx\b`)
+
 	webStatement = regexp.MustCompile(`(?m)^(?:import|export)\s[^;"']*?\bfrom\s+["']([^"']+)["']|^import\s+["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']`)
 	webClass     = regexp.MustCompile(`(?ms)^(?:export )?(?:abstract )?class (\w+).*?^}`)
 	webMethod    = regexp.MustCompile(`(?m)^  (?:(?:async|static|override|get|set) )*\*?(\w+)(?:<[^>\n]*>)?\(`)
