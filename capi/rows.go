@@ -35,6 +35,13 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 		return errs.New(errs.Invalid, "number of rows is %d and of samples %d, want at least 0", int64(in.n), int64(in.samples_n))
 	}
 	out.Counts = text(in.counts)
+	if in.names != nil {
+		names, err := textsOf("names", in.names, in.names_n)
+		if err != nil {
+			return err
+		}
+		out.Names = append([]string{}, names...)
+	}
 	if in.row_items != nil {
 		items, err := numbers("row_items", in.row_items, in.n)
 		if err != nil {

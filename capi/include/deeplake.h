@@ -218,6 +218,11 @@ typedef struct dl_rows {
      * of s, ms, us or ns; "timestamp[us, Europe/Berlin]", which counts in UTC; or a NumPy type like
      * "datetime64[ns]", which states no zone. A scalar of -2^63 is no sample. */
     dl_text* counts;
+    /* names_n names of the classes that the integers number from 0, for a class_label; NULL: they
+     * are the numbers of the tensor. The first such column fixes the numbers of a tensor without
+     * classes; of later ones, names that the tensor lacks are added in their order. */
+    dl_texts* names;
+    int64_t names_n;
     uint32_t flags;    /* of data: DL_LITERAL, or 0 */
     uint32_t reserved; /* 0 */
 } dl_rows;

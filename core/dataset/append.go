@@ -149,6 +149,9 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
 		return nil, err
 	}
+	if err := c.check.renumber(&col); err != nil {
+		return nil, err
+	}
 	if err := c.check.settle(&col); err != nil {
 		return nil, err
 	}

@@ -330,8 +330,22 @@ func clip(p []byte) string {
 
 // className returns the label of a name, and adds the name to the list.
 func (c *checker) className(name string) (tensor.Sample, error) {
+	label, err := c.classNumber(name)
+	if err != nil {
+		return tensor.Sample{}, err
+	}
+	data, fits := appendInt(nil, c.dtype, label)
+	if !fits {
+		return tensor.Sample{}, errs.New(errs.Type, "class name %q would get label %d, which does not fit dtype %s", name, label, c.dtype)
+	}
+	s := tensor.Sample{Form: tensor.FormArray, DType: c.dtype, Shape: tensor.Shape{}, Data: data}
+	return s, c.checkShape(s.Shape)
+}
+
+// classNumber returns the number of a class, and adds its name to the list.
+func (c *checker) classNumber(name string) (int64, error) {
 	if name == "" || !utf8.ValidString(name) {
-		return tensor.Sample{}, errs.New(errs.Type, "class name %q is empty or not valid UTF-8", name)
+		return 0, errs.New(errs.Type, "class name %q is empty or not valid UTF-8", name)
 	}
 	if c.names == nil {
 		c.names = make(map[string]int64, len(c.ct.schema.ClassNames))
@@ -341,19 +355,14 @@ func (c *checker) className(name string) (tensor.Sample, error) {
 	}
 	label, ok := c.names[name]
 	if !ok && c.numbered {
-		return tensor.Sample{}, errs.New(errs.Type, "class name %q: the tensor has labels by number and no names, so this name would be that of label 0; append numbers, or create a tensor with class_names", name)
+		return 0, errs.New(errs.Type, "class name %q: the tensor has labels by number and no names, so this name would be that of label 0; append numbers, or create a tensor with class_names", name)
 	}
 	if !ok {
 		label = int64(len(c.names))
 		c.names[name] = label
 		c.added = append(c.added, name)
 	}
-	data, fits := appendInt(nil, c.dtype, label)
-	if !fits {
-		return tensor.Sample{}, errs.New(errs.Type, "class name %q would get label %d, which does not fit dtype %s", name, label, c.dtype)
-	}
-	s := tensor.Sample{Form: tensor.FormArray, DType: c.dtype, Shape: tensor.Shape{}, Data: data}
-	return s, c.checkShape(s.Shape)
+	return label, nil
 }
 
 // encoded checks a file by its header.

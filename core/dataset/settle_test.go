@@ -268,3 +268,53 @@ func TestTimes(t *testing.T) {
 		t.Errorf("a time as a label: %v", err)
 	}
 }
+
+// TestClassesOfAColumn: a column may number its classes by names of its own.
+func TestClassesOfAColumn(t *testing.T) {
+	t.Parallel()
+	codes := func(names []string, v ...float64) tensor.Rows {
+		a := numbersOf(tensor.Int8, v...)
+		return tensor.Rows{Names: names, Array: &tensor.Array{DType: tensor.Int8, Shape: tensor.Shape{}, Data: a.Data}}
+	}
+	holed := tensor.Rows{Names: []string{"fox", "eel"}, Samples: []tensor.Sample{{Form: tensor.FormHole}, {DType: tensor.Uint8, Shape: tensor.Shape{}, Data: []byte{1}}}}
+	for _, c := range []struct {
+		have    []string
+		columns []tensor.Rows
+		want    string
+	}{
+		{nil, []tensor.Rows{codes([]string{"cat", "dog", "fox"}, 2, 1)}, "[2 1] of [cat dog fox]"},
+		{nil, []tensor.Rows{codes([]string{"cat", "dog"}, 1), codes([]string{"dog", "ant", "cat"}, 0, 1, 2)}, "[1 1 2 0] of [cat dog ant]"},
+		{[]string{"dog"}, []tensor.Rows{codes([]string{"cat", "dog"}, 1, 0), holed}, "[0 1 none 3] of [dog cat fox eel]"},
+		{nil, []tensor.Rows{codes([]string{"cat"}, 0, 1)}, "row 1: class number 1 is outside the 1 names"},
+		{nil, []tensor.Rows{codes([]string{"cat", ""}, 0)}, "is empty or not valid"},
+	} {
+		d := fresh(t, TensorSpec{HType: "class_label", ClassNames: c.have})
+		if err := appendColumns(d, c.columns...); err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			continue
+		}
+		commitAll(t, d)
+		v := must[*View](t)(d.View(context.Background()))
+		got := []string{}
+		for row, data := range readAll(t, v, "x") {
+			if shapeAt(t, v, "x", int64(row)) == "none" {
+				got = append(got, "none")
+			} else {
+				got = append(got, fmt.Sprint(int64(binary.LittleEndian.Uint64(data))))
+			}
+		}
+		if text := fmt.Sprint(got, " of ", must[Description](t)(d.Describe()).Tensors[0].ClassNames); text != c.want {
+			t.Errorf("%s, want %s", text, c.want)
+		}
+	}
+	d := fresh(t, TensorSpec{HType: "class_label"})
+	if err := appendColumns(d, samplesOf(zeros(tensor.Int64)), codes([]string{"cat"}, 0)); err == nil || !strings.Contains(err.Error(), "labels by number") {
+		t.Errorf("names after numbers: %v", err)
+	}
+	d = fresh(t, TensorSpec{})
+	if err := appendColumns(d, codes([]string{"cat"}, 0)); err == nil || !strings.Contains(err.Error(), "htype generic does not have") {
+		t.Errorf("names of a generic tensor: %v", err)
+	}
+}

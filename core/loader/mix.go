@@ -115,6 +115,9 @@ func (m *Mix) join(name string) (read.Column, error) {
 		if i > 0 && (c.DType() != j.cols[0].DType() || c.Sequence() != j.cols[0].Sequence()) {
 			return nil, errs.Op("mix tensor", name).New(errs.Type, "it is %s in view 0, %s, and %s in view %d, %s; want one type, or leave it out by tensors=", typeOf(j.cols[0]), m.parts[0].Label, typeOf(c), i, p.Label)
 		}
+		if i > 0 && c.Access().Time != j.access[0].Time {
+			return nil, errs.Op("mix tensor", name).New(errs.Type, "its numbers count %q in view 0, %s, and %q in view %d, %s; want the same, or leave it out by tensors=", j.access[0].Time, m.parts[0].Label, c.Access().Time, i, p.Label)
+		}
 		if i > 0 && !reflect.DeepEqual(coordsOf(c), coordsOf(j.cols[0])) {
 			return nil, errs.Op("mix tensor", name).New(errs.Type, "its info has the coords %v in view 0, %s, and %v in view %d, %s; want the same, or leave it out by tensors=", coordsOf(j.cols[0]), m.parts[0].Label, coordsOf(c), i, p.Label)
 		}
@@ -212,7 +215,7 @@ func (c *mixedColumn) Encoded() bool {
 // Access joins the abilities of the views. The first view gives the meaning of the samples; all
 // have the same coords.
 func (c *mixedColumn) Access() read.Access {
-	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Info: c.access[0].Info}
+	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Time: c.access[0].Time, Info: c.access[0].Info}
 	for p, own := range c.access {
 		if own.DecodeROIs == nil {
 			a.DecodeROIs = nil

@@ -86,6 +86,8 @@ type Access struct {
 	Zones func(ctx context.Context) ([]Zone, error)
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
+	// Time is what int64 numbers count; the zero value: no time.
+	Time tensor.Time
 	// Levels are tensors of the same dataset that hold the pictures smaller, the largest first.
 	Levels []Level
 	// Info is the user's notes about the tensor. It is shared, read-only.

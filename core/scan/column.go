@@ -35,7 +35,7 @@ func (c *computedColumn) Encoded() bool       { return false }
 
 // Access returns the meaning that a tensor with these samples would have. There are no abilities.
 func (c *computedColumn) Access() read.Access {
-	return read.Access{HType: htypeOf(&c.field.typ), Info: infoOf(&c.field.typ)}
+	return read.Access{HType: htypeOf(&c.field.typ), Time: timeOf(c.field.typ.Unit), Info: infoOf(&c.field.typ)}
 }
 
 // rowsPerTurn is how many rows are computed at once by one goroutine, at least.

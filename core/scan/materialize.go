@@ -254,7 +254,7 @@ func (m *copier) batch(ctx context.Context, from, n int64) ([]tensor.Rows, error
 	for i := range out {
 		f := m.a.table.fields[i]
 		var err error
-		if f.column != nil && (f.column.Encoded() || asStored(f.column.DType())) {
+		if f.column != nil && (f.column.Encoded() || asStored(f.column.DType()) || f.otherUnit()) {
 			out[i], err = m.files(ctx, f, from, n)
 		} else if c, failed := r.Read(ctx, i, query.Rows{From: from, N: n}, query.Values, nil); failed != nil {
 			err = failed

@@ -44,6 +44,9 @@ func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want que
 		rows.N = int64(len(rows.List))
 	}
 	c, err := r.readField(ctx, f, column, rows, want, part)
+	if err == nil && want == query.Values {
+		c, err = f.micros(c)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, errs.Cause(ctx, "read tensor")

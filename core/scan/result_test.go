@@ -144,7 +144,7 @@ func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
 	t.Cleanup(func() { _ = d.Close() })
 	for _, s := range []dataset.TensorSpec{
 		{Name: "x", DType: "int64"}, {Name: "y", DType: "float64"}, {Name: "name", HType: "text"}, {Name: "label", HType: "class_label", ClassNames: []string{"cat", "dog"}},
-		{Name: "v", HType: "embedding", DType: "float32"}, {Name: "day", DType: "int64", Info: map[string]any{"unit": "date"}},
+		{Name: "v", HType: "embedding", DType: "float32"}, {Name: "day", DType: "date"},
 	} {
 		if err := d.CreateTensor(ctx, s); err != nil {
 			t.Fatal(err)

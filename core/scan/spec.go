@@ -29,12 +29,9 @@ func htypeOf(t *array.Type) string {
 	return name
 }
 
-// infoOf returns the info of such a tensor: the unit of its numbers.
+// infoOf returns the info of such a tensor: the convention of its boxes.
 func infoOf(t *array.Type) map[string]any {
 	info := map[string]any{}
-	if t.Unit != array.None {
-		info["unit"] = unitName(t.Unit)
-	}
 	if t.Boxes != "" {
 		info["coords"] = map[string]any{"mode": t.Boxes}
 	}
@@ -44,7 +41,10 @@ func infoOf(t *array.Type) map[string]any {
 // specOf returns a tensor for values of a type.
 func specOf(name string, t *array.Type) dataset.TensorSpec {
 	spec := dataset.TensorSpec{Name: name, HType: htypeOf(t), Info: infoOf(t)}
-	if t.DType != 0 {
+	switch {
+	case t.Unit != array.None:
+		spec.DType = timeOf(t.Unit).String()
+	case t.DType != 0:
 		spec.DType = t.DType.String()
 	}
 	if strings.Contains(spec.HType, "class_label") {
@@ -56,9 +56,11 @@ func specOf(name string, t *array.Type) dataset.TensorSpec {
 // describeType describes a column that is computed when it is read.
 func describeType(name string, t array.Type) dataset.TensorDescription {
 	spec := specOf(name, &t)
-	d := dataset.TensorDescription{Name: name, HType: spec.HType, Shape: t.Shape, Compression: "none", Sequence: t.List, ClassNames: spec.ClassNames, Info: spec.Info}
+	d := dataset.TensorDescription{Name: name, HType: spec.HType, Shape: t.Shape, Compression: "none", Sequence: t.List, ClassNames: spec.ClassNames, Info: spec.Info,
+		Time: timeOf(t.Unit).String()}
 	if t.DType != 0 {
-		d.DType = &spec.DType
+		dtype := t.DType.String()
+		d.DType = &dtype
 	}
 	return d
 }

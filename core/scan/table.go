@@ -89,11 +89,6 @@ func (f *field) describe() query.Field {
 	return q
 }
 
-// unitName returns a unit in the info of a tensor, under "unit".
-func unitName(u array.Unit) string {
-	return [...]string{array.None: "", array.Date: "date", array.Timestamp: "timestamp", array.Interval: "interval"}[u]
-}
-
 // typeOf returns the type of a tensor by its schema.
 func typeOf(c *dataset.Column) array.Type {
 	t := array.Type{DType: c.DType(), Dims: array.Unranked, List: c.Sequence(), HType: c.HTypeOf().Base, Names: c.ClassNames()}
@@ -101,11 +96,7 @@ func typeOf(c *dataset.Column) array.Type {
 	case t.DType == tensor.Float16 || t.DType == tensor.BFloat16:
 		t.DType = tensor.Float32
 	case t.DType == tensor.Int64:
-		for _, u := range []array.Unit{array.Date, array.Timestamp, array.Interval} {
-			if c.Access().Info["unit"] == unitName(u) {
-				t.Unit = u
-			}
-		}
+		t.Unit = unitOf(c.Access().Time)
 	case t.DType != 0 && !t.DType.Fixed():
 		t.Dims, t.Shape = 0, tensor.Shape{}
 	}
@@ -192,6 +183,7 @@ func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.
 		}
 		if z.Stats.HasRange {
 			out[i].Min, out[i].Max = bound(f.column.DType(), z.Stats.Min), bound(f.column.DType(), z.Stats.Max)
+			f.microBounds(&out[i])
 		}
 	}
 	return out, nil

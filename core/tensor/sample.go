@@ -49,6 +49,9 @@ type Rows struct {
 	// what int64 numbers count: "date", "timestamp[us, UTC]" or another name that ParseTime reads; "":
 	// no time
 	Counts string
+	// Names of the classes that integers number from 0, in a column with numbers of its own, such as
+	// the categories of a data frame; nil: they are the numbers of the tensor
+	Names []string
 }
 
 // Array is n equal samples in one piece of memory. The caller passes n beside it.

@@ -95,7 +95,31 @@ class Column {
         const py::object missing = column.attr("__deeplake_missing__");
         if (!missing.is_none()) leave_out(py::array_t<bool>(missing));
         if (!counts.empty()) out_.counts = counts.c_str();
+        const py::object names = column.attr("__deeplake_names__");
+        if (!names.is_none()) take_names(names);
         return out_;
+    }
+
+    // Takes the names of the classes that the values number.
+    void take_names(const py::list& names) {
+        std::vector<const char*>& texts = all_.texts_.emplace_back();
+        for (const py::handle name : names) {
+            if (!PyUnicode_Check(name.ptr()))
+                fail(DL_TYPE, "the column has a class named by a " + type_name(name) +
+                                  ", want names that are str");
+            Py_ssize_t size = 0;
+            const char* text = PyUnicode_AsUTF8AndSize(name.ptr(), &size);
+            if (text == nullptr ||
+                std::char_traits<char>::length(text) != static_cast<size_t>(size)) {
+                PyErr_Clear();
+                fail(DL_INVALID, "the column has a class with a character that text cannot have");
+            }
+            keep(py::reinterpret_borrow<py::object>(name));
+            texts.push_back(text);
+        }
+        static const char* const none = nullptr;
+        out_.names = texts.empty() ? &none : texts.data();
+        out_.names_n = static_cast<std::int64_t>(texts.size());
     }
 
     // Makes holes of the rows that are missing.

@@ -39,6 +39,7 @@ class Columns {
     std::deque<std::vector<std::int64_t>> items_;
     std::deque<std::vector<std::int64_t>> shapes_;
     std::deque<std::vector<std::uint64_t>> literals_;
+    std::deque<std::vector<const char*>> texts_;
     std::vector<py::object> kept_;
     std::int64_t bytes_ = 0;
 };
