@@ -31,7 +31,7 @@ func (r *reader) Return() {
 // nil if they are not mapped, and after an error: the read that follows reports it.
 func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
 	d := f.column.DType()
-	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() {
+	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() || f.otherUnit() {
 		return nil, nil
 	}
 	typ, err := r.table.Resolve(ctx, column)

@@ -11,17 +11,18 @@ import numpy.typing as npt
 
 from deeplake import _index
 from deeplake._errors import InvalidArgumentError, TensorTypeError, UnsupportedError
+from deeplake._lazy import package
 from deeplake._names import check_names
 from deeplake._row import largest_sample
 from deeplake._source import Pinned
 from deeplake._tensor import shape_of
+from deeplake._values import numpy_time
 
 # The bytes that one call of the core reads of a tensor.
 _BLOCK_ROWS = 1 << 16
 _BLOCK_BYTES = 64 << 20
 
 _FILES = ("jpeg", "png", "webp")
-_UNITS = {"date": "date32", "timestamp": "timestamp", "interval": "duration"}
 
 
 def to_arrow(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
@@ -76,12 +77,7 @@ def _series(pd: Any, column: Any) -> Any:
 
 
 def _package(name: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ImportError as err:
-        raise UnsupportedError(f"convert to {name}: the package is not installed; pip install {name}") from err
+    return package(f"convert to {name}", name, f"pip install {name}")
 
 
 def _column(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], images: str) -> Any:
@@ -150,6 +146,8 @@ def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> An
 
 def _numbers(pa: Any, values: npt.NDArray[Any], holes: Any, about: Mapping[str, Any], name: str) -> Any:
     """Returns numbers as an Arrow array: names for class labels, dates for days."""
+    if about.get("time"):
+        return _times(pa, values, holes, about["time"])
     values = values.astype(_numpy_dtype(about, name), copy=False)
     names = about["class_names"] if "class_label" in about["htype"] else None  # masks stay numbers
     if names and values.dtype.kind in "iu":
@@ -157,16 +155,27 @@ def _numbers(pa: Any, values: npt.NDArray[Any], holes: Any, about: Mapping[str, 
         if not known.size or (int(known.min()) >= 0 and int(known.max()) < len(names)):
             codes = pa.array(values.astype(np.int32), mask=holes)
             return pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
-    unit = _UNITS.get((about.get("info") or {}).get("unit", ""))
-    if unit is not None and values.dtype == np.int64:
-        kind = {"date32": pa.date32(), "timestamp": pa.timestamp("us"), "duration": pa.duration("us")}[unit]
-        narrow = values.astype(np.int32) if unit == "date32" else values
-        return pa.array(narrow, mask=holes).cast(kind)
     return pa.array(values, mask=holes)
+
+
+def _times(pa: Any, values: npt.NDArray[Any], holes: Any, time: str) -> Any:
+    """Returns times as date32, timestamp or duration, with the zone of the tensor."""
+    counts = values.astype(numpy_time(time)).astype(np.int64)
+    missing = np.isnat(counts.view(numpy_time(time)))
+    mask = missing if holes is None else missing | holes
+    kind, _, rest = time.partition("[")
+    unit, _, zone = rest.rstrip("]").partition(", ")
+    if kind == "date":
+        return pa.array(counts.astype(np.int32), mask=mask).cast(pa.date32())
+    return pa.array(counts, mask=mask).cast(
+        pa.duration(unit) if kind == "interval" else pa.timestamp(unit, zone or None)
+    )
 
 
 def _numpy_dtype(about: Mapping[str, Any], name: str) -> npt.DTypeLike:
     dtype = about["dtype"] or "float64"
+    if about.get("time"):
+        return numpy_time(about["time"])
     if dtype == "bfloat16":
         return np.float32
     if dtype.startswith("complex"):

@@ -5,7 +5,7 @@ Without such steps a batch is one call of the core, and nothing here sees a samp
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from deeplake import _native
 from deeplake._errors import TensorTypeError
 from deeplake._plan import Plan
 from deeplake._steps import Made, Rows, Skip
+from deeplake._values import timed
 
 # Columns that the core adds to say something of the rows.
 MARKS = ("_index", "_source", "_valid")
@@ -57,13 +58,21 @@ class Host(Protocol):
 
 
 class NumPy:
-    """NumPy as a host."""
+    """NumPy as a host.
+
+    Args:
+        times: what the int64 numbers of tensors count, which become datetime64 or timedelta64.
+    """
+
+    def __init__(self, times: Mapping[str, str] | None = None) -> None:
+        self._times = times or {}
 
     def columns(self, batch: _native.Batch) -> dict[str, Any]:
-        return batch.numpy()
+        columns = batch.numpy()
+        return columns | {name: timed(columns[name], time) for name, time in self._times.items() if name in columns}
 
     def stream(self, epoch: _native.Epoch, position: int) -> _native.Stream | None:
-        return epoch.stream(position)
+        return None if self._times else epoch.stream(position)
 
     def array(self, array: _native.Array) -> Any:
         return array.numpy()

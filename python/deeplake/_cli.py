@@ -216,7 +216,7 @@ def _tensor_table(tensors: Sequence[dict[str, Any]]) -> list[str]:
         [
             t["name"],
             t["htype"],
-            t["dtype"] or "-",
+            t.get("time") or t["dtype"] or "-",
             shape_text(t),
             t["compression"],
             f"{t['chunks']:,}",

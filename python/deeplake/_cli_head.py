@@ -109,6 +109,8 @@ def _plain(value: Any, classes: Sequence[str] | None) -> Any:
         return classes[int(value)]
     if value.dtype.kind in "biuf" and value.size <= 8:
         return value.tolist()
+    if value.dtype.kind in "mM" and value.ndim == 0:
+        return str(value).replace("T", " ")
     return f"{value.dtype} {value.shape}"
 
 

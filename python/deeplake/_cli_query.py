@@ -105,35 +105,34 @@ def _param(text: str) -> Any:
 def _rows(result: View, most: int) -> Iterator[list[Any]]:
     names = list(result.tensors)
     classes = {name: tensor.class_names for name, tensor in result.tensors.items()}
-    units = {name: (about.get("info") or {}).get("unit") for name, about in result._source.tensors().items()}
     for row in result:
-        yield [_plain(row[name], classes[name], units[name], most) for name in names]
+        yield [_plain(row[name], classes[name], most) for name in names]
 
 
-def _plain(value: Any, classes: list[str] | None, unit: Any, most: int) -> Any:
+def _plain(value: Any, classes: list[str] | None, most: int) -> Any:
     """Returns a printable form of a sample."""
     if value is None or isinstance(value, str | bool | int | float | dict):
         return value
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, list):
-        return [_plain(item, classes, unit, most) for item in value]
+        return [_plain(item, classes, most) for item in value]
     if value.ndim == 0:
-        return _scalar(value, classes, unit)
-    if value.size > most or value.dtype.kind not in "biuf":
+        return _scalar(value, classes)
+    if value.size > most or value.dtype.kind not in "biufmM":
         return f"{value.dtype} {value.shape}"
+    if value.dtype.kind in "mM":
+        return [_scalar(item, None) for item in value.ravel()]
     return value.tolist()
 
 
-def _scalar(value: Any, classes: list[str] | None, unit: Any) -> Any:
+def _scalar(value: Any, classes: list[str] | None) -> Any:
+    if value.dtype.kind == "m":
+        return str(value.astype("m8[us]").item())
+    if value.dtype.kind == "M":
+        return str(value).replace("T", " ")
     if classes is not None and 0 <= int(value) < len(classes):
         return classes[int(value)]
-    if unit in ("date", "timestamp", "interval"):
-        import numpy as np
-
-        if unit == "interval":
-            return str(np.timedelta64(int(value), "us").item())
-        return str(np.datetime64(int(value), "D" if unit == "date" else "us")).replace("T", " ")
     return value.tolist()
 
 

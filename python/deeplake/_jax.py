@@ -14,6 +14,7 @@ from deeplake import _native
 from deeplake._assemble import Assembly, NumPy
 from deeplake._device import device_of
 from deeplake._errors import InvalidArgumentError, TensorTypeError, UnsupportedError
+from deeplake._lazy import unusable
 from deeplake._loader import Passes, describe
 from deeplake._plan import Options, Plan
 from deeplake._source import Pinned
@@ -21,8 +22,8 @@ from deeplake._source import Pinned
 try:
     import jax
     import jax.numpy as jnp
-except ImportError as err:
-    raise UnsupportedError("load with jax: jax is not installed; pip install deeplake[jax]") from err
+except Exception as err:
+    raise unusable("load with jax", "jax", "pip install deeplake[jax]", err) from err
 
 _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 

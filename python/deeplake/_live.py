@@ -239,7 +239,9 @@ class Live(Source):
         return dropped
 
     def _types(self) -> dict[str, str]:
-        """Returns the type of every tensor, as the native `append` wants it."""
+        """Returns the type of every tensor, as the native `append` wants it: its dtype, or of pictures
+        and masks the htype.
+        """
         types = self._dtypes
         if types is None:
             types, is_final = {}, True
@@ -247,6 +249,9 @@ class Live(Source):
                 # A tensor without a dtype takes that of its first sample.
                 is_final = is_final and bool(tensor["dtype"])
                 dtype = tensor["dtype"] or ""
+                base = tensor["htype"].removeprefix("sequence[").removesuffix("]")
+                if base.startswith("image") or base in ("binary_mask", "segment_mask", "instance_label"):
+                    dtype = base
                 if dtype or tensor["sequence"]:
                     types[tensor["name"]] = f"sequence[{dtype}]" if tensor["sequence"] else dtype
             self._dtypes = types if is_final else None

@@ -304,7 +304,7 @@ class Batches(Passes):
         elif self._plan.device is None:
             why = "a Python function makes them on the CPU" if device.kind == "cuda" else "only torch has such devices"
             raise UnsupportedError(f"load on device {device}: {why}; use pytorch(device=...), or leave device out")
-        self._assembly = Assembly(self._plan, NumPy())
+        self._assembly = Assembly(self._plan, NumPy(self._plan.times))
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         return _batches, (self._plan.source, self._plan.options, self.epoch, self._start)

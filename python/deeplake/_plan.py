@@ -198,7 +198,7 @@ class Plan:
         options = self.options
         return Steps(
             self.source.uri,
-            frozenset(name for name in self.names if self.decode(name) == "pil"),
+            {name: self.source.require(name)["htype"] for name in self.names if self.decode(name) == "pil"},
             self.recipe.steps,
             self.recipe.row,
             options.collate if callable(options.collate) else None,
@@ -206,6 +206,13 @@ class Plan:
             options.return_index,
             options.seed,
         )
+
+    @property
+    def times(self) -> dict[str, str]:
+        """What the numbers of the tensors count, of those that count time."""
+        tensors = self.source.tensors()
+        found = {name: tensors.get(name, {}).get("time") for name in self.names if self.decode(name) == "numpy"}
+        return {name: time for name, time in found.items() if time}
 
     @property
     def workers(self) -> int:

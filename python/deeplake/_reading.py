@@ -222,7 +222,7 @@ class Reading(Loadable):
 
 def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the keyword arguments of create_tensor that make a tensor like this one."""
-    spec: dict[str, Any] = {"htype": about["htype"], "dtype": about["dtype"] or None}
+    spec: dict[str, Any] = {"htype": about["htype"], "dtype": about.get("time") or about["dtype"] or None}
     if about["shape"] is not None:
         spec["shape"] = tuple(None if axis is None or axis < 0 else axis for axis in about["shape"])
     spec["compression"] = about["compression"]
@@ -239,7 +239,9 @@ def _cells(source: Source) -> list[list[str]]:
         htype = about["htype"]
         if about["class_names"] is not None:
             htype += f" ({_count(len(about['class_names']), 'class', 'classes')})"
-        rows.append([name, htype, about["dtype"] or "-", _tensor.shape_text(about), about["compression"]])
+        rows.append(
+            [name, htype, about.get("time") or about["dtype"] or "-", _tensor.shape_text(about), about["compression"]]
+        )
     return rows
 
 

@@ -142,6 +142,6 @@ def sample(value: Any) -> Any:
     """Returns a sample as the user gets it: an array without axes becomes a NumPy scalar."""
     if type(value) is np.ndarray and value.ndim == 0:
         return value[()]
-    if type(value) is list:
-        return [sample(item) for item in value]
+    if type(value) is list and any(type(item) is np.ndarray for item in value):  # a sequence, and no json
+        return [item[()] if type(item) is np.ndarray and item.ndim == 0 else item for item in value]
     return value

@@ -15,6 +15,7 @@ from deeplake._errors import ForkedError, NotFoundError, ReadOnlyError, Unsuppor
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
 from deeplake._storage import Stores
+from deeplake._values import timed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,13 +190,13 @@ class Source:
         check_bfloat16(pinned.tensors(), [name])
         options = {"tensors": [name], "collate": "stack", "mark_holes": True}
         columns = pinned.view().read(rows, options).numpy()
-        return columns[name], columns.get(f"{name}_null")
+        return _timed(pinned, columns)[name], columns.get(f"{name}_null")
 
     def read_all(self, rows: Any, names: list[str], collate: str) -> dict[str, Any]:
         """Reads and decodes several tensors with one call of the core."""
         pinned = self.pinned_for(names[0]) if len(names) == 1 else self.pinned()
         check_bfloat16(pinned.tensors(), names)
-        return pinned.view().read(rows, {"tensors": names, "collate": collate}).numpy()
+        return _timed(pinned, pinned.view().read(rows, {"tensors": names, "collate": collate}).numpy())
 
 
 class Pinned(Source):
@@ -249,6 +250,15 @@ class Pinned(Source):
         """Returns a native loader of the selection; `weights` are those of its rows."""
         view = self.view()
         return (view if weights is None else view.weigh(weights)).loader(options)
+
+
+def _timed(pinned: Pinned, columns: dict[str, Any]) -> dict[str, Any]:
+    """Replaces the numbers that count time by times of NumPy."""
+    tensors = pinned.tensors()
+    for name in columns:
+        if time := tensors.get(name, {}).get("time"):
+            columns[name] = timed(columns[name], time)
+    return columns
 
 
 def check_bfloat16(tensors: Mapping[str, Mapping[str, Any]], names: list[str]) -> None:

@@ -5,7 +5,6 @@ It runs in the thread that iterates, or in a worker process. It refers to neithe
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake._errors import CorruptError, InvalidArgumentError
+from deeplake._pictures import shown
 from deeplake._seeds import Generators, row_seeds
 
 # Is told of a row that is left out, with its tensor and why.
@@ -70,7 +70,7 @@ class Steps:
     """The Python steps of a loader. It pickles if its callables do."""
 
     uri: str
-    pil: frozenset[str]  # tensors that are files, for PIL images
+    pil: dict[str, str]  # the htypes of tensors that are files, for PIL images
     steps: dict[str, tuple[Callable[[Any], Any], ...]]  # of the samples of one tensor
     row: Callable[[Any], Any] | None
     collate: Callable[[list[dict[str, Any]]], Any] | None
@@ -154,7 +154,7 @@ class Steps:
         for place, value in enumerate(column):
             image = None
             try:
-                image = _image(value)
+                image = _image(value, self.pil[name])
             except Exception as err:
                 # No name for the failure here: its cause knows this frame, and both would keep the
                 # batch.
@@ -277,17 +277,11 @@ def _columns_of(rows: list[Any], index: Any) -> dict[str, Any]:
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def _image(value: Any) -> Any:
+def _image(value: Any, htype: str) -> Any:
     """Returns Pillow's image of a file, or those of a sequence of files."""
     if isinstance(value, list):
-        return [_image(item) for item in value]
-    if not isinstance(value, bytes):
-        return value
-    import PIL.Image
-
-    image = PIL.Image.open(io.BytesIO(value))
-    image.load()  # here, where an error can name the row, not later in the hands of the user
-    return image
+        return [_image(item, htype) for item in value]
+    return shown(value, htype) if isinstance(value, bytes) else value
 
 
 def note(err: BaseException, text: str) -> None:

@@ -15,6 +15,7 @@ from deeplake._index import Rows
 from deeplake._row import sample
 from deeplake._source import Source
 from deeplake._text import printable
+from deeplake._values import numpy_time
 
 _UNSHAPED = ("string", "json", "bytes")
 
@@ -46,10 +47,11 @@ class Tensor:
 
     @property
     def dtype(self) -> str | None:
-        """The type of an element by its NumPy name, or "string", "json", "bytes"; None before the
-        first sample.
+        """The type of an element: its NumPy name, "string", "json" or "bytes"; of times what they
+        count, like "timestamp[us, UTC]". None before the first sample.
         """
-        return self._about()["dtype"] or None
+        about = self._about()
+        return about.get("time") or about["dtype"] or None
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
@@ -161,7 +163,7 @@ class Tensor:
 
     def __repr__(self) -> str:
         about = self._about()
-        text = f'Tensor("{self._name}", htype="{about["htype"]}", dtype={about["dtype"] or None}'
+        text = f'Tensor("{self._name}", htype="{about["htype"]}", dtype={self.dtype}'
         text += f", rows={len(self)}, shape={shape_text(about)}"
         if about["class_names"] is not None:
             text += f", classes={len(about['class_names'])}"
@@ -180,7 +182,8 @@ class Tensor:
             values: list[Any] = self._source.read(wanted, self._name, "list")
             return [sample(value) for value in values]
         if not len(wanted) and about["dtype"] != "bfloat16":
-            return np.empty((0, *(axis or 0 for axis in shape or ())), about["dtype"])
+            kind = numpy_time(about["time"]) if about.get("time") else about["dtype"]
+            return np.empty((0, *(axis or 0 for axis in shape or ())), kind)
         if ragged == "pad":
             return self._source.read(wanted, self._name, "pad")  # type: ignore[no-any-return]
         if shape is not None and None not in shape:

@@ -11,16 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from deeplake._assemble import Assembly, NumPy
-from deeplake._errors import ClosedError, InvalidArgumentError, UnsupportedError
+from deeplake._errors import ClosedError, InvalidArgumentError
+from deeplake._lazy import unusable
 from deeplake._loader import Passes, describe
 from deeplake._plan import Options, Plan
 from deeplake._source import Pinned
 
 try:
     import tensorflow as tf
-except ImportError as err:
-    raise UnsupportedError(
-        "load with tensorflow: tensorflow is not installed; pip install deeplake[tensorflow], or tensorflow-cpu"
+except Exception as err:
+    raise unusable(
+        "load with tensorflow", "tensorflow", "pip install deeplake[tensorflow], or tensorflow-cpu", err
     ) from err
 
 from deeplake._signature import flat, pack, signature, unpack

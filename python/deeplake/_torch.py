@@ -17,6 +17,7 @@ from deeplake._assemble import EMPTY, Assembly
 from deeplake._device import Device, device_of
 from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._index import one
+from deeplake._lazy import unusable
 from deeplake._loader import Passes, describe
 from deeplake._plan import Options, Plan
 from deeplake._source import Pinned
@@ -24,8 +25,8 @@ from deeplake._source import Pinned
 try:
     import torch
     from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
-except ImportError as err:
-    raise UnsupportedError("load with torch: torch is not installed; pip install deeplake[torch]") from err
+except Exception as err:
+    raise unusable("load with torch", "torch", "pip install deeplake[torch]", err) from err
 
 _END = object()
 

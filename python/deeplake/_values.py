@@ -22,6 +22,8 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 _DATES = {"Y": "D", "M": "D", "W": "D", "D": "D", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 _SPANS = {"W": "s", "D": "s", "h": "s", "m": "s", "s": "s", "ms": "ms", "us": "us", "ns": "ns"}
 
+_MISSING = ("NaTType", "NAType")  # of pandas
+
 
 class Column:
     """A column of samples with the rows that are missing, and what its numbers count.
@@ -30,14 +32,23 @@ class Column:
         values: an array with a row for each sample, or a list of samples.
         missing: bools, shape (rows,): the rows without a sample. None: there are none.
         counts: what int64 numbers count, as "timestamp[us, UTC]"; "" for plain numbers.
+        names: of the classes that the numbers of a class_label stand for; None: they are the
+            tensor's.
     """
 
-    __slots__ = ("__deeplake_counts__", "__deeplake_missing__", "__deeplake_values__")
+    __slots__ = ("__deeplake_counts__", "__deeplake_missing__", "__deeplake_names__", "__deeplake_values__")
 
-    def __init__(self, values: Any, missing: npt.NDArray[np.bool_] | None = None, counts: str = "") -> None:
+    def __init__(
+        self,
+        values: Any,
+        missing: npt.NDArray[np.bool_] | None = None,
+        counts: str = "",
+        names: list[str] | None = None,
+    ) -> None:
         self.__deeplake_values__ = values
         self.__deeplake_missing__ = missing
         self.__deeplake_counts__ = counts
+        self.__deeplake_names__ = names
 
 
 def count(values: Any) -> Column:
@@ -47,8 +58,11 @@ def count(values: Any) -> Column:
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         numbers, counts = _counted(values)
         return Column(numbers, None, counts)
-    rows = list(values)
-    arrays, zone = _arrays(rows)
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise TensorTypeError(
+            f"the column is a {type(values).__name__}, want an array, or a list with one time for each"
+        )
+    arrays, zone = _arrays(list(values))
     common = _common(arrays)
     missing = np.array([array is None for array in arrays], np.bool_)
     if all(array is None or array.ndim == 0 for array in arrays):
@@ -77,51 +91,71 @@ def count_lists(rows: Any) -> Column:
     return Column([None if row is None else [next(left) for _ in row] for row in lists], None, counts)
 
 
+def timed(value: Any, time: str) -> Any:
+    """Returns int64 numbers that count time as datetime64 or timedelta64, in lists too."""
+    if isinstance(value, list):
+        return [timed(item, time) for item in value]
+    return value.view(numpy_time(time)) if isinstance(value, np.ndarray) else value
+
+
+def numpy_time(time: str) -> np.dtype[Any]:
+    """Returns the dtype of NumPy for a time of a schema, like "timestamp[us, UTC]". It has no zone."""
+    kind, _, rest = time.partition("[")
+    if kind == "date":
+        return np.dtype("M8[D]")
+    return np.dtype(f"{'m' if kind == 'interval' else 'M'}8[{rest.rstrip(']').partition(',')[0]}]")
+
+
 def _arrays(values: Sequence[Any]) -> tuple[list[npt.NDArray[Any] | None], str | None]:
     """Returns each value as an array of datetime64 or timedelta64, None if it is missing; and the
     zone of the first one that states a zone, None if the values cannot state one.
     """
-    arrays: list[npt.NDArray[Any] | None] = []
-    zones: set[str | None] = set()
-    first: str | None = None
-    for row, value in enumerate(values):
-        if value is None or type(value).__name__ in ("NaTType", "NAType"):
-            arrays.append(None)
-            continue
-        flat = [value] if not isinstance(value, list | tuple | np.ndarray) else list(np.ravel(np.array(value, object)))
-        times = [_time(row, item) for item in flat]
-        for _, zone in times:
-            first = first if first or zone is None else zone
-            zones.add(zone)
-        if not isinstance(value, list | tuple | np.ndarray):
-            arrays.append(times[0][0])
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "mM":
-            arrays.append(value)
-        else:
-            shape = np.shape(np.array(value, object))
-            kind = _common([time for time, _ in times]) if times else np.dtype("M8[us]")
-            arrays.append(np.array([time for time, _ in times], kind).reshape(shape))
-    if "" in zones and zones - {"", None}:
+    zones: list[str | None] = []
+    arrays = [
+        None if value is None or type(value).__name__ in _MISSING else _array(row, value, zones)
+        for row, value in enumerate(values)
+    ]
+    stated = [zone for zone in zones if zone is not None]
+    if "" in stated and any(stated):
         raise TensorTypeError("some times have a zone and others have none; give all of them one, or none")
-    return arrays, first
+    return arrays, stated[0] if stated else None
+
+
+def _array(row: int, value: Any, zones: list[str | None]) -> npt.NDArray[Any]:
+    """Returns a time, or nested lists of times, as an array. Adds the zones of the times."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "mM":
+        return value
+    if not isinstance(value, list | tuple) and not (isinstance(value, np.ndarray) and value.ndim):
+        time, zone = _time(row, value)
+        zones.append(zone)
+        return time
+    items = [_array(row, item, zones) for item in value]
+    if len({item.shape for item in items}) > 1:
+        raise TensorTypeError(
+            f"row {row} has lists of times of unequal lengths, which make no array; pad them with NaT"
+        )
+    common = _common(items)
+    return np.stack([item.astype(common) for item in items]) if items else np.zeros(0, common)
 
 
 def _time(row: int, value: Any) -> tuple[npt.NDArray[Any], str | None]:
     """Returns a time as an array without axes, and its zone: "" for none, None if its type has none."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return np.asarray(value), None
-    if hasattr(value, "to_datetime64") and isinstance(value, datetime.datetime):  # pandas
-        utc = value if value.tzinfo is None else value.tz_convert("UTC").tz_localize(None)
-        return np.asarray(utc.to_datetime64()), zone_name(value.tzinfo)
-    if hasattr(value, "to_timedelta64"):
-        return np.asarray(value.to_timedelta64()), None
-    if isinstance(value, datetime.datetime):
-        since = value - (_EPOCH if value.tzinfo is None else _EPOCH_UTC)
-        return np.array(since // _MICROSECOND, "M8[us]"), zone_name(value.tzinfo)
-    if isinstance(value, datetime.date):
-        return np.array(value, "M8[D]"), None
-    if isinstance(value, datetime.timedelta):
-        return np.array(value // _MICROSECOND, "m8[us]"), None
+    try:
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            return np.asarray(value), None
+        if hasattr(value, "to_datetime64"):  # of pandas, in UTC
+            return np.asarray(value.to_datetime64()), zone_name(value.tzinfo)
+        if hasattr(value, "to_timedelta64"):
+            return np.asarray(value.to_timedelta64()), None
+        if isinstance(value, datetime.datetime):
+            since = value - (_EPOCH if value.tzinfo is None else _EPOCH_UTC)
+            return np.array(since // _MICROSECOND, "M8[us]"), zone_name(value.tzinfo)
+        if isinstance(value, datetime.date):
+            return np.array(value, "M8[D]"), None
+        if isinstance(value, datetime.timedelta):
+            return np.array(value // _MICROSECOND, "m8[us]"), None
+    except OverflowError:
+        raise InvalidArgumentError(f"row {row} has a time beyond the microseconds that 64 bits hold") from None
     raise TensorTypeError(f"row {row} is a {type(value).__name__} among times, want times")
 
 
@@ -151,7 +185,7 @@ def _common(arrays: Iterable[npt.NDArray[Any] | None]) -> np.dtype[Any]:
 
 
 def _unit(kind: np.dtype[Any]) -> str:
-    unit, step = np.datetime_data(kind)
+    unit, _ = np.datetime_data(kind)
     if unit == "generic":
         return "us"  # NaT alone
     units = _DATES if kind.kind == "M" else _SPANS

@@ -33,7 +33,7 @@ constexpr std::int64_t most_guessed = 64 << 10;
 // Reads of more rows than these answer Ctrl-C.
 constexpr std::int64_t many_rows = 1024;
 
-Column open(const View& self, const std::string& name) {
+Column open(const View& self, const Text& name) {
     const Core& c = self.handle->core();
     const dl_view h = self.handle->get();
     Column column{std::make_shared<ColumnHandle>(self.handle), std::make_shared<Guess>(4096)};

@@ -93,6 +93,18 @@ std::string options_json(const py::object& options) {
     return to_json(given);
 }
 
+std::string text_of(py::handle str) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(str.ptr(), &size);
+    if (text != nullptr && std::char_traits<char>::length(text) == static_cast<size_t>(size))
+        return {text, static_cast<size_t>(size)};
+    PyErr_Clear();
+    const auto shown =
+        py::cast<std::string>(py::reinterpret_steal<py::object>(PyObject_ASCII(str.ptr())));
+    throw Failure(DL_INVALID, "has the text " + shown.substr(0, 80) +
+                                  ", with a NUL or half a character, which UTF-8 text cannot have");
+}
+
 namespace {
 
 // Returns the type of a value in the words of JSON, as the core does for options.
@@ -114,14 +126,11 @@ const char* json_type(const py::object& value) {
 std::string to_text(const char* operation, const char* name, const py::object& value) {
     if (value.is_none()) return "";
     if (!py::isinstance<py::str>(value)) refuse(operation, name, value, "a string");
-    Py_ssize_t size = 0;
-    const char* text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
-    if (text == nullptr || std::char_traits<char>::length(text) != static_cast<size_t>(size)) {
-        PyErr_Clear();
-        throw Failure(DL_INVALID, std::string(operation) + ": option \"" + name +
-                                      "\" has a character that text cannot have");
+    try {
+        return text_of(value);
+    } catch (const Failure& e) {
+        throw Failure(DL_INVALID, std::string(operation) + ": option \"" + name + "\" " + e.what());
     }
-    return {text, static_cast<size_t>(size)};
 }
 
 std::optional<double> to_real(const char* operation, const char* name, const py::object& value) {

@@ -16,6 +16,13 @@ namespace py = pybind11;
 
 using Numbers = py::array_t<std::int64_t, py::array::c_style>;
 
+// An argument that is text, as the core takes it: UTF-8 without a NUL. Text that has none, such as
+// half an emoji, is refused with InvalidArgumentError.
+struct Text : std::string {};
+
+// Returns the UTF-8 of a str. Throws InvalidArgumentError where it has none, or has a NUL.
+std::string text_of(py::handle str);
+
 // A buffer of the core, given back at the end.
 class Buffer {
   public:
@@ -68,3 +75,22 @@ const char* dtype_name(std::int32_t dtype);
 py::dtype numpy_dtype(std::int32_t dtype);
 
 }  // namespace deeplake
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<deeplake::Text> {
+    PYBIND11_TYPE_CASTER(deeplake::Text, const_name("str"));
+
+    bool load(handle from, bool) {
+        if (!PyUnicode_Check(from.ptr())) return false;
+        static_cast<std::string&>(value) = deeplake::text_of(from);
+        return true;
+    }
+
+    static handle cast(const deeplake::Text& text, return_value_policy, handle) {
+        return pybind11::str(text.data(), text.size()).release();
+    }
+};
+
+}  // namespace pybind11::detail

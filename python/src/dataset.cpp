@@ -30,8 +30,7 @@ std::string with_store(py::dict options, const py::object& store) {
     return to_json(options);
 }
 
-Dataset create(const std::string& uri, bool overwrite, const py::list& tensors,
-               const py::object& store) {
+Dataset create(const Text& uri, bool overwrite, const py::list& tensors, const py::object& store) {
     const Core& c = core();
     const std::string options =
         with_store(py::dict(py::arg("overwrite") = overwrite, py::arg("tensors") = tensors), store);
@@ -40,8 +39,8 @@ Dataset create(const std::string& uri, bool overwrite, const py::list& tensors,
     });
 }
 
-Dataset open(const std::string& uri, const std::string& branch, const std::string& at,
-             bool read_only, const py::object& store) {
+Dataset open(const Text& uri, const Text& branch, const Text& at, bool read_only,
+             const py::object& store) {
     const Core& c = core();
     const std::string options = with_store(
         py::dict(py::arg("branch") = branch, py::arg("at") = at, py::arg("read_only") = read_only),
@@ -51,7 +50,7 @@ Dataset open(const std::string& uri, const std::string& branch, const std::strin
     });
 }
 
-bool exists(const std::string& uri, const py::object& store) {
+bool exists(const Text& uri, const py::object& store) {
     const Core& c = core();
     const std::string options = options_json(store);
     std::int32_t out = 0;
@@ -61,7 +60,7 @@ bool exists(const std::string& uri, const py::object& store) {
     return out != 0;
 }
 
-void remove(const std::string& uri, const py::object& store) {
+void remove(const Text& uri, const py::object& store) {
     const Core& c = core();
     const std::string options = options_json(store);
     call_long(c, [&](dl_context ctx, dl_error* err) {
@@ -69,7 +68,7 @@ void remove(const std::string& uri, const py::object& store) {
     });
 }
 
-py::object datasets(const std::string& uri, const py::object& store) {
+py::object datasets(const Text& uri, const py::object& store) {
     const Core& c = core();
     const std::string options = options_json(store);
     Buffer json;
@@ -79,7 +78,7 @@ py::object datasets(const std::string& uri, const py::object& store) {
     return json.json();
 }
 
-py::str resolve(const std::string& uri, const py::object& environ) {
+py::str resolve(const Text& uri, const py::object& environ) {
     const Core& c = core();
     const std::string options = options_json(py::dict(py::arg("environ") = environ));
     Buffer place;
@@ -89,7 +88,7 @@ py::str resolve(const std::string& uri, const py::object& environ) {
     return place.text();
 }
 
-py::object root_of(const std::string& uri, const py::object& environ) {
+py::object root_of(const Text& uri, const py::object& environ) {
     const Core& c = core();
     const std::string options = options_json(py::dict(py::arg("environ") = environ));
     Buffer json;
@@ -212,7 +211,7 @@ py::object log(const Dataset& self, std::int64_t limit) {
     return json.json();
 }
 
-Dataset at(const Dataset& self, const std::string& ref) {
+Dataset at(const Dataset& self, const Text& ref) {
     const Core& c = self.handle->core();
     const dl_dataset h = self.handle->get();
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {

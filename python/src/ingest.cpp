@@ -13,7 +13,7 @@ struct Ingest {
 
 constexpr double slice_ms = 25;
 
-Ingest start(const std::string& uri, const std::string& source, const py::object& options) {
+Ingest start(const Text& uri, const Text& source, const py::object& options) {
     const Core& c = core();
     const std::string json = options_json(options);
     Ingest job{std::make_shared<Handle<dl_ingest>>(c)};

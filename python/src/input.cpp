@@ -36,7 +36,7 @@ class Column {
             out_ = dl_rows{};
             row_ = -1;
             const char* count = sequence_ ? "count_lists" : "count";
-            py::object known = python(count, value);
+            py::object known = python("deeplake._values", count, value);
             out_.tensor = name_.c_str();
             return take_known(known);
         }
@@ -49,15 +49,17 @@ class Column {
         throw Failure(status, std::string(op_) + " tensor \"" + name_ + "\": " + row + what);
     }
 
-    // Calls a function of deeplake._values on a value. Its errors begin like those of this column.
-    py::object python(const char* function, const py::object& value) const {
+    // Calls a function of the package on a value. Its errors begin like those of this column.
+    template <class... Args>
+    py::object python(const char* module, const char* function, const Args&... args) const {
         try {
-            return py::module_::import("deeplake._values").attr(function)(value);
+            return py::module_::import(module).attr(function)(args...);
         } catch (py::error_already_set& e) {
             const py::module_ errors = py::module_::import("deeplake._errors");
             if (!e.matches(errors.attr("Error"))) throw;
             const bool type = e.matches(errors.attr("TensorTypeError"));
-            fail(type ? DL_TYPE : DL_INVALID, py::cast<std::string>(py::str(e.value())));
+            fail_from(py::reinterpret_borrow<py::object>(e.value()), type ? DL_TYPE : DL_INVALID,
+                      py::cast<std::string>(py::str(e.value())));
         }
     }
 
@@ -345,8 +347,12 @@ class Column {
         } else if (py::hasattr(value, "__deeplake_link__")) {
             describe_text(value.attr("__deeplake_link__"), DL_BYTES, out);
             out->form = DL_FORM_LINK;
+        } else if (py::hasattr(value, "getpalette")) {
+            describe(keep(python("deeplake._pictures", "pixels", value, py::str(type_))), out);
         } else if (is_array(value)) {
             describe(value, out);
+        } else if (type_name(value) == "NAType") {  // pandas.NA
+            out->form = DL_FORM_HOLE;
         } else {
             fail(DL_TYPE, "is a " + type_name(value) +
                               ", want an array, a number, a list of numbers, str, bytes or None");
@@ -477,7 +483,7 @@ Columns::Columns(const char* op, const py::object& columns, const py::object& ty
             throw Failure(DL_INVALID, std::string(op) + ": a tensor's name is a " + type_name(key) +
                                           ", want str");
         }
-        const std::string& name = names_.emplace_back(py::cast<std::string>(key));
+        const std::string& name = names_.emplace_back(text_of(key));
         py::object type = type_of.attr("get")(key, "");
         rows_.push_back(Column(*this, op, name, py::cast<std::string>(type))
                             .take(py::reinterpret_borrow<py::object>(value)));

@@ -34,7 +34,7 @@ std::uint64_t number_of(const Memory& m) {
 }
 
 // Returns the array that begins at an offset of the memory.
-Array array_at(const std::shared_ptr<Memory>& m, std::int64_t offset, const std::string& dtype,
+Array array_at(const std::shared_ptr<Memory>& m, std::int64_t offset, const Text& dtype,
                const std::vector<py::ssize_t>& shape) {
     const Info i = info_of(*m);
     const std::int32_t code = dtype_by_name(dtype);

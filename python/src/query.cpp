@@ -45,7 +45,7 @@ Interrupt interrupt(const ViewHandle& handle) {
     return [&handle](std::uint64_t press) { interrupt_functions(handle, press); };
 }
 
-py::tuple query(const py::object& view, const std::string& text, const py::list& params,
+py::tuple query(const py::object& view, const Text& text, const py::list& params,
                 const py::object& functions, const py::object& options) {
     const Asked asked(text, params, functions, options);
     const dl_view h = handle_of(view);
@@ -74,7 +74,7 @@ py::tuple query(const py::object& view, const std::string& text, const py::list&
     return py::make_tuple(View{std::move(handle)}, json.json());
 }
 
-py::object explain(const py::object& view, const std::string& text, const py::list& params,
+py::object explain(const py::object& view, const Text& text, const py::list& params,
                    const py::object& functions, const py::object& options) {
     const Asked asked(text, params, functions, options);
     const dl_view h = handle_of(view);
@@ -96,7 +96,7 @@ py::object explain(const py::object& view, const std::string& text, const py::li
     return json.json();
 }
 
-void save(const Dataset& ds, const View& view, const std::string& name, const py::object& options) {
+void save(const Dataset& ds, const View& view, const Text& name, const py::object& options) {
     const Core& c = ds.handle->core();
     const std::string json = options_json(options);
     const dl_dataset d = ds.handle->get();
@@ -106,7 +106,7 @@ void save(const Dataset& ds, const View& view, const std::string& name, const py
     });
 }
 
-py::tuple load(const Dataset& ds, const std::string& name, const py::object& functions,
+py::tuple load(const Dataset& ds, const Text& name, const py::object& functions,
                const py::object& options) {
     const Asked asked("", py::list(), functions, options);
     const Core& c = ds.handle->core();
@@ -132,7 +132,7 @@ py::tuple load(const Dataset& ds, const std::string& name, const py::object& fun
     return py::make_tuple(View{std::move(handle)}, json.json());
 }
 
-void materialize(const View& self, const std::string& uri, const py::object& options) {
+void materialize(const View& self, const Text& uri, const py::object& options) {
     const Core& c = self.handle->core();
     const std::string json = options_json(options);
     const dl_view h = self.handle->get();
@@ -144,14 +144,14 @@ void materialize(const View& self, const std::string& uri, const py::object& opt
         interrupt(*self.handle));
 }
 
-py::object sources(const std::string& text) {
+py::object sources(const Text& text) {
     const Core& c = core();
     Buffer json;
     call([&](dl_error* err) { return c.query_sources(text.c_str(), json.out(), err); });
     return json.json();
 }
 
-void check_function(const std::string& name) {
+void check_function(const Text& name) {
     const Core& c = core();
     call([&](dl_error* err) { return c.query_check_function(name.c_str(), err); });
 }

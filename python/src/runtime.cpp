@@ -37,7 +37,7 @@ std::int64_t memory_references() {
     return c == nullptr ? 0 : c->memory_references();
 }
 
-void test_panic(const std::string& where) {
+void test_panic(const Text& where) {
     const Core& c = core();
     call([&](dl_error* err) { return c.test_panic(where.c_str(), err); });
 }

@@ -201,7 +201,7 @@ py::dict copy_to(const Dataset& self, const py::object& uri, bool history,
     return copied(r);
 }
 
-py::dict copy(const std::string& src, const std::string& dst, const py::object& options) {
+py::dict copy(const Text& src, const Text& dst, const py::object& options) {
     const Core& c = core();
     const std::string text = options_json(options);
     dl_copy_report r{};

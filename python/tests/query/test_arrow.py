@@ -29,8 +29,8 @@ def ds():
     ds.create_tensor("box", "bbox")
     ds.create_tensor("im", "image", compression="png")
     ds.create_tensor("q", "sequence[generic]", dtype="int64")
-    ds.create_tensor("d", dtype="int64", info={"unit": "date"})
-    ds.create_tensor("t", dtype="int64", info={"unit": "timestamp"})
+    ds.create_tensor("d", dtype="date")
+    ds.create_tensor("t", dtype="timestamp")
     ds.extend(
         {
             "i": [1, None, 3],

@@ -177,7 +177,7 @@ def on_disk(tmp_path_factory):
         ds.create_tensor("s", "text")
         ds.create_tensor("label", "class_label", class_names=["cat", "dog"])
         ds.create_tensor("v", dtype="float32")
-        ds.create_tensor("d", dtype="int64", info={"unit": "date"})
+        ds.create_tensor("d", dtype="date")
         ds.extend({"x": np.arange(50), "s": [None if i == 1 else f"word {i}" + "!" * 60 * (i == 2) for i in range(50)], "label": np.arange(50) % 2,
                    "v": np.ones((50, 20), np.float32), "d": np.arange(50)})  # fmt: skip
         ds.commit()

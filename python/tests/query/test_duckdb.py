@@ -64,35 +64,18 @@ def world():
             if kind == "text":
                 ds.create_tensor(name, "text")
             else:
-                ds.create_tensor(
-                    name, dtype=_TYPES[kind][1], shape=(), info={"unit": "date"} if kind == "date" else None
-                )
+                ds.create_tensor(name, dtype="date" if kind == "date" else _TYPES[kind][1], shape=())
         for start in range(0, count, 7):  # several chunks
             part = rows[start : start + 7]
-            ds.extend({name: [stored(row[i]) for row in part] for i, name in enumerate(table.columns)})
+            ds.extend({name: [row[i] for row in part] for i, name in enumerate(table.columns)})
             ds.commit()
         ds.commit()
         datasets[table.name] = ds
     return con, tables, datasets
 
 
-def stored(v):
-    return (v - datetime.date(1970, 1, 1)).days if isinstance(v, datetime.date) else v
-
-
-def plain(v, unit=None):
-    if isinstance(v, np.generic):
-        v = v.item()
-    if unit == "date" and v is not None:
-        return datetime.date(1970, 1, 1) + datetime.timedelta(days=v)
-    return v
-
-
 def rows_of(view):
-    columns = []
-    for name, about in view._source.tensors().items():
-        unit = (about["info"] or {}).get("unit")
-        columns.append([plain(v, unit) for v in view[name][:]])
+    columns = [[v.item() if isinstance(v, np.generic) else v for v in view[name][:]] for name in view.tensors]
     return list(zip(*columns, strict=True))
 
 

@@ -99,7 +99,7 @@ def _label(names: list[str], value: Any) -> Any:
 
 
 def _dated(unit: str) -> dict[str, Any]:
-    return {"dtype": "int64", "info": {"unit": unit}}
+    return {"dtype": unit}
 
 
 def _array(value: Any, dtype: str) -> np.ndarray:
@@ -132,6 +132,7 @@ def _param(value: Any) -> Any:
 def plain(value: Any, unit: str | None = None) -> Any:
     """A sample as scripts have it."""
     if isinstance(value, np.ndarray | np.generic):
+        value = value.astype(np.int64) if value.dtype.kind in "mM" else value
         if unit == "date":
             return str(np.datetime64(int(value), "D"))
         if unit == "timestamp":
@@ -148,7 +149,7 @@ def plain(value: Any, unit: str | None = None) -> Any:
 
 
 def rows(view: deeplake.View) -> list[list[Any]]:
-    units = {name: (about.get("info") or {}).get("unit") for name, about in view._source.tensors().items()}
+    units = {name: about.get("time", "").partition("[")[0] for name, about in view._source.tensors().items()}
     columns = []
     for name in view.tensors:
         values = view[name][:]
