@@ -86,7 +86,7 @@ type Access struct {
 	Zones func(ctx context.Context) ([]Zone, error)
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
-	// Time is what int64 numbers count; the zero value: no time.
+	// Time says which time int64 numbers count; the zero value: none.
 	Time tensor.Time
 	// Levels are tensors of the same dataset that hold the pictures smaller, the largest first.
 	Levels []Level

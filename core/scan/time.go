@@ -16,7 +16,7 @@ func unitOf(t tensor.Time) array.Unit {
 	return [...]array.Unit{tensor.NoTime: array.None, tensor.Date: array.Date, tensor.Timestamp: array.Timestamp, tensor.Interval: array.Interval}[t.Kind]
 }
 
-// timeOf returns what the numbers of a unit count in a tensor.
+// timeOf returns the time that a tensor counts in a unit of queries.
 func timeOf(u array.Unit) tensor.Time {
 	switch u {
 	case array.Date:
