@@ -16,7 +16,7 @@ from adapters.base import CORES, Adapter, Epoch, Fetch, Row, endpoint, remote, t
 class Ours(Adapter):
     """Its loader, as documented."""
 
-    packages = ("deeplake", "deeplake._dataset")  # otherwise imported by the first call
+    packages = ("deeplake", "deeplake._data.dataset")  # otherwise imported by the first call
     workers = (CORES,)
 
     def __init__(self, fast: bool = False, cache: int = 0, decoded: bool = False) -> None:

@@ -40,20 +40,20 @@ from deeplake._version import __version__
 
 if TYPE_CHECKING:
     from deeplake import tql
-    from deeplake._cache import Cache
-    from deeplake._commit import Commit
-    from deeplake._copy import copy
-    from deeplake._dataset import create, delete, exists, open, query
-    from deeplake._link import Link, link
-    from deeplake._mix import Mix, mix
-    from deeplake._query import Explanation
-    from deeplake._row import Row
-    from deeplake._sample import Sample, read
-    from deeplake._storage import Storage
-    from deeplake._tensor import Group, Tensor
-    from deeplake._versions import Diff, Tag
-    from deeplake._view import Dataset, QueryView, View
-    from deeplake._visualize import Visualizer
+    from deeplake._data.dataset import create, delete, exists, open, query
+    from deeplake._data.mix import Mix, mix
+    from deeplake._data.view import Dataset, QueryView, View
+    from deeplake._load.cache import Cache
+    from deeplake._query.query import Explanation
+    from deeplake._rows.row import Row
+    from deeplake._rows.tensor import Group, Tensor
+    from deeplake._samples.link import Link, link
+    from deeplake._samples.sample import Sample, read
+    from deeplake._show.visualize import Visualizer
+    from deeplake._stores.storage import Storage
+    from deeplake._versions.commit import Commit
+    from deeplake._versions.copy import copy
+    from deeplake._versions.refs import Diff, Tag
 
 __all__ = [
     "AccessDeniedError",
@@ -104,31 +104,31 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Cache": "_cache",
-    "Commit": "_commit",
-    "Dataset": "_view",
-    "Diff": "_versions",
-    "Explanation": "_query",
-    "Group": "_tensor",
-    "Link": "_link",
-    "Mix": "_mix",
-    "QueryView": "_view",
-    "Row": "_row",
-    "Sample": "_sample",
-    "Storage": "_storage",
-    "Tag": "_versions",
-    "Tensor": "_tensor",
-    "View": "_view",
-    "Visualizer": "_visualize",
-    "copy": "_copy",
-    "create": "_dataset",
-    "delete": "_dataset",
-    "exists": "_dataset",
-    "link": "_link",
-    "mix": "_mix",
-    "open": "_dataset",
-    "query": "_dataset",
-    "read": "_sample",
+    "Cache": "_load.cache",
+    "Commit": "_versions.commit",
+    "Dataset": "_data.view",
+    "Diff": "_versions.refs",
+    "Explanation": "_query.query",
+    "Group": "_rows.tensor",
+    "Link": "_samples.link",
+    "Mix": "_data.mix",
+    "QueryView": "_data.view",
+    "Row": "_rows.row",
+    "Sample": "_samples.sample",
+    "Storage": "_stores.storage",
+    "Tag": "_versions.refs",
+    "Tensor": "_rows.tensor",
+    "View": "_data.view",
+    "Visualizer": "_show.visualize",
+    "copy": "_versions.copy",
+    "create": "_data.dataset",
+    "delete": "_data.dataset",
+    "exists": "_data.dataset",
+    "link": "_samples.link",
+    "mix": "_data.mix",
+    "open": "_data.dataset",
+    "query": "_data.dataset",
+    "read": "_samples.sample",
 }
 
 

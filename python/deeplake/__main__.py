@@ -1,5 +1,5 @@
 """`python -m deeplake` is the command line."""
 
-from deeplake._cli import main
+from deeplake._cli.main import main
 
 main()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from deeplake._commit import Commit
+    from deeplake._versions.commit import Commit
 
 
 class Error(Exception):
@@ -96,7 +96,7 @@ class ConflictError(Error, RuntimeError):
         self.count: int = more.get("count", 0)
         self.winner: Commit | None = None
         if more.get("winner"):
-            from deeplake._commit import commit_of
+            from deeplake._versions.commit import commit_of
 
             self.winner = commit_of(more["winner"])
 

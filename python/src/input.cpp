@@ -36,7 +36,7 @@ class Column {
             out_ = dl_rows{};
             row_ = -1;
             const char* count = sequence_ ? "count_lists" : "count";
-            py::object known = python("deeplake._values", count, value);
+            py::object known = python("deeplake._samples.column", count, value);
             out_.tensor = name_.c_str();
             return take_known(known);
         }
@@ -88,8 +88,8 @@ class Column {
         }
     }
 
-    // Takes a column of deeplake._values.Column: an array or a list of samples, the rows that have
-    // none, and what its numbers count.
+    // Takes a column of deeplake._samples.column.Column: an array or a list of samples, the rows
+    // that have none, and what its numbers count.
     dl_rows take_known(const py::object& column) {
         const std::string& counts =
             all_.names_.emplace_back(py::cast<std::string>(column.attr("__deeplake_counts__")));
@@ -348,7 +348,8 @@ class Column {
             describe_text(value.attr("__deeplake_link__"), DL_BYTES, out);
             out->form = DL_FORM_LINK;
         } else if (py::hasattr(value, "getpalette")) {
-            describe(keep(python("deeplake._pictures", "pixels", value, py::str(type_))), out);
+            describe(keep(python("deeplake._samples.pictures", "pixels", value, py::str(type_))),
+                     out);
         } else if (is_array(value)) {
             describe(value, out);
         } else if (type_name(value) == "NAType") {  // pandas.NA

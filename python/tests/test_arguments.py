@@ -10,7 +10,7 @@ from typing import Any
 import deeplake
 import numpy as np
 import pytest
-from deeplake import _spec
+from deeplake._data import spec as _spec
 
 
 @pytest.fixture(scope="module")

@@ -265,7 +265,7 @@ def test_create_replaces_nothing_by_nothing(cli, flowers, tmp_path):
 
 def test_create_imports_nothing_that_it_does_not_need(home, flowers, tmp_path):
     program = (
-        "import sys; from deeplake._cli import cli; "
+        "import sys; from deeplake._cli.main import cli; "
         f"cli.main(['create', {str(tmp_path / 'set')!r}, 'from-{flowers}'], standalone_mode=False); "
         "print([name for name in ('numpy', 'torch', 'rich', 'PIL') if name in sys.modules])"
     )

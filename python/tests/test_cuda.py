@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import encoded, host, picture
 from deeplake import _native, transforms
-from deeplake._cli import cli
+from deeplake._cli.main import cli
 from PIL import Image
 
 ROWS = 30
@@ -370,7 +370,7 @@ def test_arrays_of_the_cpu_say_so(ds):
 def torch(fake, monkeypatch):
     """torch, with a fake consumer in place of its CUDA build."""
     torch = host("torch")
-    from deeplake import _torch
+    from deeplake._hosts import torch as _torch
 
     consumer = fake.consumer(1)
     consumer.asked = 0

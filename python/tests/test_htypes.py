@@ -41,7 +41,7 @@ def test_bfloat16_through_torch(place, monkeypatch):
     write(place, [torch.tensor([1.5, -2], dtype=torch.bfloat16)], dtype="bfloat16")
     batch = next(iter(deeplake.open(place).pytorch()))
     assert batch["t"].dtype == torch.bfloat16 and batch["t"].tolist() == [[1.5, -2]]
-    monkeypatch.setattr("deeplake._source.find_spec", lambda name: None)
+    monkeypatch.setattr("deeplake._rows.source.find_spec", lambda name: None)
     with pytest.raises(deeplake.UnsupportedError, match="pip install ml_dtypes"):
         deeplake.open(place)["t"].numpy()
     with pytest.raises(deeplake.UnsupportedError, match="ml_dtypes"):

@@ -1,4 +1,4 @@
-"""The modules of the package import each other in one direction, late imports included."""
+"""The modules and folders of the package import each other in one direction, late imports included."""
 
 from __future__ import annotations
 
@@ -8,6 +8,22 @@ from pathlib import Path
 import deeplake
 
 PACKAGE = Path(deeplake.__file__).parent
+
+# The folders, from the lowest, and those that each may import. Every folder may import the files
+# beside them, but for `tql` and the package itself. ARCHITECTURE.md says what each owns.
+FOLDERS: dict[str, set[str]] = {
+    "_stores": set(),
+    "_samples": set(),
+    "_rows": {"_stores", "_samples"},
+    "_versions": {"_stores", "_rows"},
+    "_query": {"_stores", "_rows"},
+    "_load": {"_samples", "_rows"},
+    "_show": {"_stores", "_versions"},
+    "_hosts": {"_rows", "_load"},
+    "_data": {"_stores", "_samples", "_rows", "_versions", "_query", "_load", "_show", "_hosts"},
+    "_cli": {"_stores", "_rows", "_versions", "_query", "_load", "_show", "_data"},
+}
+MOST_FILES = 25
 
 
 def _imported(tree: ast.AST, modules: set[str]) -> set[str]:
@@ -25,7 +41,10 @@ def _imported(tree: ast.AST, modules: set[str]) -> set[str]:
             found |= {"__init__"} if set(names) - modules else set()
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "want absolute imports"
-            names = [(node.module or "").removeprefix("deeplake.")]
+            module = (node.module or "").removeprefix("deeplake.")
+            inside = {f"{module}.{alias.name}" for alias in node.names} & modules
+            found |= inside
+            names = [] if inside else [module]
         else:
             found |= _imported(node, modules)
             continue
@@ -68,11 +87,29 @@ def test_modules_import_each_other_in_one_direction() -> None:
     assert _circle(graph) == []
 
 
+def test_folders_import_lower_ones() -> None:
+    order = list(FOLDERS)
+    assert all(order.index(lower) < order.index(folder) for folder in order for lower in FOLDERS[folder])
+    assert {path.name for path in PACKAGE.iterdir() if path.is_dir() and list(path.glob("*.py"))} == set(FOLDERS)
+    used: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
+    for name, imported in _graph().items():
+        folder = name.partition(".")[0]
+        if folder in FOLDERS:
+            used[folder] |= {other.partition(".")[0] for other in imported} & FOLDERS.keys() - {folder}
+    assert used == FOLDERS
+
+
+def test_folders_are_small() -> None:
+    for folder in [PACKAGE, *(path for path in PACKAGE.rglob("*") if path.is_dir())]:
+        assert len(list(folder.glob("*.py"))) <= MOST_FILES, folder
+
+
 def test_late_imports_count() -> None:
     late = ast.parse("def f():\n    from deeplake._b import x\n")
     assert _imported(late, {"_a", "_b"}) == {"_b"}
     assert _imported(ast.parse("import deeplake"), {"_a"}) == {"__init__"}
     assert _imported(ast.parse("from deeplake import open"), {"_a"}) == {"__init__"}
+    assert _imported(ast.parse("from deeplake._f import a, B"), {"_f", "_f.a"}) == {"_f.a"}
     typed = ast.parse("if TYPE_CHECKING:\n    from deeplake._b import x\n")
     assert _imported(typed, {"_b"}) == set()
     assert _circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]

@@ -81,7 +81,7 @@ def test_links_that_cannot_be_appended(images, tmp_path):
 
 
 def test_shards_are_indexed_in_place(tmp_path):
-    from deeplake._cli_create import create
+    from deeplake._cli.create import create
 
     folder = tmp_path / "shards"
     folder.mkdir()

@@ -11,8 +11,8 @@ from pathlib import Path
 import deeplake
 import numpy as np
 import pytest
-from deeplake._options import DeviceOptions
-from deeplake._plan import Options
+from deeplake._load.options import DeviceOptions
+from deeplake._load.plan import Options
 
 LOADERS = ("pytorch", "batches", "tensorflow", "jax")
 RIGHT = """

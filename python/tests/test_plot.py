@@ -13,7 +13,7 @@ import sys
 import deeplake
 import numpy as np
 import pytest
-from deeplake._terminal_images import detect, encode, sixel
+from deeplake._show.terminal_images import detect, encode, sixel
 from PIL import Image
 
 RED, BLUE = (230, 20, 20), (20, 30, 230)

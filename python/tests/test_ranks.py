@@ -13,7 +13,7 @@ import time
 import deeplake
 import numpy as np
 import pytest
-from deeplake import _ranks
+from deeplake._load import ranks as _ranks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

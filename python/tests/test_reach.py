@@ -181,7 +181,7 @@ def test_a_saved_view_leads_into_its_own_store_only(home, foreign, tmp_path):
 
 
 def test_an_import_takes_no_secrets_along(home, foreign, tmp_path):
-    from deeplake._cli_create import create
+    from deeplake._cli.create import create
 
     foreign.files["/list.txt"] = f"x.jpg\n{home.url}/y.jpg\n".encode()
     (tmp_path / "y.jpg").write_bytes(FILE)
@@ -318,7 +318,7 @@ def test_presigned_urls_stay_out_of_datasets_and_messages(home, tmp_path):
                 ds.append({"images": deeplake.link(url)})
             assert SECRET not in str(refusal.value)
     assert not home.requests
-    from deeplake._cli_create import create
+    from deeplake._cli.create import create
 
     home.files.update({"/x.jpg": FILE, "/list.txt": f"{signed}\n".encode()})
     with pytest.raises(deeplake.InvalidArgumentError, match="presigned") as refusal:

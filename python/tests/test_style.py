@@ -10,11 +10,12 @@ import deeplake
 import pytest
 
 COLUMNS, LINES = 100, 400
-FILES = sorted(Path(deeplake.__file__).parent.glob("*.py"))
+PACKAGE = Path(deeplake.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_prose_ends_at_100_columns(path: Path) -> None:
     lines = path.read_text().splitlines()
     prose: set[int] = set()
@@ -30,6 +31,6 @@ def test_prose_ends_at_100_columns(path: Path) -> None:
     assert [number for number in sorted(prose) if len(lines[number - 1]) > COLUMNS] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_files_are_short(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= LINES

@@ -12,7 +12,7 @@ import sys
 import deeplake
 import pytest
 from conftest import encoded, picture
-from deeplake._cli import cli
+from deeplake._cli.main import cli
 from deeplake._text import printable, printable_json, table
 
 # A window title, the one-byte form of CSI, a right-to-left override and isolate, and a line that

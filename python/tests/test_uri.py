@@ -6,7 +6,7 @@ from pathlib import Path
 
 import deeplake
 import pytest
-from deeplake import _uri
+from deeplake._stores import uri as _uri
 
 
 @pytest.fixture

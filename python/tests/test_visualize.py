@@ -110,7 +110,7 @@ def test_goes_on_without_a_reference(ds):
     gc.collect()
     page = Page(link)
     assert page.post("open")["rows"] == 10
-    from deeplake._visualize import _running
+    from deeplake._show.visualize import _running
 
     for shown in list(_running):
         shown.close()
@@ -147,7 +147,7 @@ def test_wrong_arguments(ds, arguments, wanted):
 
 
 def test_without_a_page(ds, monkeypatch, tmp_path):
-    monkeypatch.setattr("deeplake._visualize._PAGE", tmp_path)
+    monkeypatch.setattr("deeplake._show.visualize._PAGE", tmp_path)
     with pytest.raises(deeplake.NotFoundError, match="make web"):
         ds.visualize(browser=False)
 

@@ -14,7 +14,7 @@ import deeplake
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from deeplake._cli import cli
+from deeplake._cli.main import cli
 
 RED, BLUE = (230, 20, 20), (30, 30, 230)
 

@@ -83,7 +83,7 @@ def test_a_folder(tmp_path):
         (folder / f"{i}.webp").write_bytes(webp(picture(i), quality=80))
     Image.fromarray(picture(6)).save(tmp_path / "photos" / "class0" / "6.png")
     from click.testing import CliRunner
-    from deeplake._cli import cli
+    from deeplake._cli.main import cli
 
     done = CliRunner().invoke(cli, ["create", str(tmp_path / "ds"), f"from-{tmp_path / 'photos'}"])
     assert done.exit_code == 0, done.output

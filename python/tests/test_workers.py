@@ -21,8 +21,8 @@ import numpy as np
 import PIL.Image
 import pytest
 import torch
-from deeplake._seeds import Generators
-from deeplake._workers import process
+from deeplake._load.seeds import Generators
+from deeplake._load.workers import process
 
 STARTS = ("forkserver", "spawn", "fork")
 ROWS = 60
@@ -639,7 +639,7 @@ def test_a_batched_transform_is_checked(ds):
 
 
 def test_slow_callables_are_named(ds, monkeypatch):
-    from deeplake import _figures
+    from deeplake._load import figures as _figures
 
     monkeypatch.setattr(_figures, "_LATE", 0.05)
     slow = {"images": lambda x: time.sleep(0.01) or x}
@@ -761,7 +761,7 @@ def test_progress_names_the_way_out():
 
 
 def test_results_that_cannot_be_read_are_an_error(ds, monkeypatch):
-    from deeplake._workers import pool
+    from deeplake._load.workers import pool
 
     loader = ds.batches(8, transform={"labels": lambda x: x}, tensors=["labels"], python_workers=1, worker_start="fork")
     monkeypatch.setattr(pool._State, "_take", lambda self, number: 1 / 0)

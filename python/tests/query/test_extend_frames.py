@@ -157,7 +157,7 @@ def test_kinds_of_pandas() -> None:
 
 def test_numbers_without_copies_of_each() -> None:
     """A million numbers are one array, no list of Python numbers."""
-    from deeplake._frames import samples_of
+    from deeplake._samples.frames import samples_of
 
     numbers = np.arange(1_000_000, dtype=np.int32)
     assert np.shares_memory(samples_of("extend", "x", (series := pd.Series(numbers)), None), series.to_numpy())

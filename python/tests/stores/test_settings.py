@@ -15,7 +15,7 @@ from pathlib import Path
 import deeplake
 import numpy as np
 import pytest
-from deeplake import _storage
+from deeplake._stores import storage as _storage
 from servers import Server
 
 SECRET = "t0ps3cret"

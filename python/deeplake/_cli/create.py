@@ -1,0 +1,215 @@
+"""The command `create`: a dataset of files in a folder or a bucket."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deeplake import _native
+from deeplake._cli.output import json_option, show, size
+from deeplake._errors import CanceledError
+from deeplake._names import suggest
+from deeplake._progress import bar
+from deeplake._stores import storage as _storage
+from deeplake._stores import uri as _uri
+
+_FROM = "from-"
+_IMAGES = (".jpg", ".jpeg", ".png", ".webp")
+_LOOK = 1000  # entries of a folder that are looked at
+
+
+class Interrupted(Exception):  # noqa: N818 - it is no error
+    """Ctrl-C stopped an import. The same command continues it."""
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("source", required=False, metavar="[from-PATH]")
+@click.option("--from", "source_option", metavar="PATH", help="The place to read, instead of from-PATH.")
+@click.option("--link", is_flag=True, help="Leave the files where they are; index members of .tar shards too.")
+@click.option(
+    "--labels",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    show_default=True,
+    help="auto takes the first folder of a path for the class, in a list the folder of the file.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
+@click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
+@click.option(
+    "--compression",
+    type=click.Choice(["auto", "jpeg", "png", "webp", "none"]),
+    default="auto",
+    show_default=True,
+    help="Of the images; auto keeps what most files are.",
+)
+@click.option("--decode", is_flag=True, help="Store pixels instead of files; the same as --compression none.")
+@click.option(
+    "--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle."
+)
+@click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
+@click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
+@click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source.")
+@click.option("--allow-links", multiple=True, metavar="PREFIX", help="URLs that a list on a web server may name.")
+@json_option
+def create(
+    uri: str,
+    source: str | None,
+    source_option: str | None,
+    link: bool,
+    labels: str,
+    overwrite: bool,
+    workers: int | None,
+    compression: str,
+    decode: bool,
+    side: int | None,
+    checkpoint: int | None,
+    storage: tuple[str, ...],
+    source_storage: tuple[str, ...],
+    allow_links: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Make a dataset: empty, or of the images in a folder or a bucket.
+
+    PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
+    with one URL or path in each line. Folders inside it are classes. Without --source-storage a
+    source on the same server as the dataset is reached with --storage, any other one without its
+    secrets. A list names URLs of its own host, and of --allow-links. The same command continues an
+    interrupted run; after a complete run it takes in new and changed files.
+
+    \b
+        deeplake create deeplake://me/flowers from-./flowers
+        deeplake create s3://mine/train from-s3://theirs/shards --link
+        deeplake create ./pixels from-./flowers --decode --size 256
+    """
+    if decode:
+        if compression not in ("auto", "none"):
+            raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
+        compression = "none"
+    place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
+    if folder is None:
+        for option, given in (("--size", side), ("--decode", decode), ("--link", link), ("--checkpoint", checkpoint)):
+            if given:
+                raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
+        _refuse_images(place)
+        _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
+        show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
+        return
+    options: dict[str, Any] = {
+        "overwrite": overwrite,
+        "link": link,
+        "labels": labels,
+        "compression": compression,
+        "workers": workers,
+        "size": side,
+        "checkpoint": checkpoint,
+        **_storage.reach(store),
+    }
+    other = _settings("--source-storage", source_storage)
+    if other is not None:
+        options["source_storage"] = other.settings()
+    if allow_links:
+        options["link_storage"] = {prefix: {} for prefix in allow_links}
+    job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
+    report = _follow(job)
+    show(report, as_json, _report_lines(report))
+
+
+def _refuse_images(place: str) -> None:
+    """Refuses to make an empty dataset in a folder of images: the user wants a dataset of them."""
+    plain = place.removeprefix("file://")
+    folder = Path(plain)
+    if "://" in plain or not folder.is_dir() or _native.exists(place, store=_storage.reach(None)):
+        return
+    for level in ("*", "*/*"):
+        for path in itertools.islice(folder.glob(level), _LOOK):
+            if path.suffix.lower() in _IMAGES and path.is_file():
+                raise click.UsageError(
+                    f"{place} has images, like {path.relative_to(folder)}, and no dataset; `deeplake create NEW "
+                    f"from-{place}` makes a dataset of them in another folder"
+                )
+
+
+def _settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:
+    """Returns the settings of an option that is repeated for each of them."""
+    if not pairs:
+        return None
+    given: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f'{option}: got "{key}", want KEY=VALUE, like endpoint=http://127.0.0.1:9000')
+        try:
+            given[key] = json.loads(value)
+        except ValueError:
+            given[key] = value
+    import inspect
+
+    known = [name for name in inspect.signature(_storage.Storage).parameters if name != "self"]
+    for key in given:
+        if key not in known:
+            raise click.UsageError(f'{option}: there is no setting "{key}"{suggest(key, known)}; want one of {known}')
+    return _storage.Storage(**given)
+
+
+def _source(source: str | None, option: str | None) -> str | None:
+    if source is not None and option is not None:
+        raise click.UsageError("give the source once, as from-PATH or by --from")
+    if source is not None:
+        if not source.startswith(_FROM) or source == _FROM:
+            raise click.UsageError(f'got "{source}", want from-PATH, like from-./images')
+        option = source[len(_FROM) :]
+    return None if option is None else _uri.resolve(option)
+
+
+def _follow(job: _native.Ingest) -> dict[str, Any]:
+    """Shows the progress of an import. Ctrl-C stops it after a commit, a second one at once."""
+    stopping, began = False, time.monotonic()
+    try:
+        with bar("create", unit="files") as advance:
+            while True:
+                try:
+                    news = job.poll(0.1)
+                except KeyboardInterrupt:
+                    if stopping:
+                        raise
+                    stopping = True
+                    job.cancel()
+                    continue
+                except CanceledError:
+                    raise Interrupted from None
+                rate = size(news["bytes"] / max(time.monotonic() - began, 1e-3))
+                text = f"{size(news['bytes'])}, {rate}/s, {news['rows']:,} rows"
+                advance(news["files"], total=news["total_files"] or None, text=text)
+                if news["done"]:
+                    report: dict[str, Any] = news["report"]
+                    return report
+    finally:
+        job.close()
+
+
+def _report_lines(report: dict[str, Any]) -> Iterable[str]:
+    classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
+    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
+    if report["resumed"]:
+        yield f"  {report['resumed']:,} rows were there from an earlier run"
+    if report["unchanged"] or report["updated"] or report["removed"]:
+        news = f"{report['added']:,} rows are new, {report['updated']:,} were updated"
+        if report["removed"]:
+            news += f", {report['removed']:,} made way for those of archives that have changed"
+        yield f"  {news}; {report['unchanged']:,} files are as they were"
+    if report["gone"]:
+        yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
+    if report["converted"]:
+        yield f"  {report['converted']:,} files were decoded and encoded again, to suit the tensor's compression"
+    if report["skipped"]:
+        yield f"  {report['skipped']:,} files were left out:"
+        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
+        if report["skipped"] > len(report["skips"]):
+            yield f"    and {report['skipped'] - len(report['skips']):,} more"

@@ -1,0 +1,305 @@
+"""The commands about versions: log, diff, branch, tag, merge, cp, fsck, gc, rechunk."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from deeplake import _native
+from deeplake._cli.output import json_option, show, size, table
+from deeplake._progress import bar, on_terminal
+from deeplake._stores import storage as _storage
+from deeplake._stores import uri as _uri
+
+_GLANCE = 0.2  # seconds between two looks at the progress
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
+
+
+def register(cli: click.Group) -> None:
+    """Adds the commands to the command line."""
+    for command in (log, diff, branch, tag, merge, cp, fsck, gc, rechunk):
+        cli.add_command(command)
+
+
+def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
+    place = _uri.resolve(uri)
+    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(None))
+
+
+@contextmanager
+def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
+    """Shows the progress of the operation that runs in the block, on a terminal only."""
+    if not on_terminal():
+        yield
+        return
+    over, began = threading.Event(), time.monotonic()
+    with bar(label, unit=unit) as advance:
+
+        def watch() -> None:
+            while not over.wait(_GLANCE):
+                now = dataset.progress()
+                rate = size(now["bytes"] / (time.monotonic() - began))
+                text = f"{size(now['bytes'])}, {rate}/s" if now["bytes"] else ""
+                advance(now["items"], total=now["total_items"] or None, text=text)
+
+        watcher = threading.Thread(target=watch, name=f"deeplake {label}", daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watcher.join()
+
+
+@click.command()
+@click.argument("uri")
+@_branch_option
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
+@click.option("--graph", is_flag=True, help="Draw how the versions come from each other, merges and names included.")
+@click.option("--all", "everything", is_flag=True, help="With --graph: of all branches and tags.")
+@json_option
+def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool, as_json: bool) -> None:
+    """List the versions of a dataset, the newest first."""
+    dataset = _open(uri, branch=branch)
+    if graph or everything:
+        entries = dataset.graph(limit or 0, everything)
+        show(entries, as_json, _drawn(entries))
+        return
+    commits = dataset.log(limit or 0)
+    rows = [
+        [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
+        for c in commits
+    ]
+    show(commits, as_json, table(["version", "commit", "time", "rows", "author", "message"], rows))
+
+
+def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
+    """Draws commits, each before its parents, with a lane for each open line of history."""
+    lanes: list[str] = []
+    for entry in entries:
+        if entry["commit"] not in lanes:
+            lanes.append(entry["commit"])
+        at = lanes.index(entry["commit"])
+        names = f" ({', '.join(entry['names'])})" if entry["names"] else ""
+        stars = " ".join("*" if lane == at else "|" for lane in range(len(lanes)))
+        yield f"{stars}  {entry['commit'][:8]}{names} {entry['time'][:19]} {entry['rows']:,} rows  {entry['message']}"
+        parents = [parent for parent in entry["parents"] if parent not in lanes]
+        before = len(lanes)
+        lanes[at : at + 1] = parents[:1]
+        if len(lanes) < before and len(entry["parents"]) > 0:
+            # The lane ends in its neighbour: the left one where there is one.
+            left = max(1, at)
+            yield (" ".join("|" * left) + "/ " + " ".join("|" * (len(lanes) - left))).rstrip()
+        for parent in parents[1:]:
+            lanes.append(parent)
+            yield " ".join("|" * (len(lanes) - 1)) + "\\"
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("a")
+@click.argument("b", required=False, default="")
+@_branch_option
+@json_option
+def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
+    """Show the changes from version A to version B, by default the newest.
+
+    Versions are numbers, commits, tags, branches, times, or branch@number.
+    """
+    from deeplake._versions.refs import diff_of
+
+    answer = _open(uri, branch=branch).diff(a, b)
+    show(answer, as_json, repr(diff_of(answer)).splitlines())
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("name", required=False)
+@click.option("--at", default="", help="The version that a new branch begins as; the newest of main by default.")
+@click.option("--delete", "-d", is_flag=True, help="Delete the branch.")
+@json_option
+def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> None:
+    """List the branches; with NAME, make one."""
+    dataset = _open(uri, write=name is not None)
+    if name is None:
+        if delete:
+            raise click.UsageError("give the NAME of the branch to delete")
+        found = dataset.branches()
+        rows = [[b["name"], *_commit_cells(b["head"])] for b in found]
+        show(found, as_json, table(["branch", "version", "commit", "time", "rows", "message"], rows))
+        return
+    if delete:
+        dataset.delete_branch(name)
+        show({"deleted": name}, as_json, [f'deleted branch "{name}"'])
+        return
+    dataset.create_branch(name, at)
+    show({"created": name}, as_json, [f'created branch "{name}"'])
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("name", required=False)
+@click.option("--at", default="", help="The version to name; the newest of main by default.")
+@click.option("--message", "-m", default="", help="What it is for.")
+@click.option("--delete", "-d", is_flag=True, help="Delete the tag. Its name cannot be used again.")
+@json_option
+def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json: bool) -> None:
+    """List the tags; with NAME, give a version that name permanently."""
+    dataset = _open(uri, write=name is not None)
+    if name is None:
+        if delete:
+            raise click.UsageError("give the NAME of the tag to delete")
+        found = dataset.tags()
+        rows = [[t["name"], *_commit_cells({**t["commit"], "message": t["message"]})] for t in found]
+        show(found, as_json, table(["tag", "version", "commit", "time", "rows", "message"], rows))
+        return
+    if delete:
+        dataset.delete_tag(name)
+        show({"deleted": name}, as_json, [f'deleted tag "{name}"'])
+        return
+    made = dataset.create_tag(name, at, message)
+    show(made, as_json, [f'tagged version {made["commit"]["version"]} ({made["commit"]["commit"][:8]}) as "{name}"'])
+
+
+def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
+    return [
+        str(commit["version"]), commit["commit"][:8], commit["time"][:19], f"{commit['rows']:,}", commit["message"]
+    ]  # fmt: skip
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("ref")
+@click.option("--into", default="main", show_default=True, help="The branch that takes it in.")
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["error", "ours", "theirs"]),
+    default="error",
+    show_default=True,
+    help="Where both sides changed the same: fail, or keep one of them.",
+)
+@click.option("--message", "-m", default="", help="Of the commit.")
+@json_option
+def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json: bool) -> None:
+    """Merge the branch or version REF into a branch."""
+    dataset = _open(uri, branch=into, write=True)
+    done = dataset.merge(ref, on_conflict, message)
+    commit = done["commit"]
+    said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
+    show(done, as_json, [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"])
+
+
+@click.command()
+@click.argument("src")
+@click.argument("dst")
+@click.option("--history", is_flag=True, help="Copy all branches and tags with all their versions.")
+@_branch_option
+@click.option("--at", default="", help="The version to copy, without --history; the newest by default.")
+@click.option("--message", "-m", default="", help="Of the one version of a copy without history.")
+@json_option
+def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as_json: bool) -> None:
+    """Copy a dataset to another place. A copy that was interrupted goes on when it is started
+    again.
+    """
+    from deeplake._versions.copy import CopyReport
+
+    if history and at:
+        raise click.UsageError("--history copies all versions, --at one of them; leave one of them out")
+    source, target = _uri.resolve(src), _uri.resolve(dst)
+    dataset = _native.open(source, branch=branch, at=at, read_only=True, store=_storage.reach(None))
+    with _watched(dataset, "cp", "objects"):
+        report = CopyReport(**dataset.copy_to(target, history, message, _storage.reach(None)))
+    lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
+    if report.skipped:
+        lines.append(f"  {report.skipped:,} objects were there from an earlier run")
+    show(vars(report), as_json, lines)
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--no-data", is_flag=True, help="Read no chunk: only look whether each is there and has its size.")
+@click.option("--repair", is_flag=True, help="Rebuild what can be.")
+@json_option
+def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
+    """Find missing and damaged objects. The exit code is 1 if there are any."""
+    from deeplake._versions.reports import fsck_of
+
+    dataset = _open(uri, write=repair)
+    with _watched(dataset, "fsck", "chunks"):
+        answer = dataset.fsck(not no_data, repair)
+    report = fsck_of(answer)
+    lines = repr(report).splitlines()
+    if report.orphans:
+        garbage = f"{report.orphans:,} objects of {size(report.orphan_bytes)}"
+        lines.append(f"  {garbage} belong to no version; gc removes them")
+    show(answer, as_json, lines)
+    if not report:
+        sys.exit(1)
+
+
+def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Returns the seconds of an option like 7d."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", value)
+    if found is None and value != "0":
+        raise click.BadParameter(f'got "{value}", want a number with a unit, like 7d, 12h, 30m', ctx, param)
+    return float(found[1]) * _SECONDS[found[2]] if found else 0.0
+
+
+@click.command()
+@click.argument("uri")
+@click.option("--older-than", callback=_age, default="7d", show_default=True, help="The least age of what is removed.")
+@click.option(
+    "--expire", callback=_age, help="First expire versions that a newer one replaced that long ago, like 30d."
+)
+@click.option("--keep-last", type=click.IntRange(min=1), help="Versions of each branch that do not expire.")
+@click.option("--dry-run", "-n", is_flag=True, help="Remove and expire nothing.")
+@json_option
+def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
+    """Remove objects that no version of any branch or tag needs."""
+    dataset = _open(uri, write=True)
+    with _watched(dataset, "gc", "objects"):
+        report = dataset.gc(older_than, expire, keep_last, dry_run)
+    lines = []
+    if expire is not None:
+        lines.append(f"{'would expire' if dry_run else 'expired'} {report['expired']:,} versions")
+    lines += [
+        f"{'would remove' if dry_run else 'removed'} {report['objects']:,} objects, {size(report['bytes'])}; "
+        f"{report['commits']:,} versions need {report['kept']:,}, {size(report['kept_bytes'])}"
+    ]
+    if report["temp_files"]:
+        lines.append(f"  and {report['temp_files']:,} temporary files, {size(report['temp_bytes'])}")
+    if report["young"]:
+        lines.append(f"  {report['young']:,} objects, {size(report['young_bytes'])}, are too young to tell")
+    show(report, as_json, lines)
+
+
+@click.command()
+@click.argument("uri")
+@_branch_option
+@click.option("--tensor", "tensors", multiple=True, help="Only this tensor; may be given several times.")
+@click.option("--chunk-bytes", type=click.IntRange(min=1), help="The size that chunks aim at from now on.")
+@click.option("--message", "-m", default="", help="Of the commit.")
+@json_option
+def rechunk(
+    uri: str, branch: str, tensors: tuple[str, ...], chunk_bytes: int | None, message: str, as_json: bool
+) -> None:
+    """Write samples that updates, deletions and small commits scattered into full chunks."""
+    dataset = _open(uri, branch=branch, write=True)
+    with _watched(dataset, "rechunk", "samples"):
+        report = dataset.rechunk(list(tensors), chunk_bytes, message=message)
+    if report["commit"] is None:
+        lines = ["everything lies well"]
+    else:
+        pieces = f"{report['before']:,} pieces of chunks became {report['after']:,}"
+        lines = [f"version {report['commit']['version']}: {report['rows']:,} samples written anew; {pieces}"]
+    show(report, as_json, lines)

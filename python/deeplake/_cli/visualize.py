@@ -1,0 +1,69 @@
+"""The command `deeplake visualize`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from deeplake._cli.output import at_option
+
+
+@click.command()
+@click.argument("uri")
+@at_option
+@click.option("--query", "text", default="", help="Show the result of a query.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")
+@click.option("--allow-host", "hosts", multiple=True, help="A name by which a proxy reaches the server.")
+@click.option("--browser/--no-browser", default=None, help="Open a browser; by default if there is a desktop.")
+@click.option("--save-views", is_flag=True, help="Let the page save what it shows as views of the dataset.")
+@click.option(
+    "--export",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write a page without a server into a folder. URI is then the https:// address of the dataset.",
+)
+@click.option("--copy", is_flag=True, help="With --export: copy the dataset into the folder.")
+def visualize(
+    uri: str,
+    at: str,
+    text: str,
+    host: str,
+    port: int,
+    hosts: tuple[str, ...],
+    browser: bool | None,
+    save_views: bool,
+    folder: Path | None,
+    copy: bool,
+) -> None:
+    """Show a dataset in the browser, until Ctrl-C.
+
+    The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
+    """
+    if save_views and folder is not None:
+        raise click.UsageError("a page without a server saves nothing: --save-views does not go with --export")
+    if folder is not None:
+        from deeplake._show.export import export
+
+        export(folder, uri, copy=copy, at=at, query=text)
+        print("the page is written; any web server with range requests can serve the folder")
+        return
+    if copy:
+        raise click.UsageError("--copy goes with --export")
+    from deeplake._data.dataset import open as open_dataset
+
+    dataset = open_dataset(uri, at=at or None, read_only=not save_views)
+    view = dataset.query(text) if text else dataset
+    with view.visualize(host=host, port=port, allow_hosts=hosts, browser=browser, save_views=save_views) as shown:
+        if host not in ("127.0.0.1", "localhost", "::1"):
+            print(f"anyone who reaches {shown.address} and has a link sees this dataset", file=sys.stderr)
+        print(shown.link(), flush=True)
+        if sys.stdin.isatty():
+            print("a link works once; press Enter for another, Ctrl-C to end", file=sys.stderr)
+            for _ in sys.stdin:
+                print(shown.link(), flush=True)
+        else:
+            signal.pause()

@@ -1,0 +1,1 @@
+"""Datasets and views, and the functions that open and make them."""

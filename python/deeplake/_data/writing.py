@@ -1,0 +1,279 @@
+"""The writing half of a dataset: tensors, rows, and the commit that makes both durable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from deeplake import _index
+from deeplake._data.spec import tensor_spec
+from deeplake._errors import InvalidArgumentError
+from deeplake._names import check_dict, checks_keywords
+from deeplake._rows.live import Live
+from deeplake._rows.tensor import Tensor
+from deeplake._samples.frames import columns_of_frame, is_column, is_frame, samples_of
+from deeplake._versions.commit import Commit, commit_of
+
+
+class Writing:
+    """The methods of `Dataset` that write. They need its source alone."""
+
+    __slots__ = ()
+    _source: Live
+
+    @property
+    def branch(self) -> str:
+        """The branch that commits go to."""
+        return str(self._source.handle().describe()["branch"])
+
+    @property
+    def head(self) -> Commit:
+        """The version that the dataset is at."""
+        return commit_of(self._source.handle().describe()["head"])
+
+    @property
+    def read_only(self) -> bool:
+        """Whether the dataset refuses writes."""
+        return self._source.read_only
+
+    @property
+    def dirty(self) -> bool:
+        """Whether some changes are not committed."""
+        return bool(self._source.handle().describe()["dirty"])
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The user's description of the dataset, a JSON object. Assign another dict to change it,
+        then commit.
+        """
+        return MappingProxyType(self._source.handle().describe()["info"] or {})
+
+    @info.setter
+    def info(self, info: Mapping[str, Any]) -> None:
+        wanted = check_dict("set info", "info", info)
+        self._source.write(lambda handle: handle.set_info(wanted))
+
+    @checks_keywords
+    def create_tensor(
+        self,
+        name: str,
+        htype: str = "generic",
+        *,
+        dtype: Any = None,
+        shape: Sequence[int | None] | None = None,
+        compression: str | None = None,
+        quality: int | None = None,
+        subsampling: str | None = None,
+        class_names: Sequence[str] | None = None,
+        chunk_bytes: int | None = None,
+        downsample: tuple[int, int] | None = None,
+        exist_ok: bool = False,
+        info: Mapping[str, Any] | None = None,
+    ) -> Tensor:
+        """Adds a tensor. Existing rows become holes in it.
+
+        Args:
+            name: the name; "a/b" lies in group a.
+            htype: the meaning of samples: "image", "class_label", "bbox", "text" and others, or
+                "sequence[...]" of one. docs/htypes.md lists them.
+            dtype: the type of an element: a NumPy name or dtype, "string", "json" or "bytes". None
+                takes the htype's own, or that of the first sample.
+            shape: the shape of a sample, None for an axis that varies. None allows any shape.
+            compression: "none", "lz4" or "zstd"; for images also "jpeg", "png" and "webp".
+            quality: the quality of "jpeg", 1 to 100.
+            subsampling: the chroma subsampling of "jpeg": "4:4:4", "4:2:2" or "4:2:0".
+            class_names: the names of classes 0, 1 and so on of a class_label or segment_mask.
+                Appending an unknown name to a class_label adds it.
+            chunk_bytes: the size that chunks aim at, in bytes.
+            downsample: (factor, layers) of images of uint8 or uint16: each picture is also stored
+                smaller by factor, by its square and so on, for viewers. Hidden tensors hold these.
+            exist_ok: return an existing tensor of the same kind.
+            info: the user's description of the tensor, a JSON object.
+
+        Returns:
+            The tensor, which `commit` makes durable.
+
+        Raises:
+            AlreadyExistsError: a tensor has that name, and `exist_ok` is False or its kind differs.
+            InvalidArgumentError: arguments contradict each other or the htype.
+
+        Example:
+            ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
+        """
+        given = {
+            "htype": htype,
+            "dtype": dtype,
+            "shape": shape,
+            "compression": compression,
+            "quality": quality,
+            "subsampling": subsampling,
+            "class_names": class_names,
+            "chunk_bytes": chunk_bytes,
+            "downsample": downsample,
+            "exist_ok": exist_ok,
+            "info": info,
+        }
+        spec = tensor_spec(name, given)
+        self._source.write(lambda handle: handle.create_tensor(spec), types=True)
+        return Tensor(self._source, name)
+
+    def rename_tensor(self, old: str, new: str) -> None:
+        """Renames a tensor, or a group of tensors.
+
+        Args:
+            old: the present name.
+            new: the new name.
+
+        Raises:
+            NotFoundError: no tensor or group has the old name.
+            AlreadyExistsError: a tensor has the new name.
+        """
+        self._source.write(lambda handle: handle.rename_tensor(old, new), types=True)
+
+    def delete_tensor(self, name: str) -> None:
+        """Deletes a tensor. Older versions keep it.
+
+        Args:
+            name: the full name.
+
+        Raises:
+            NotFoundError: no tensor has that name.
+        """
+        self._source.write(lambda handle: handle.delete_tensor(name), types=True)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Adds one row.
+
+        Args:
+            row: a dict with a sample for each tensor, None for a hole.
+
+        Raises:
+            TensorTypeError: a sample does not suit its tensor.
+
+        Example:
+            ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
+        """
+        _check_row("append", row)
+        if not row:
+            raise InvalidArgumentError("append: the row is empty; give None for tensors without a sample")
+        self._source.append({name: [sample] for name, sample in row.items()})
+
+    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any) -> None:
+        """Adds rows, all or none of them.
+
+        Args:
+            rows: a dict from each tensor name to its samples, a sequence of rows as dicts, or a
+                table of pandas, Arrow or polars. Samples are a sequence, an array of shape
+                (rows, ...) or a column of a table. The dict is the fast form.
+
+        Raises:
+            TensorTypeError: a sample does not suit its tensor. The message names tensor and row.
+            InvalidArgumentError: columns differ in length, or a tensor has no column.
+
+        Example:
+            ds.extend({"x": np.zeros((100, 3), np.float32), "labels": [0] * 100})
+        """
+        if isinstance(rows, Mapping):
+            columns: Mapping[str, Any] = rows
+        elif is_frame(rows):
+            columns = columns_of_frame(rows)
+        else:
+            columns = _columns(rows)
+        self._source.append(self._samples("extend", columns))
+
+    def update(self, index: Any, row: Mapping[str, Any]) -> None:
+        """Replaces samples, all or none of them.
+
+        Args:
+            index: an int, a slice, ints or a boolean mask. Negative ints count from the end.
+            row: the new sample of each tensor to change; for several rows a sequence of samples.
+                Other tensors keep their samples.
+
+        Raises:
+            OutOfRangeError: a row does not exist.
+            TensorTypeError: a sample does not suit its tensor.
+        """
+        _check_row("update", row)
+        picked = _index.parse(index, self._source.length())
+        if isinstance(picked, int):
+            self._source.update(range(picked, picked + 1), {name: [sample] for name, sample in row.items()})
+        else:
+            self._source.update(picked, self._samples("update", row))
+
+    def delete(self, rows: Any) -> None:
+        """Deletes rows. Later rows move up.
+
+        Args:
+            rows: an int, a slice, ints or a boolean mask.
+
+        Raises:
+            OutOfRangeError: a row does not exist.
+        """
+        picked = _index.parse(rows, self._source.length())
+        wanted = _index.as_array(range(picked, picked + 1) if isinstance(picked, int) else picked)
+        self._source.write(lambda handle: handle.delete_rows(wanted))
+
+    def commit(self, message: str = "") -> Commit:
+        """Makes all changes durable and visible to others.
+
+        The commit takes in the commits of other writers since the dataset was opened.
+
+        Args:
+            message: the message of the version.
+
+        Returns:
+            The new version, or the present one if nothing changed.
+
+        Raises:
+            ConflictError: another writer changed the same. The changes are still uncommitted.
+        """
+        done = self._source.write(lambda handle: handle.commit(message), types=True)
+        self._source.settled()
+        return commit_of(done)
+
+    def discard(self) -> None:
+        """Drops all changes since the last commit."""
+        self._source.handle().discard()
+        self._source.settled()
+
+    def _samples(self, called: str, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns columns with samples in the place of columns of pandas, Arrow and polars."""
+        if not any(map(is_column, columns.values())):
+            return columns
+        described = {about["name"]: about for about in self._source.handle().describe()["tensors"]}
+        return {
+            name: samples_of(called, name, values, described.get(name)) if is_column(values) else values
+            for name, values in columns.items()
+        }
+
+    def refresh(self) -> None:
+        """Moves to the newest version of the branch."""
+        self._source.handle().refresh()
+        self._source.settled()
+
+
+def _check_row(called: str, row: Any) -> None:
+    if not isinstance(row, Mapping):
+        raise InvalidArgumentError(f"{called}: got {type(row).__name__}, want a dict from tensor names to samples")
+
+
+def _columns(rows: Any) -> dict[str, list[Any]]:
+    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
+        raise InvalidArgumentError(
+            f"extend: got {type(rows).__name__}, want a dict of columns, a sequence of rows as dicts, or a table"
+        )
+    listed = list(rows)
+    for number, row in enumerate(listed):
+        if not isinstance(row, Mapping):
+            raise InvalidArgumentError(
+                f"extend: row {number} is a {type(row).__name__}, want a dict from tensor names to samples"
+            )
+    names = dict.fromkeys(name for row in listed for name in row)
+    for number, row in enumerate(listed):
+        if len(row) < len(names):
+            missing = next(name for name in names if name not in row)
+            raise InvalidArgumentError(
+                f'extend: row {number} has no value for tensor "{missing}"; give None for rows without a sample'
+            )
+    return {name: [row[name] for row in listed] for name in names}

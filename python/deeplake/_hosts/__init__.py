@@ -1,0 +1,1 @@
+"""Loaders for torch, TensorFlow and JAX."""

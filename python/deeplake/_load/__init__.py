@@ -1,0 +1,1 @@
+"""Loaders: what an epoch delivers, and the steps of Python in it."""

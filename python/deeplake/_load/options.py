@@ -1,0 +1,103 @@
+"""The options that every loader takes: one list of names and types, which signatures show."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from os import PathLike
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
+
+import numpy.typing as npt
+
+from deeplake._errors import InvalidArgumentError
+from deeplake._load.plan import Options
+from deeplake._names import suggest
+from deeplake.transforms import Joint, Native
+
+Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
+Step = Native | Callable[[Any], Any]
+Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Joint
+Transform = Part | Sequence[Part]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class LoaderOptions(TypedDict, total=False):
+    """The keyword arguments of every loader. `Loadable.pytorch` documents them.
+
+    `Options` holds the default and the check of each. `python/tests/test_options.py` compares them.
+    """
+
+    shuffle: bool | Literal["full"]
+    seed: int
+    num_workers: int | None
+    drop_last: bool
+    tensors: Sequence[str] | None
+    transform: Transform | None
+    collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any]
+    decode: Decode
+    prefetch: int
+    shuffle_bytes: int | None
+    fetch_bytes: int | None
+    on_error: Literal["raise", "skip"]
+    cache: Any
+    rank: int | None
+    world_size: int | None
+    tail: Literal["exact", "drop", "pad"]
+    return_index: bool
+    weights: npt.ArrayLike | str | None
+    replacement: bool
+    length: int | None
+    progress: bool
+    trace: str | PathLike[str] | None
+    python_workers: int | Literal["auto"]
+    worker_start: Literal["forkserver", "spawn", "fork"]
+    batched: bool
+
+
+class DeviceOptions(LoaderOptions, total=False):
+    """The keyword arguments of loaders that take a device too."""
+
+    device: Any
+    exact: bool
+
+
+def takes(options: type) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Returns a decorator for a method whose last parameter is `**options: Unpack[...]`.
+
+    `inspect.signature` and `help` then show each option with its type and default. An unknown
+    keyword is an InvalidArgumentError that offers the nearest one.
+    """
+    defaults = {field.name: field.default for field in fields(Options)}
+    listed = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults[name],
+            # TypedDict wraps an annotation that is text.
+            annotation=getattr(kind, "__forward_arg__", kind),
+        )
+        for name, kind in options.__annotations__.items()
+    ]
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        own = inspect.signature(function)
+        first = [p for p in own.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+        last = [p for p in own.parameters.values() if p.kind is p.KEYWORD_ONLY]
+        shown = own.replace(parameters=[*first, *listed, *last])
+        known = tuple(shown.parameters)
+
+        @functools.wraps(function)
+        def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            for name in kwargs:
+                if name not in known:
+                    raise InvalidArgumentError(f'{function.__name__}: unknown argument "{name}"{suggest(name, known)}')
+            return function(*args, **kwargs)
+
+        checked.__signature__ = shown  # type: ignore[attr-defined]
+        return checked
+
+    return decorate

@@ -1,0 +1,1 @@
+"""Queries, and views saved by name."""

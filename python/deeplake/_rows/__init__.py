@@ -1,0 +1,1 @@
+"""Rows and tensors of a dataset, as they are read."""

@@ -1,0 +1,263 @@
+"""The head of a dataset, which a `Dataset` writes to, and the warning about lost changes."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from deeplake import _index, _native
+from deeplake._errors import ClosedError, ForkedError
+from deeplake._index import Rows
+from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
+from deeplake._stores import storage as _storage
+from deeplake._stores.storage import Stores
+
+_R = TypeVar("_R")
+
+
+def dropped(operation: str, uri: str) -> str:
+    """Returns the text of the warning about changes that are lost."""
+    return (
+        f'{operation} dataset "{uri}": uncommitted changes were dropped; call commit() to keep them, or '
+        "discard() to drop them without this warning"
+    )
+
+
+# The most rows of a tensor that are listed as updated. Updates of many rows take chunks of their
+# own anyway.
+_MOST_LISTED = 1 << 16
+
+_open: WeakSet[Live] = WeakSet()
+
+
+@atexit.register
+def _warn_at_exit() -> None:
+    for live in list(_open):
+        live.warn("exit with")
+        live.uncommitted = False  # one warning
+
+
+class Live(Source):
+    """The head of a dataset in one handle: the committed rows and the handle's own changes."""
+
+    def __init__(
+        self,
+        uri: str,
+        handle: _native.Dataset | None,
+        *,
+        branch: str = "main",
+        at: str = "",
+        read_only: bool = False,
+        now: Pinned | None = None,
+        storage: Stores = None,
+    ) -> None:
+        self.uri = uri
+        self.storage = storage
+        self.branch = branch
+        self.read_only = read_only
+        self.uncommitted = False
+        self.columns = {}
+        self._at = at
+        self._handle = handle
+        self._now = now
+        # The rows before the updates of some tensors: others are read there. Reading the newest
+        # rows seals every chunk that is being filled.
+        self._base: Pinned | None = None
+        self._updated: dict[str, set[int] | None] = {}  # None: too many rows to list
+        self._closed = False
+        self._dtypes: dict[str, str] | None = None
+        self._lock = threading.Lock()
+        self._writes = 0
+        _open.add(self)
+
+    def __del__(self) -> None:
+        self.warn("drop")
+
+    def warn(self, operation: str) -> None:
+        """Warns if uncommitted changes are about to be lost."""
+        with suppress(Exception):  # the interpreter may be ending
+            handle = self._handle
+            if not self.uncommitted or handle is None or handle.generation != _native.generation():
+                return
+            if handle.alive and handle.describe()["dirty"]:
+                warnings.warn(dropped(operation, self.uri), UserWarning, stacklevel=3)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        now = self.pinned()  # refused below when rows are not committed
+        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
+
+    def handle(self) -> _native.Dataset:
+        """Returns the native handle. A forked or unpickled process opens one of its own, at the
+        newest version.
+        """
+        if self._closed:
+            raise ClosedError(f'use dataset "{self.uri}": it is closed; open it again')
+        handle = self._handle
+        if handle is None or handle.generation != _native.generation():
+            if self.uncommitted:
+                raise ForkedError(
+                    f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '
+                    f"process has them; {COMMIT_FIRST}"
+                )
+            handle = self._handle = open_native(
+                self.uri, self.storage, branch=self.branch, at=self._at, read_only=self.read_only
+            )
+        return handle
+
+    def pinned(self) -> Pinned:
+        now = self._now
+        if now is None or self._closed:
+            handle = self.handle()
+            writes = self._writes
+            about = handle.describe()
+            # Other processes follow the links that this one has added.
+            self.storage = stores = _storage.naming(self.storage, about.get("named", []))
+            commit = about["head"]["commit"]
+            now = Pinned(
+                Version(self.uri, commit, handle, stores, branch=self.branch, uncommitted=self.uncommitted), None
+            )
+            with self._lock:
+                if writes == self._writes:  # no other thread has written meanwhile
+                    self._now = self._base = now
+                    self._updated = {}
+        return now
+
+    def pinned_for(self, name: str, row: int | None = None) -> Pinned:
+        with self._lock:
+            # Levels of a tensor change with it, and are hidden by their names.
+            base = None if name.startswith("_") or self._is_updated(name, row) else self._usable_base()
+        return self.pinned() if base is None else base
+
+    def pinned_row(self, row: int) -> Pinned:
+        with self._lock:
+            base = None if any(self._is_updated(name, row) for name in self._updated) else self._usable_base()
+        return self.pinned() if base is None else base
+
+    def _is_updated(self, name: str, row: int | None) -> bool:
+        """Returns whether a sample may differ from that of `_base`; for None any of the tensor."""
+        if name not in self._updated:
+            return False
+        rows = self._updated[name]
+        return row is None or rows is None or row in rows
+
+    def _usable_base(self) -> Pinned | None:
+        """Returns `_base`, unless this is another process than that of the changes."""
+        handle = self._handle
+        return None if handle is None or handle.generation != _native.generation() else self._base
+
+    def names(self) -> list[str]:
+        base = self._base  # updates add no tensor
+        return super().names() if base is None or self._closed else base.names()
+
+    def length(self) -> int:
+        """Returns the number of rows. Unlike reading, this leaves chunks open that are being
+        filled.
+        """
+        now = self._now
+        return int(self.handle().describe()["rows"]) if now is None or self._closed else now.length()
+
+    def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
+        with self._lock:
+            if of is self._now or (of is self._base and name not in self._updated):
+                self.columns[name] = column
+
+    def write(
+        self,
+        call: Callable[[_native.Dataset], _R],
+        *,
+        types: bool = False,
+        updated: tuple[Iterable[str], Rows] | None = None,
+    ) -> _R:
+        """Calls `call`, and forgets rows that were read before; with `types` the tensors too. If
+        `call` only updates samples, `updated` has their tensors and rows.
+        """
+        handle = self.handle()
+        was, self.uncommitted = self.uncommitted, True
+        try:
+            return call(handle)
+        except BaseException:
+            self.uncommitted = was or bool(handle.describe()["dirty"])
+            raise
+        finally:
+            self.changed(types=types, updated=updated)
+
+    def changed(self, *, types: bool = False, updated: tuple[Iterable[str], Rows] | None = None) -> None:
+        """Forgets the rows of the old state, and with `types` the tensors. Other samples than the
+        `updated` ones stay.
+        """
+        with self._lock:
+            self._writes += 1
+            self._now = None
+            if updated is None:
+                self._base = None
+                self.columns.clear()
+            else:
+                names, rows = updated
+                for name in names:
+                    listed = self._updated.setdefault(name, set())
+                    if listed is not None and len(listed) + len(rows) <= _MOST_LISTED:
+                        listed.update(_index.as_array(rows).tolist())
+                    else:
+                        self._updated[name] = None
+                for name in [name for name in self.columns if name in self._updated or name.startswith("_")]:
+                    del self.columns[name]
+        if types:
+            self._dtypes = None
+
+    def settled(self) -> None:
+        """Notes that nothing is uncommitted."""
+        self.uncommitted = False
+        self.changed(types=True)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def append(self, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.append(columns, types))
+
+    def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
+        types = self._types()
+        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=(columns, rows))
+
+    def close(self) -> bool:
+        """Closes the handle. Returns whether uncommitted rows were dropped."""
+        if self._closed:
+            return False
+        handle, self._handle = self._handle, None
+        self._closed = True
+        self.changed()
+        if handle is None or not handle.alive:
+            return False
+        dropped = self.uncommitted and bool(handle.describe()["dirty"])
+        handle.close()
+        return dropped
+
+    def _types(self) -> dict[str, str]:
+        """Returns the type of every tensor, as the native `append` wants it: the dtype, or the
+        htype of pictures and masks.
+        """
+        types = self._dtypes
+        if types is None:
+            types, is_final = {}, True
+            for tensor in self.handle().describe()["tensors"]:
+                # A tensor without a dtype takes that of its first sample.
+                is_final = is_final and bool(tensor["dtype"])
+                dtype = tensor["dtype"] or ""
+                base = tensor["htype"].removeprefix("sequence[").removesuffix("]")
+                if base.startswith("image") or base in ("binary_mask", "segment_mask", "instance_label"):
+                    dtype = base
+                if dtype or tensor["sequence"]:
+                    types[tensor["name"]] = f"sequence[{dtype}]" if tensor["sequence"] else dtype
+            self._dtypes = types if is_final else None
+        return types
+
+
+def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Stores) -> Live:
+    return Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage)

@@ -1,0 +1,1 @@
+"""Samples on their way in: files, links, pictures, tables, times."""

@@ -1,0 +1,1 @@
+"""The visualizer, its exported pages, and pictures of rows."""

@@ -1,0 +1,150 @@
+"""The visualizer: a server of pages in this process, and the ways to show one."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import webbrowser
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from deeplake import _native
+from deeplake._errors import InvalidArgumentError
+from deeplake._stores import storage as _storage
+
+if TYPE_CHECKING:
+    from deeplake._rows.source import Pinned
+
+_PAGE = Path(__file__).parent / "web"
+_MOST_HEIGHT = 10_000
+
+# Servers go on after the last reference, as a REPL keeps none: until close(), or the end of the
+# process.
+_running: set[Visualizer] = set()
+
+
+class Visualizer:
+    """A server of pages that show a view, in this process. `View.visualize` makes one.
+
+    A page reads what it shows. It changes nothing, except that it saves views if `save_views` is
+    set. A link works once, for one browser: `link()` makes another. `repr` shows the same link each
+    time. A notebook shows the page under the cell.
+
+    Example:
+        with ds.visualize(browser=False) as shown:
+            print(shown.link())
+    """
+
+    __slots__ = ("__weakref__", "_height", "_native", "_shown")
+
+    def __init__(
+        self, source: Pinned, host: str, port: int, allow_hosts: Sequence[str], height: int, save_views: bool
+    ) -> None:
+        self._height = height
+        self._native = _native.visualize(
+            source.view(),
+            source.version.handle(),
+            {
+                "page": str(_PAGE),
+                "host": host,
+                "port": port,
+                "allow_hosts": list(allow_hosts),
+                "save_views": save_views,
+                **_storage.reach(source.version.storage),
+            },
+        )
+        self._shown = ""
+        _running.add(self)
+
+    @property
+    def address(self) -> str:
+        """The address that the server listens on, as "127.0.0.1:40213"."""
+        return str(self._native.link()["address"])
+
+    def link(self) -> str:
+        """Returns a new link for one browser. Its key works once."""
+        return f"http://{_reachable(self.address)}/#key={self._key()}"
+
+    def close(self) -> None:
+        """Ends the server. Open pages say so. A second close does nothing."""
+        _running.discard(self)
+        self._native.close()
+
+    def __enter__(self) -> Visualizer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        if not self._native.alive:
+            return "Visualizer(closed)"
+        # A server keeps few unused keys: a REPL that shows its variables must not use them up.
+        self._shown = self._shown or self.link()
+        return f"Visualizer({self._shown})"
+
+    def _repr_html_(self) -> str | None:
+        if not self._native.alive:
+            return None
+        port = self.address.rpartition(":")[2]
+        # A hub reaches ports of the notebook's machine by jupyter-server-proxy.
+        hub = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
+        base = f"{hub.rstrip('/')}/proxy/{port}/" if hub else f"http://{_reachable(self.address)}/"
+        source = escape(f"{base}#key={self._key()}", quote=True)
+        look = f'width="100%" height="{self._height}" style="border: 0" allow="fullscreen"'
+        return f'<iframe src="{source}" {look}></iframe>'
+
+    def _key(self) -> str:
+        return str(self._native.link()["key"])
+
+
+def visualize(
+    source: Pinned,
+    *,
+    host: str,
+    port: int,
+    allow_hosts: Sequence[str],
+    height: int,
+    browser: bool | None,
+    save_views: bool,
+) -> Visualizer:
+    """Starts a visualizer, and opens a browser if that is wanted or likely."""
+    for name, value, most in (("port", port, 65535), ("height", height, _MOST_HEIGHT)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise InvalidArgumentError(f"visualize: {name} is {value!r}, want an int of 0 to {most}")
+    if not isinstance(host, str) or isinstance(allow_hosts, str) or not all(isinstance(h, str) for h in allow_hosts):
+        raise InvalidArgumentError(
+            f"visualize: host is {host!r} and allow_hosts {allow_hosts!r}, want a str and a list"
+        )
+    if save_views is not True and save_views is not False:
+        raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
+    shown = Visualizer(source, host, port, allow_hosts, height, save_views)
+    if browser or (browser is None and _has_browser()):
+        webbrowser.open(shown.link())
+    return shown
+
+
+def _reachable(address: str) -> str:
+    """Returns the address by which this machine reaches a server on every interface."""
+    host, _, port = address.rpartition(":")
+    return f"localhost:{port}" if host in ("0.0.0.0", "[::]") else address
+
+
+def _has_browser() -> bool:
+    """Whether a person sits here: at a terminal or a REPL, not in a notebook or a remote shell."""
+    if "SSH_CONNECTION" in os.environ or "ipykernel" in sys.modules:
+        return False
+    desktop = sys.platform == "darwin" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return desktop and (hasattr(sys, "ps1") or sys.stdout.isatty())
+
+
+@atexit.register
+def _close_all() -> None:
+    for shown in list(_running):
+        shown.close()

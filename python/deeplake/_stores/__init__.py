@@ -1,0 +1,1 @@
+"""Where datasets lie: settings of stores, and URIs."""

@@ -1,0 +1,1 @@
+"""Commits, branches, tags, differences, merges and copies."""

@@ -1,0 +1,172 @@
+"""The versions of a dataset and its upkeep: log, branches, tags, diff, merge, rechunk, gc, fsck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from deeplake._errors import InvalidArgumentError
+from deeplake._names import check_names, checks_keywords
+from deeplake._rows.live import Live
+from deeplake._versions.commit import Commit, commit_of
+from deeplake._versions.refs import (
+    Branches,
+    Diff,
+    Ref,
+    Tags,
+    diff_of,
+    ref_of,
+)
+from deeplake._versions.reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
+
+
+class History:
+    """The methods of `Dataset` about versions and upkeep. They need its source alone."""
+
+    __slots__ = ()
+    _source: Live
+
+    def log(self, limit: int | None = None) -> list[Commit]:
+        """Returns the versions of the branch, newest first.
+
+        Args:
+            limit: the most versions to return, at least 1; None returns all.
+        """
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            raise InvalidArgumentError(f"log: limit is {limit!r}, want an int >= 1 or None")
+        return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
+
+    @property
+    def branches(self) -> Branches:
+        """The branches: a mapping from name to newest commit, with `create` and `delete`."""
+        return Branches(self._source)
+
+    @property
+    def tags(self) -> Tags:
+        """The tags: a mapping by name, with `create` and `delete`."""
+        return Tags(self._source)
+
+    def diff(self, a: Ref, b: Ref | None = None) -> Diff:
+        """Returns the changes that lead from one version to another, without reading samples.
+
+        Uncommitted changes do not count.
+
+        Args:
+            a: the old version, as `at` of `deeplake.open`.
+            b: the new version; None is the one that the dataset is at.
+
+        Raises:
+            NotFoundError: a version does not exist.
+
+        Example:
+            print(ds.diff("v1.0"))
+        """
+        return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
+
+    @checks_keywords
+    def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
+        """Merges another branch or version into this branch, as one commit.
+
+        Rows are matched by identity, not by their numbers. Chunks are shared, not copied.
+
+        Args:
+            ref: the version to merge, as `at` of `deeplake.open`.
+            on_conflict: the side that wins where both changed the same: "ours" (this branch) or
+                "theirs". "error" refuses. Conflicting class names, dtypes, shapes and new tensors
+                are refused always; the error says the way out.
+            message: the message of the commit.
+
+        Returns:
+            The new version, or the present one if there was nothing to merge.
+
+        Raises:
+            ConflictError: both sides changed the same, or some changes are not committed. Nothing
+                has changed.
+        """
+        done = self._source.handle().merge(ref_of(ref), on_conflict, message)
+        self._source.settled()
+        return commit_of(done["commit"])
+
+    @checks_keywords
+    def rechunk(
+        self, tensors: Sequence[str] | None = None, *, chunk_bytes: int | None = None, message: str = ""
+    ) -> RechunkReport:
+        """Writes samples that updates, deletions and small commits scattered into full chunks, and
+        commits that.
+
+        Rows, samples and stored files do not change. `gc` frees the old chunks once no version
+        needs them.
+
+        Args:
+            tensors: names of tensors; None takes all.
+            chunk_bytes: the size that chunks of these tensors aim at from now on, in bytes. All
+                their samples are then rewritten.
+            message: the message of the commit.
+
+        Raises:
+            ConflictError: some changes are not committed.
+        """
+        if isinstance(tensors, str):
+            tensors = [tensors]
+        check_names("rechunk", tensors)
+        done = self._source.handle().rechunk(tensors, chunk_bytes, message=message)
+        self._source.settled()
+        return rechunk_of(done)
+
+    @checks_keywords
+    def gc(
+        self,
+        *,
+        older_than: timedelta | None = None,
+        expire: timedelta | None = None,
+        keep_last: int | None = None,
+        dry_run: bool = False,
+    ) -> GCReport:
+        """Removes objects that no version of any branch or tag needs.
+
+        These are leftovers of writers that never committed, of deleted branches and of expired
+        versions. With `expire` it first expires versions, on all branches, that a newer one
+        replaced longer ago than that. So every state of a branch since then can be opened. The
+        newest version of each branch, versions with a tag, and the origins of branches stay. An
+        expired version stays in `log()` and cannot be opened. Its data go with the next gc after
+        `older_than`.
+
+        Args:
+            older_than: the least age of removed objects; None is seven days. A writer that needs
+                longer between its first chunk and its commit may lose rows, and so may a reader of
+                an expired version. Use timedelta(0) only while no other program uses the dataset.
+            expire: how long a version is kept after the next one of its branch; timedelta(0) keeps
+                the newest alone. None expires nothing.
+            keep_last: the number of newest versions of each branch to keep in any case, at least 1.
+            dry_run: only report.
+
+        Raises:
+            CorruptError: the dataset is damaged. Nothing was removed.
+        """
+        done = self._source.handle().gc(
+            _seconds("older_than", older_than),
+            _seconds("expire", expire),
+            keep_last,
+            bool(dry_run),
+        )
+        return GCReport(**done)
+
+    @checks_keywords
+    def fsck(self, *, data: bool = True, repair: bool = False) -> FsckReport:
+        """Checks all objects that branches and tags need, and reports missing and damaged ones.
+
+        Args:
+            data: read and check every chunk. False checks only that each exists and has its size.
+            repair: rebuild damaged objects where possible.
+
+        Returns:
+            The report, which is true if the dataset is whole.
+        """
+        return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
+
+
+def _seconds(what: str, age: Any) -> float | None:
+    if age is not None and not isinstance(age, timedelta):
+        raise InvalidArgumentError(f"gc: {what} is {age!r}, want a timedelta like timedelta(days=7), or None")
+    return None if age is None else age.total_seconds()
