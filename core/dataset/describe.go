@@ -27,8 +27,8 @@ type TensorDescription struct {
 	Name        string       `json:"name"`
 	HType       string       `json:"htype"`
 	DType       *string      `json:"dtype"`          // null: the first sample decides
-	Time        string       `json:"time,omitempty"` // what int64 numbers count, as tensor.Time; "": no time
-	Shape       tensor.Shape `json:"shape"`          // as declared, -1 for an axis that varies; null: any
+	Time        string       `json:"time,omitempty"` // a tensor.Time; "": numbers count no time
+	Shape       tensor.Shape `json:"shape"`          // as declared, -1: an axis varies; null: any
 	Compression string       `json:"compression"`
 	Sequence    bool         `json:"sequence"`
 	ClassNames  []string     `json:"class_names"`

@@ -171,8 +171,8 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	return ts, nil
 }
 
-// dtypeOf returns the dtype of a new tensor, and what its numbers count. Without a dtype in the spec
-// it is the default of the htype.
+// dtypeOf returns the dtype of a new tensor, and what its numbers count. A spec without a dtype has
+// the default of the htype.
 func dtypeOf(spec *TensorSpec, htype tensor.HType) (tensor.DType, tensor.Time, error) {
 	var none tensor.Time
 	switch {

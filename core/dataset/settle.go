@@ -12,10 +12,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-// This file gives the samples of a column the dtype of their tensor. docs/htypes.md states the rule.
+// This file gives the samples of a column the dtype of their tensor; docs/htypes.md has the rule.
 
-// settle decides the dtype of an open tensor by the first samples that it gets, all those of col. It
-// leaves a tensor open whose samples are holes and empty lists without a dtype.
+// settle decides the dtype of an open tensor by the first samples that it gets, all those of col.
+// Holes, and empty lists without a dtype, leave a tensor open.
 //
 //   - Samples with dtypes decide: the dtype that holds them all, if the htype allows it.
 //   - Plain numbers of the host language take the default dtype of the htype where it holds them,

@@ -543,7 +543,7 @@ func one(change func(ts *TensorSchema)) *Schema {
 	return s
 }
 
-// TestMembersOfASchemaThatAreStrict: optional members of a tensor are there or not, nothing between.
+// TestMembersOfASchemaThatAreStrict: optional members of a tensor have one form.
 func TestMembersOfASchemaThatAreStrict(t *testing.T) {
 	t.Parallel()
 	payload, err := one(func(ts *TensorSchema) { ts.Open = true }).payload()

@@ -103,8 +103,8 @@ func (h HType) Fixed() bool { return h.rule().fixed }
 // DefaultDType is the dtype when the user gives none; 0 means that the first sample decides.
 func (h HType) DefaultDType() DType { return h.rule().dtype }
 
-// Decides reports whether the first samples of a tensor without a dtype decide it. Labels are int64,
-// as losses need them, whatever integers come first.
+// Decides reports whether the first samples of a tensor without a dtype decide it. Labels are
+// int64, as losses need them.
 func (h HType) Decides() bool {
 	r := h.rule()
 	return h.Base != "class_label" && (r.dtypes == nil || len(r.dtypes) > 1)

@@ -46,11 +46,11 @@ type Rows struct {
 	Array    *Array
 	Samples  []Sample
 	RowItems []int64 // sequence tensors: items of each row, summing to len(Samples); nil otherwise
-	// what int64 numbers count: "date", "timestamp[us, UTC]" or another name that ParseTime reads; "":
-	// no time
+	// the time that int64 numbers count: "date", "timestamp[us, UTC]" or another name that
+	// ParseTime reads; "": no time
 	Counts string
-	// Names of the classes that integers number from 0, in a column with numbers of its own, such as
-	// the categories of a data frame; nil: they are the numbers of the tensor
+	// Names of the classes that integers number from 0, in a column with numbers of its own, such
+	// as the categories of a data frame; nil: they are the numbers of the tensor
 	Names []string
 }
 

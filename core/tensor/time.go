@@ -159,8 +159,8 @@ func (t Time) CheckTakes(from Time) error {
 }
 
 // ConvertTimes returns counts of from as counts of t, which takes them. It returns data itself if
-// both count the same. bad is the index of the first time that t does not hold exactly; -1: there is
-// none. Plain numbers are counts of t already.
+// both count the same. bad is the index of the first time that t does not hold exactly, else -1.
+// Plain numbers are counts of t already.
 func ConvertTimes(t, from Time, data []byte) (out []byte, bad int) {
 	if from.Kind == NoTime || t.Unit == from.Unit && t.Kind == from.Kind {
 		return data, -1

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 
-_PAGE = Path(__file__).parent / "web"
+_PAGE = Path(__file__).parents[1] / "web"
 _CONFIG = "deeplake.json"
 _DATA = "data"
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")

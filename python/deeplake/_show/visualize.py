@@ -19,7 +19,7 @@ from deeplake._stores import storage as _storage
 if TYPE_CHECKING:
     from deeplake._rows.source import Pinned
 
-_PAGE = Path(__file__).parent / "web"
+_PAGE = Path(__file__).parents[1] / "web"
 _MOST_HEIGHT = 10_000
 
 # Servers go on after the last reference, as a REPL keeps none: until close(), or the end of the
