@@ -40,7 +40,7 @@ counter = itertools.count()
 
 
 def empty(**tensors: Any) -> Any:
-    return deeplake.create(f"mem://values-{next(counter)}", schema=tensors)
+    return deeplake.create(f"mem://in-and-out-{next(counter)}", schema=tensors)
 
 
 def stored(columns: Any, **tensors: Any) -> Any:
@@ -541,7 +541,7 @@ def test_times_in_queries_and_batches() -> None:
             assert same[name].dtype == ds[name].dtype and same["day"].numpy().tolist() == [7], name
             top = ds.query(f"SELECT MAX({name}) AS m")
             assert top["m"].numpy()[0] == days[-1], name
-        copy = ds.query("SELECT * WHERE n > 7").materialize(f"mem://values-{next(counter)}")
+        copy = ds.query("SELECT * WHERE n > 7").materialize(f"mem://in-and-out-{next(counter)}")
         assert all(copy[name].dtype == ds[name].dtype and copy[name][1] == days[9] for name in (*columns, "d"))
         batch = next(iter(ds.batches(batch_size=4)))
         assert batch["ns"].dtype == "M8[ns]" and batch["d"].tolist() == days[:4].tolist()
@@ -736,7 +736,7 @@ def test_nothing_but_our_errors_leaves(value: Any, htype: str, second: Any) -> N
     """A value is stored and read back, or refused with an error of the package that leaves no row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ds = deeplake.create("mem://values-any", overwrite=True, schema={"x": htype})
+        ds = deeplake.create("mem://in-and-out-any", overwrite=True, schema={"x": htype})
         for given_value in (value, second):
             for call in (
                 lambda v=given_value: ds.append({"x": v}),

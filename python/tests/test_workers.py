@@ -462,6 +462,18 @@ def test_a_failed_start_says_why(ds, start):
         list(loader)
 
 
+@pytest.fixture
+def restarting():
+    """A handler of Ctrl-C that does not interrupt system calls, as polars sets one."""
+    signal.siginterrupt(signal.SIGINT, False)
+    yield
+    signal.siginterrupt(signal.SIGINT, True)
+
+
+def test_ctrl_c_ends_a_wait_that_system_calls_do_not(ds, restarting):
+    test_ctrl_c_ends_a_wait(ds, "fork")
+
+
 @pytest.mark.parametrize("start", STARTS)
 def test_ctrl_c_ends_a_wait(ds, start):
     def slow(image):

@@ -29,6 +29,7 @@ except Exception as err:
     raise unusable("load with torch", "torch", "pip install deeplake[torch]", err) from err
 
 _END = object()
+_INT64 = 1 << 63
 
 # torch.from_dlpack without its checks, which take longer than all the rest.
 _from_capsule: Callable[[Any], torch.Tensor] = getattr(torch._C, "_from_dlpack", torch.from_dlpack)
@@ -61,20 +62,22 @@ class Torch:
     def value(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
             return value
-        if isinstance(value, np.ndarray):
-            # torch takes neither negative strides nor memory that may not be written.
-            return torch.from_numpy(np.require(value, requirements=["C", "W"]))
-        if isinstance(value, np.generic):
-            return torch.from_numpy(np.array(value))
-        if isinstance(value, bool | int | float | complex):
+        if isinstance(value, np.ndarray | np.generic):
+            if value.dtype.kind not in "biufc":
+                return value  # text, times and objects stay as they are
+            native = np.asarray(value, value.dtype.newbyteorder("="))
+            try:
+                # torch takes neither negative strides nor memory that may not be written.
+                return torch.from_numpy(np.require(native, requirements=["C", "W"]))
+            except TypeError:  # a dtype that torch does not have
+                return value
+        if isinstance(value, bool | complex) or (isinstance(value, int) and -_INT64 <= value < _INT64):
             return torch.tensor(value)
-        return value
+        # As NumPy and torch's own collate do; torch.tensor would round it to float32.
+        return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else value
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, torch.Tensor)
-
-    def floats(self) -> str:
-        return str(torch.get_default_dtype()).removeprefix("torch.")
 
     def take(self, array: Any, places: list[int]) -> Any:
         return array[torch.tensor(places, dtype=torch.int64)]

@@ -5,13 +5,13 @@ Without such steps a batch is one call of the core, and nothing here sees a samp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from deeplake import _native
-from deeplake._errors import TensorTypeError
+from deeplake._errors import Error, TensorTypeError
 from deeplake._load.plan import Plan
 from deeplake._load.steps import Made, Rows, Skip
 from deeplake._samples.column import timed
@@ -43,9 +43,6 @@ class Host(Protocol):
 
     def is_array(self, value: Any) -> bool:
         """Returns whether value is an array of the host."""
-
-    def floats(self) -> str:
-        """Returns the dtype of the array of a Python float."""
 
     def take(self, array: Any, places: list[int]) -> Any:
         """Returns an array of some rows of one."""
@@ -80,13 +77,12 @@ class NumPy:
     def value(self, value: Any) -> Any:
         if isinstance(value, bool | int | float | complex | np.ndarray | np.generic):
             return np.asarray(value)
+        if hasattr(value, "detach"):  # of torch, which may need a gradient or be conjugated
+            return _of_torch(value)
         return np.asarray(value) if hasattr(value, "__array__") or hasattr(value, "__dlpack__") else value
 
     def is_array(self, value: Any) -> bool:
         return isinstance(value, np.ndarray)
-
-    def floats(self) -> str:
-        return "float64"
 
     def take(self, array: Any, places: list[int]) -> Any:
         return array[places]
@@ -103,6 +99,15 @@ class NumPy:
         return padded, shapes
 
 
+def _of_torch(tensor: Any) -> Any:
+    """Returns a tensor as an array; itself if NumPy has no such array."""
+    plain = tensor.detach().cpu()
+    try:
+        return np.asarray(plain.resolve_conj().resolve_neg())
+    except (RuntimeError, TypeError, NotImplementedError):
+        return tensor
+
+
 class Assembly:
     """Converts native batches to those of one loader. Several threads may call it."""
 
@@ -113,14 +118,10 @@ class Assembly:
         self._in_python = plan.in_python
         self._collate = options.collate
         self._return_index = options.return_index
+        self._documents = {name for name in plan.names if plan.source.require(name)["dtype"] == "json"}
         self.steps = plan.steps
         if self.steps.pil:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
-
-    @property
-    def floats(self) -> str:
-        """The dtype that the host gives to a Python float."""
-        return self._host.floats()
 
     def __call__(self, batch: _native.Batch, skip: Skip | None = None, epoch: int | None = None) -> Any:
         """Returns the batch that the loop receives.
@@ -218,7 +219,7 @@ class Assembly:
             elif not isinstance(column, list):
                 done[name] = self._host.value(column)
             else:
-                self._collated(name, [self._host.value(value) for value in column], rows, done)
+                self._collated(name, column, rows, done)
         return done | {name: self._host.value(values) for name, values in marks.items()}
 
     def _placed(self, name: str, array: Any, done: Columns) -> None:
@@ -230,14 +231,62 @@ class Assembly:
 
     def _collated(self, name: str, values: list[Any], rows: Rows, done: Columns) -> None:
         """Adds the columns of a tensor: one, or with "pad" two."""
-        if self._collate == "list" or not all(self._host.is_array(value) for value in values) or not values:
+        if name in self._documents:
             done[name] = values
-        elif self._collate == "pad":
-            _check_axes(name, values, rows.index)
-            done[name], done[f"{name}_shape"] = self._host.pad(values)
-        else:
+            return
+        done[name], shapes = self._joined(name, values, rows)
+        if shapes is not None:
+            done[f"{name}_shape"] = shapes
+
+    def _joined(self, name: str, values: list[Any], rows: Rows) -> tuple[Any, Any]:
+        """Returns one value of the values of all rows, and with "pad" the shapes of its arrays.
+
+        Arrays and numbers become one array. Dicts, tuples and named tuples of one structure become
+        one of such arrays, as by torch's default_collate. Everything else stays a list.
+        """
+        parts = _parts(values) if self._collate != "list" else None
+        if parts is not None:
+            inner = {key: self._joined(f"{name}[{key!r}]", part, rows) for key, part in parts.items()}
+            if any(not isinstance(value, list) for value, _ in inner.values()):
+                shapes = {key: shape for key, (_, shape) in inner.items() if shape is not None}
+                return _of_kind(values[0], [value for value, _ in inner.values()], parts), shapes or None
+            return values, None
+        values = [self._host.value(value) for value in values]
+        if self._collate == "list" or not values or not all(self._host.is_array(value) for value in values):
+            return values, None
+        try:
+            if self._collate == "pad":
+                _check_axes(name, values, rows.index)
+                return self._host.pad(values)
             _check_shapes(name, values, rows.index)
-            done[name] = self._host.stack(values)
+            return self._host.stack(values), None
+        except (RuntimeError, TypeError, ValueError, NotImplementedError) as err:
+            if isinstance(err, Error):
+                raise
+            raise TensorTypeError(
+                f'load tensor "{name}": its samples cannot be joined to a batch: {err}; use collate="list"'
+            ) from err
+
+
+def _parts(values: list[Any]) -> dict[Any, list[Any]] | None:
+    """Returns the parts of dicts with the same keys, or of tuples of one type and length; None of
+    other values.
+    """
+    first = values[0] if values else None
+    if not isinstance(first, Mapping | tuple) or not first:
+        return None
+    if isinstance(first, tuple):
+        same = all(type(value) is type(first) and len(value) == len(first) for value in values)
+        return {at: [value[at] for value in values] for at in range(len(first))} if same else None
+    same = all(isinstance(value, Mapping) and value.keys() == first.keys() for value in values)
+    return {key: [value[key] for value in values] for key in first} if same else None
+
+
+def _of_kind(first: Any, values: list[Any], parts: Iterable[Any]) -> Any:
+    """Returns values as a dict with the keys of `parts`, a named tuple like first, or a list."""
+    if isinstance(first, Mapping):
+        return dict(zip(parts, values, strict=True))
+    return type(first)(*values) if hasattr(first, "_fields") else values
 
 
 def _each(value: Any, convert: Callable[[Any], Any]) -> Any:

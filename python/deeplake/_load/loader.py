@@ -178,8 +178,8 @@ class Passes:
         run = None
         try:
             if pipeline is not None:
-                floats, skips = self._assembly.floats, self._plan.options.on_error == "skip"
-                run = pipeline.run(self._plan.native(), epoch, progress.epoch, floats, skips)
+                skips = self._plan.options.on_error == "skip"
+                run = pipeline.run(self._plan.native(), epoch, progress.epoch, skips)
                 yield from self._from_workers(run, progress, work)
             else:
                 # Nothing here holds on to a batch: its memory is used again as soon as the consumer

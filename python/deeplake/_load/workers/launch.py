@@ -1,13 +1,13 @@
 """Starting the processes of a loader, and ending them.
 
 Nothing has a name. Connections are pairs of sockets. A pipe without data ends with the loader, and
-its end tells the workers that the loader is gone.
+its end tells the workers that the loader is gone. Another one ends with the last worker, which then
+writes to no memory any more.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import pickle
 import select
@@ -27,12 +27,14 @@ from deeplake._load.steps import Steps
 from deeplake._load.workers.channel import Channel
 from deeplake._load.workers.process import Setup, ended, run_child
 
+# Before sys.path is set, an import would search the current folder. sys is built in.
 _BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); a = [int(x) for x in sys.argv[2:]]; sys.argv[1:] = []; "
+    "import sys; sys.path[:] = eval(sys.argv[1]); a = [int(x) for x in sys.argv[2:]]; sys.argv[1:] = []; "
     "from deeplake._load.workers.process import main; main(*a)"
 )
 _ASKING = 1.0  # seconds to wait for the exit code of a worker
 _PATIENCE = 0.15  # seconds for a process to end once its connections are closed
+_GONE = 5.0  # seconds for the last worker to end; each ends itself at once
 
 
 class Processes:
@@ -52,6 +54,7 @@ class Processes:
         self._forked: list[int] = []
         pickled = b"" if start == "fork" else _pickled(steps, count)
         self._life, self._alive = os.pipe()
+        self._gone, self._working = os.pipe()  # the workers have the second end
         try:
             if start == "forkserver":
                 self._start_server(pickled, count)
@@ -62,7 +65,9 @@ class Processes:
                     self._spawn(pickled, number, count)
                 else:
                     self._order(number)
+            os.close(self._working)
         except BaseException:
+            os.close(self._working)
             self.close()
             raise
 
@@ -90,10 +95,11 @@ class Processes:
         with theirs:
             files = (theirs.fileno(), self._life)
             flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-            path = [str(Path.cwd()) if entry == "" else str(entry) for entry in sys.path]
-            command = [os.fsdecode(get_executable()), *flags, "-c", _BOOT, json.dumps(path), *map(str, files)]
+            command = [os.fsdecode(get_executable()), *flags, "-c", _BOOT, repr(_search_path()), *map(str, files)]
             self._interpreters.append(
-                subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=files, start_new_session=True)
+                subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, pass_fds=(*files, self._working), start_new_session=True
+                )
             )
 
     def _fork(self, steps: Steps, number: int, count: int) -> None:
@@ -105,6 +111,7 @@ class Processes:
             child = os.fork()
         if child == 0:
             os.close(self._alive)
+            os.close(self._gone)
             for channel in (*self.channels, ours):
                 channel.close()
             run_child(Channel(theirs), self._life, steps, number, count)
@@ -137,7 +144,7 @@ class Processes:
         return (said[1], "") if verb == "ended" else (None, said[0])
 
     def close(self) -> None:
-        """Ends all processes, in the middle of a callable too."""
+        """Ends all processes, in the middle of a callable too, and waits for their end."""
         for file in (self._life, self._alive):
             os.close(file)
         for channel in (*self.channels, *([] if self.control is None else [self.control])):
@@ -155,6 +162,17 @@ class Processes:
             except (ProcessLookupError, ChildProcessError):
                 continue  # its exit code was read before
         self._interpreters, self._forked = [], []
+        select.select([self._gone], [], [], _GONE)
+        os.close(self._gone)
+
+
+def _search_path() -> list[str]:
+    """Returns the search path of modules. The current folder, which "" stands for, comes last: it
+    has modules of the user's, and shall not hide others.
+    """
+    path = [str(entry) for entry in sys.path if entry not in ("", ".")]
+    here = str(Path.cwd())
+    return path if len(path) == len(sys.path) or here in path else [*path, here]
 
 
 def _ended_soon(pid: int) -> int | None:

@@ -13,6 +13,7 @@ from io import BytesIO
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from cloudpickle import CloudPickler
 
 # Smaller arrays travel within the message.
@@ -132,12 +133,8 @@ def _text(data: bytes) -> str:
 _TEXT: dict[str, Callable[[bytes], Any]] = {"string": _text, "json": json.loads, "bytes": bytes}
 
 
-def spec_of(value: Any, floats: str) -> Spec | None:
-    """Returns the form of a value as an array; None: it is none, or of a dtype that is not shared.
-
-    Args:
-        floats: the dtype of a Python float.
-    """
+def spec_of(value: Any) -> Spec | None:
+    """Returns the form of a value as an array; None: it is none, or its dtype is not shared."""
     if isinstance(value, np.ndarray | np.generic):
         return Spec(value.dtype.name, value.shape) if value.dtype.name in _DTYPES and value.dtype.isnative else None
     if isinstance(value, bool):
@@ -145,7 +142,7 @@ def spec_of(value: Any, floats: str) -> Spec | None:
     if isinstance(value, int):
         return Spec("int64", ()) if -_INT64 <= value < _INT64 else None
     if isinstance(value, float):
-        return Spec(floats, ())
+        return Spec("float64", ())
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         name = str(value.dtype)[len("torch.") :]
@@ -154,17 +151,21 @@ def spec_of(value: Any, floats: str) -> Spec | None:
     return None
 
 
-def common_spec(values: Sequence[Any], floats: str) -> Spec | None:
+def common_spec(values: Sequence[Any]) -> Spec | None:
     """Returns the form that all values of a column have; None: they differ, or there are none."""
     if not isinstance(values, list) or not values:
         return None
-    first = spec_of(values[0], floats)
-    return first if first is not None and all(spec_of(value, floats) == first for value in values) else None
+    first = spec_of(values[0])
+    return first if first is not None and all(spec_of(value) == first for value in values) else None
 
 
 def write(memory: Any, begin: int, spec: Spec, values: list[Any]) -> None:
     """Writes values of one form, one behind the other."""
-    places = np.ndarray((len(values), *spec.shape), np.dtype(spec.dtype), memory, begin)
+    fill(np.ndarray((len(values), *spec.shape), np.dtype(spec.dtype), memory, begin), values)
+
+
+def fill(places: npt.NDArray[Any], values: list[Any]) -> None:
+    """Writes arrays, numbers and tensors to the items of an array, which have their form."""
     tensors: Any = None
     for place, value in enumerate(values):
         if isinstance(value, np.ndarray | np.generic | int | float):
@@ -210,11 +211,11 @@ class _Pickler(CloudPickler):
     def reducer_override(self, value: Any) -> Any:
         torch = sys.modules.get("torch")
         is_tensor = torch is not None and isinstance(value, torch.Tensor)
-        spec = spec_of(value, "") if type(value) is np.ndarray or is_tensor else None
+        spec = spec_of(value) if type(value) is np.ndarray or is_tensor else None
+        if is_tensor:
+            return _reduced(value, spec is not None)
         if spec is None:
             return super().reducer_override(value)
-        if is_tensor:
-            return _reduced(value)
         size = spec.nbytes
         if size < _SMALL:
             return NotImplemented
@@ -235,16 +236,38 @@ def _placed(offset: int, dtype: str, shape: tuple[int, ...]) -> Any:
     return _context.array(offset, dtype, shape)
 
 
-def _reduced(tensor: Any) -> Any:
-    """Returns what pickle needs for a tensor, or for one of torchvision's tv_tensors."""
+def _reduced(tensor: Any, shared: bool) -> Any:
+    """Returns what pickle needs for a tensor, or for one of torchvision's tv_tensors.
+
+    Args:
+        shared: NumPy has its dtype and layout.
+    """
     import torch
 
+    if tensor.layout != torch.strided or tensor.device.type != "cpu" or tensor.is_quantized or tensor.is_nested:
+        return tensor.detach().__reduce_ex__(5)
     plain = tensor.detach().as_subclass(torch.Tensor)
-    if type(tensor) is torch.Tensor:
-        return _tensor, (plain.numpy(),)
     if isinstance(tensor, torch.nn.Parameter):
-        return tensor.__reduce_ex__(5)
-    return _subclass, (plain, type(tensor), dict(vars(tensor)))
+        return _parameter, (plain, tensor.requires_grad)
+    if type(tensor) is not torch.Tensor:
+        return _subclass, (plain, type(tensor), dict(vars(tensor)))
+    if shared:
+        return _tensor, (plain.resolve_conj().resolve_neg().numpy(),)
+    # bfloat16, float8 and others that NumPy lacks, some of which torch cannot pickle: as bytes
+    raw = plain.contiguous().reshape(-1).view(torch.uint8).numpy()
+    return _viewed, (raw, str(plain.dtype).removeprefix("torch."), tuple(plain.shape))
+
+
+def _viewed(raw: Any, dtype: str, shape: tuple[int, ...]) -> Any:
+    import torch
+
+    return torch.from_numpy(np.require(raw, requirements="W")).view(getattr(torch, dtype)).reshape(shape)
+
+
+def _parameter(tensor: Any, gradient: bool) -> Any:
+    import torch
+
+    return torch.nn.Parameter(tensor, gradient)
 
 
 def _subclass(tensor: Any, kind: type, attributes: dict[str, Any]) -> Any:

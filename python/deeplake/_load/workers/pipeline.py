@@ -15,7 +15,7 @@ from deeplake import _native
 from deeplake._errors import InvalidArgumentError
 from deeplake._load.steps import Made, Skip, Steps
 from deeplake._load.workers.failure import raised
-from deeplake._load.workers.memory import Spec, Target, aligned, load, part_of, samples_of
+from deeplake._load.workers.memory import Spec, Target, aligned, fill, load, part_of, samples_of
 from deeplake._load.workers.pool import Pool
 from deeplake._load.workers.task import Part, Result, Task, common_specs, divided
 
@@ -68,7 +68,6 @@ class How:
 
     loader: _native.Loader
     epoch: int
-    floats: str
     skips: bool
 
 
@@ -108,16 +107,15 @@ class Pipeline:
         """The workers."""
         return self._pool
 
-    def run(self, loader: _native.Loader, epoch: _native.Epoch, number: int, floats: str, skips: bool) -> Run:
+    def run(self, loader: _native.Loader, epoch: _native.Epoch, number: int, skips: bool) -> Run:
         """Starts the work on the batches of a pass.
 
         Args:
             loader: gives the memory for results.
             number: of the epoch, for the random numbers.
-            floats: the dtype of a Python float.
             skips: rows that cannot be read are left out.
         """
-        return Run(self, epoch, How(loader, number, floats, skips))
+        return Run(self, epoch, How(loader, number, skips))
 
     def job(self, batch: _native.Batch, how: How, stopped: Callable[[], bool]) -> _Job:
         """Gives a batch to the workers.
@@ -172,7 +170,6 @@ class Pipeline:
             {name: values[rows] for name, values in job.marks.items()},
             how.epoch,
             how.skips,
-            how.floats,
             None if job.memory is None else job.memory.number,
             target,
         )
@@ -182,8 +179,9 @@ class Pipeline:
         """Gives the expected columns their places, and returns the bytes that these take."""
         at = 0
         for name, spec in self._specs.items():
-            job.columns[name] = spec, at
-            at += aligned(spec.nbytes * len(job.batch))
+            if spec.nbytes:  # arrays without elements come within the message
+                job.columns[name] = spec, at
+                at += aligned(spec.nbytes * len(job.batch))
         return at
 
     def finished(self, job: _Job, work: Work, finish: Finish, skip: Skip | None) -> Any:
@@ -218,7 +216,7 @@ class Pipeline:
             return
         for name, (spec, at) in job.columns.items():
             if name in part.columns and part.specs[name] == spec:
-                job.memory.array(at, spec.dtype, (1, *spec.shape)).numpy()[0] = np.asarray(part.columns.pop(name)[0])
+                fill(job.memory.array(at, spec.dtype, (1, *spec.shape)).numpy(), part.columns.pop(name))
 
     def _joined(self, job: _Job, parts: list[Part]) -> tuple[Made, dict[str, _native.Array]]:
         """Returns the results of all shares as one."""

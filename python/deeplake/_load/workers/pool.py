@@ -21,6 +21,8 @@ from deeplake._load.workers.task import Result, Task
 
 # Files that a worker keeps mapped.
 _MAPPED = 64
+# Seconds of a wait between two looks for Ctrl-C.
+_SLICE = 0.1
 
 
 @dataclass
@@ -182,8 +184,10 @@ class Pool:
             raise ClosedError("load: the workers of this loader are closed, as at the end of the interpreter")
 
     def wait(self) -> None:
-        """Waits for a change. The caller holds `changed`. Ctrl-C ends the wait."""
-        self._state.changed.wait()
+        """Waits for a change, or a short time. The caller holds `changed`. Ctrl-C ends the wait,
+        also where another library has set a handler that does not interrupt system calls.
+        """
+        self._state.changed.wait(_SLICE)
 
 
 def _close(state: _State, thread: threading.Thread, owner: int) -> None:
@@ -191,10 +195,11 @@ def _close(state: _State, thread: threading.Thread, owner: int) -> None:
         return  # a forked child has none of the processes
     with state.changed:
         state.closed = True
-        state.tasks.clear()
-        state.kept.clear()
         state.changed.notify_all()
     state.processes.close()
+    with state.changed:  # no worker writes to the memory of tasks any more
+        state.tasks.clear()
+        state.kept.clear()
     if thread is not threading.current_thread():
         thread.join()
     for channel in state.processes.channels:

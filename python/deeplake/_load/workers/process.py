@@ -186,7 +186,7 @@ class _Worker:
         skip = (lambda row, tensor, failure: skipped.append((row, tensor, failure))) if task.skips else None
         given = {name: list(column) for name, column in columns.items()}  # callables may change a list
         made = self._steps.run(columns, task.marks, task.epoch, skip)
-        specs = {name: common_spec(column, task.floats) for name, column in made.columns.items()}
+        specs = {name: common_spec(column) for name, column in made.columns.items()}
         if not self._copies and made.places is None:
             self._same = _unchanged(task.columns, given, made.columns)
         part = Part({}, self._same, list(made.columns), specs, made.places, made.collated, made.value, skipped)

@@ -19,7 +19,6 @@ class Task:
     marks: dict[str, Any]
     epoch: int
     skips: bool  # rows that cannot be read are left out
-    floats: str  # the dtype of a Python float
     results: int | None = None  # the number of the file for results
     target: Target = field(default_factory=Target)
     files: list[tuple[int, int]] = field(default_factory=list)  # new files: their numbers and sizes
