@@ -42,7 +42,7 @@ type Item struct {
 	Data  []byte       // not kept
 	Shape tensor.Shape // nil for string, json and bytes
 	Link  *format.Link // the item stays there, and Data is nil
-	Codec codec.ID     // of the file that Link is
+	Codec codec.ID     // of the file that Link or Data is; None: Data is as the Spec says
 }
 
 // Sealed is a chunk whose last byte is written. Stream.Finish is still to be called before anything
@@ -81,7 +81,7 @@ type Builder struct {
 	dir     format.Directory
 	dirSize int64 // memory of dir, which is more than its bytes in the chunk
 	rows    int64
-	kind    linkedAs // of all rows
+	kind    storedAs // of all rows
 	stats   statistics
 }
 
@@ -176,6 +176,8 @@ func (b *Builder) open(ctx context.Context) error {
 	switch {
 	case b.kind.linked:
 		b.dir.SampleCodec, b.dir.Links = b.kind.codec, &format.Links{}
+	case b.kind.codec != codec.None:
+		b.dir.SampleCodec = b.kind.codec
 	case b.spec.BlockCodec != nil:
 		b.dir.BlockCodec = b.spec.BlockCodec.ID()
 		b.dir.BlockBytes = []int64{} // of a chunk of empty sequences alone, too
@@ -196,23 +198,41 @@ func (b *Builder) item(it Item) error {
 	if it.Link != nil {
 		return nil
 	}
-	if n >= format.BlockSingle && b.spec.BlockCodec == nil {
+	if n >= format.BlockSingle && b.packs() == nil {
 		if err := b.closeBlock(); err != nil {
 			return err
 		}
 		b.addBlock(1, it.Data)
 		return b.write(it.Data)
 	}
+	alone := n >= aloneBytes && b.packs() != nil
+	if alone { // its reader needs no other, and decodes it to its place
+		if err := b.closeBlock(); err != nil {
+			return err
+		}
+	}
 	b.block = append(b.block, it.Data...)
 	b.inBlock++
-	if int64(len(b.block)) >= b.blockTarget() {
+	if alone || int64(len(b.block)) >= b.blockTarget() {
 		return b.closeBlock()
 	}
 	return nil
 }
 
+// aloneBytes is the size of a sample from which its compressed block holds no other one: masks of
+// the size of pictures compress as well alone.
+const aloneBytes = 32 << 10
+
+// packs returns the codec of the blocks of the open chunk; nil: they are not compressed.
+func (b *Builder) packs() codec.Codec {
+	if b.kind.codec != codec.None {
+		return nil
+	}
+	return b.spec.BlockCodec
+}
+
 func (b *Builder) blockTarget() int64 {
-	if b.spec.BlockCodec != nil {
+	if b.packs() != nil {
 		return format.BlockCompressed
 	}
 	return format.BlockSmall
@@ -240,7 +260,9 @@ func (b *Builder) describe(it Item, n int64) {
 }
 
 // derived reports whether item sizes follow from shapes.
-func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleCodec == codec.None }
+func (b *Builder) derived() bool {
+	return b.spec.DType.Fixed() && b.spec.SampleCodec == codec.None && b.kind.codec == codec.None
+}
 
 // AddArray appends rows of equal shape that lie one after the other in data, as far as they go into
 // the open chunk: at least one. It returns how many it took. Small samples are taken a block at a
@@ -248,7 +270,7 @@ func (b *Builder) derived() bool { return b.spec.DType.Fixed() && b.spec.SampleC
 // a chunk that it returns holds all rows it took.
 func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape, itemBytes int64) (rows int64, sealed *Sealed, err error) {
 	room := b.spec.Max() - b.size()
-	if b.kind.linked || itemBytes == 0 || itemBytes >= format.BlockSingle || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {
+	if b.kind != (storedAs{}) || itemBytes == 0 || itemBytes >= b.largest() || itemBytes > room || b.full() || !b.derived() || b.spec.Sequence {
 		sealed, err = b.Add(ctx, Item{Data: data[:itemBytes], Shape: shape})
 		return 1, sealed, err
 	}
@@ -273,14 +295,22 @@ func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape,
 	return rows, sealed, err
 }
 
+// largest returns the size from which samples have a block each.
+func (b *Builder) largest() int64 {
+	if b.packs() != nil {
+		return aloneBytes
+	}
+	return format.BlockSingle
+}
+
 // closeBlock compresses, checks and writes the open block.
 func (b *Builder) closeBlock() error {
 	if b.inBlock == 0 {
 		return nil
 	}
 	stored := b.block
-	if b.spec.BlockCodec != nil && len(b.block) <= format.MaxBlockRaw {
-		packed, err := b.spec.BlockCodec.Encode(nil, b.block)
+	if b.packs() != nil && len(b.block) <= format.MaxBlockRaw {
+		packed, err := b.pack(b.block)
 		if err != nil {
 			return err
 		}
@@ -297,6 +327,24 @@ func (b *Builder) closeBlock() error {
 	return err
 }
 
+// pack compresses a block, as numbers where the codec knows what to do with them.
+func (b *Builder) pack(block []byte) ([]byte, error) {
+	numbers, ok := b.spec.BlockCodec.(codec.NumberCodec)
+	if !ok || !b.spec.DType.Fixed() {
+		return b.spec.BlockCodec.Encode(nil, block)
+	}
+	size, kind := b.spec.DType.Size(), codec.Opaque
+	switch {
+	case b.spec.DType == tensor.Bool || b.spec.DType >= tensor.Uint8 && b.spec.DType <= tensor.Uint64:
+		kind = codec.Unsigned
+	case b.spec.DType.IsInteger():
+		kind = codec.Signed
+	case b.spec.DType.IsComplex():
+		size /= 2
+	}
+	return numbers.EncodeNumbers(nil, block, size, kind)
+}
+
 // keptBlock is the most memory of a block that is kept for the next one.
 const keptBlock = 4 << 20
 
@@ -304,7 +352,7 @@ const keptBlock = 4 << 20
 func (b *Builder) addBlock(items int64, stored []byte) {
 	b.dir.BlockItems = append(b.dir.BlockItems, items)
 	b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(stored))
-	if b.spec.BlockCodec != nil {
+	if b.packs() != nil {
 		b.dir.BlockBytes = append(b.dir.BlockBytes, int64(len(stored)))
 	}
 	b.dirSize += blockBytes

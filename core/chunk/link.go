@@ -25,25 +25,23 @@ const (
 	objectBytes = 40 // of an object without its URL and tag
 )
 
-// linkedAs is how a row is stored: as links, and to files of which codec.
-type linkedAs struct {
+// storedAs is how a row is stored: as links or not, and as files of which codec. None stands for
+// the codec of the Spec.
+type storedAs struct {
 	linked bool
 	codec  codec.ID
 }
 
 // kindOf tells rows apart that cannot be in one chunk. Items of one row can be in no other.
-func kindOf(items []Item) (linkedAs, error) {
-	var k linkedAs
+func kindOf(items []Item) (storedAs, error) {
+	var k storedAs
 	for i, it := range items {
-		one := linkedAs{linked: it.Link != nil}
-		if one.linked {
-			one.codec = it.Codec
-		}
+		one := storedAs{it.Link != nil, it.Codec}
 		if i == 0 {
 			k = one
 		}
 		if one != k {
-			return k, errs.New(errs.Invalid, "a list has links and other samples, or links to files of several kinds; want all alike")
+			return k, errs.New(errs.Invalid, "a list has links and other samples, or files of several kinds; want all alike")
 		}
 	}
 	return k, nil

@@ -190,6 +190,15 @@ func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []b
 			item = last
 			continue
 		}
+		name := blockName{c, block}
+		if inBlock == last-item && name.packed() && !w.recent.takes(name) {
+			_, _, raw := c.Index.BlockRange(block)
+			if err := w.unpack(ctx, name, dst[:raw]); err != nil {
+				return err
+			}
+			dst, item = dst[raw:], last
+			continue
+		}
 		data, err := w.load(ctx, c, block)
 		if err != nil {
 			return err
@@ -219,6 +228,26 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	}
 	w.chunk, w.block, w.data, w.borrowed = c, block, data, borrowed
 	return data, nil
+}
+
+// unpack decodes a compressed block to its place.
+func (w *Worker) unpack(ctx context.Context, b blockName, dst []byte) error {
+	data, err := w.borrow(ctx, b.chunk, b.block)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		_, stored, _ := b.chunk.Index.BlockRange(b.block)
+		data = w.scratch(stored)
+		if err := w.readBlock(ctx, b.chunk, b.block, data); err != nil {
+			return err
+		}
+	}
+	bc, err := w.codecs.Bytes(b.chunk.Index.BlockCodec())
+	if err == nil {
+		err = bc.Decode(dst, data)
+	}
+	return errs.Wrap(errs.Corrupt, "read chunk", b.chunk.Key, err)
 }
 
 // loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it.

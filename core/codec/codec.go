@@ -18,9 +18,11 @@ const (
 	None ID = 0
 	LZ4  ID = 1
 	Zstd ID = 2
-	JPEG ID = 32
-	PNG  ID = 33
-	WebP ID = 34
+	// Shuffle is Zstandard of the planes of numbers.
+	Shuffle ID = 3
+	JPEG    ID = 32
+	PNG     ID = 33
+	WebP    ID = 34
 )
 
 // Name returns the name of a compression in schemas and calls, "" for an id that no codec has. An
@@ -33,6 +35,8 @@ func (id ID) Name() string {
 		return "lz4"
 	case Zstd:
 		return "zstd"
+	case Shuffle:
+		return "shuffle"
 	case JPEG:
 		return "jpeg"
 	case PNG:
@@ -66,6 +70,24 @@ type Codec interface {
 	// Decode fills dst, whose length is the exact size of the original; any other size is
 	// errs.Corrupt.
 	Decode(dst, src []byte) error
+}
+
+// NumberKind says how the elements of a block are read as whole numbers.
+type NumberKind uint8
+
+// The kinds of elements.
+const (
+	Opaque   NumberKind = 0 // not at all: floats, and bytes without a meaning
+	Unsigned NumberKind = 1 // bools too
+	Signed   NumberKind = 2
+)
+
+// NumberCodec is a Codec that compresses numbers better where it knows their size and kind. Its
+// Decode needs neither.
+type NumberCodec interface {
+	Codec
+	// EncodeNumbers is Encode of elements of size bytes, little-endian.
+	EncodeNumbers(dst, src []byte, size int, kind NumberKind) ([]byte, error)
 }
 
 // Channels is the form in which a reader wants an image, whatever the file holds.

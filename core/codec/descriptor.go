@@ -16,6 +16,8 @@ type Descriptor struct {
 	Media      string   // media type, if browsers show such files
 	// Sniff recognizes a file by its first bytes. It says nothing about the rest of the file.
 	Sniff func(data []byte) bool
+	// Lossless reports whether arrays come back as they were encoded.
+	Lossless bool
 	// DTypes are the dtypes of arrays that Encode accepts.
 	DTypes []tensor.DType
 	// Instead names compressions for other dtypes, as errors print them.

@@ -128,6 +128,18 @@ func (c *checked) hasHole() bool {
 // class names. It writes the empty samples that waited for a dtype.
 func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 	for _, c := range columns {
+		if given := c.check.given; c.ct != given {
+			id := codec.None
+			switch {
+			case c.ct.sampleCodec != nil:
+				id = c.ct.sampleCodec.Describe().ID
+			case c.ct.blockCodec != nil:
+				id = c.ct.blockCodec.ID()
+			}
+			*given = *c.ct
+			c.ct, c.check.ct = given, given
+			given.schema.Compression, given.schema.Files = id.Name(), given.files
+		}
 		if c.ct.open && !c.check.open {
 			if err := w.decide(ctx, c.ct, c.check.dtype, c.check.time); err != nil {
 				return err
@@ -155,6 +167,7 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 	if err := c.check.settle(&col); err != nil {
 		return nil, err
 	}
+	c.ct = c.check.ct
 	if ct.list {
 		return c, c.checkSequences(ctx, w.d.env.Codecs, col, rows)
 	}

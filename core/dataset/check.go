@@ -16,7 +16,8 @@ import (
 // checker holds the samples of one column against the promises of their tensor, before any of them
 // is written.
 type checker struct {
-	ct    *columnType
+	given *columnType // the tensor as it is
+	ct    *columnType // the same, or as this column makes it
 	codec *codec.Registry
 	dtype tensor.DType // the tensor's, or that of its first samples where that is open
 	open  bool         // the samples of this column may decide dtype
@@ -29,7 +30,7 @@ type checker struct {
 }
 
 func newChecker(ct *columnType, reg *codec.Registry) *checker {
-	return &checker{ct: ct, codec: reg, dtype: ct.dtype, open: ct.open, time: ct.time, shape: ct.schema.Shape}
+	return &checker{given: ct, ct: ct, codec: reg, dtype: ct.dtype, open: ct.open, time: ct.time, shape: ct.schema.Shape}
 }
 
 // array checks the dtype and shape of arrays and returns the shape as it will be stored: a picture
@@ -162,8 +163,12 @@ const maxItemBytes = 2 * format.MaxChunkBytes
 // encodable refuses a picture of n bytes that the tensor's sample codec cannot hold, whole or in
 // tiles.
 func (c *checker) encodable(shape tensor.Shape, n int64) error {
+	ct, err := c.ct.ofArrays(c.codec)
+	if err != nil {
+		return err
+	}
 	if shape[0] == 0 || shape[1] == 0 {
-		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, c.ct.sampleCodec.Describe().Name())
+		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, ct.sampleCodec.Describe().Name())
 	}
 	tile, err := c.tile(shape, n)
 	if err != nil {
@@ -176,7 +181,10 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if err := c.codec.Limits().Check(file); err != nil {
 		return err
 	}
-	return c.ct.sampleCodec.Describe().CheckShape(file, c.ct.channels)
+	if len(file) == 2 {
+		file = tensor.Shape{file[0], file[1], 1}
+	}
+	return ct.sampleCodec.Describe().CheckShape(file, ct.channels)
 }
 
 // labels checks class labels against the names and converts them to the tensor's dtype. rowBytes is
@@ -367,7 +375,7 @@ func (c *checker) classNumber(name string) (int64, error) {
 
 // encoded checks a file by its header.
 func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
-	if !c.ct.htype.IsImage() {
+	if !c.ct.htype.IsImage() && !c.ct.htype.IsMask() {
 		return s, errs.New(errs.Type, "sample is an encoded file, which htype %s does not take; decode it first", c.ct.htype)
 	}
 	if len(s.Data) > maxItemBytes {

@@ -136,8 +136,11 @@ func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: stated(ts), Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info,
-		Downsample: downsampleOf(c.view.snap.Schema, ts)}
+		Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
 }
+
+// OwnFiles reports whether chunks have codecs of their own, so that each file is stored unchanged.
+func (c *Column) OwnFiles() bool { return c.ct.files == format.FilesOwn }
 
 // SampleCodec returns the codec of the files of samples; codec.None: samples are no files.
 func (c *Column) SampleCodec() codec.ID {

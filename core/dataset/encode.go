@@ -7,6 +7,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
@@ -55,7 +56,15 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 
 // verbatim reports whether a file is stored unchanged.
 func (ct *columnType) verbatim(s *tensor.Sample) bool {
-	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && ct.sampleCodec.Describe().Sniff(s.Data)
+	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && (ct.files == format.FilesOwn || ct.sampleCodec.Describe().Sniff(s.Data))
+}
+
+// codecOf returns the codec of an item that differs from that of the tensor; None: it does not.
+func (ct *columnType) codecOf(id codec.ID) codec.ID {
+	if id == ct.sampleCodec.Describe().ID {
+		return codec.None
+	}
+	return id
 }
 
 func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]byte, error) {
@@ -122,7 +131,12 @@ func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sa
 			items[i].Item = linked(s)
 			continue
 		}
-		if s.Form != tensor.FormArray && (s.Form != tensor.FormEncoded || ct.verbatim(s)) {
+		if ct.verbatim(s) {
+			id, _ := w.d.env.Codecs.Sniff(s.Data)
+			items[i].Codec = ct.codecOf(id)
+			continue
+		}
+		if s.Form != tensor.FormArray && s.Form != tensor.FormEncoded {
 			continue
 		}
 		if ct.sampleCodec == nil && s.Form == tensor.FormArray {
@@ -141,6 +155,10 @@ func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sa
 // to be tiled.
 func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error) {
 	it := encoded{Item: chunk.Item{Data: s.Data, Shape: s.Shape}}
+	of, err := ct.ofArrays(w.d.env.Codecs)
+	if err != nil {
+		return it, err
+	}
 	if s.Form == tensor.FormEncoded {
 		pix, err := decodeFile(w.d.env.Codecs, s, ct.channels)
 		if err != nil {
@@ -152,12 +170,16 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 	if ct.sampleCodec == nil || it.tiled && int64(len(it.Data)) > rawTileBytes(ct) {
 		return it, nil
 	}
-	file, err := ct.sampleCodec.Encode(nil, it.Data, ct.dtype, s.Shape, ct.options())
+	options := ct.options()
+	if of != ct {
+		options = codec.Options{}
+	}
+	file, err := of.sampleCodec.Encode(nil, it.Data, ct.dtype, s.Shape, options)
 	if err != nil {
 		return it, err
 	}
 	if !it.tiled || int64(len(file)) <= ct.spec().Max() {
-		it.Data, it.tiled = file, false
+		it.Data, it.tiled, it.Codec = file, false, ct.codecOf(of.sampleCodec.Describe().ID)
 	}
 	return it, nil
 }

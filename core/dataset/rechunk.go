@@ -346,6 +346,9 @@ func (t *retensor) pack(ctx context.Context, p *rowRange) error {
 				items[k].Link, items[k].Codec = &l, x.SampleCodec()
 				continue
 			}
+			if id := x.SampleCodec(); id != t.ct.spec().SampleCodec {
+				items[k].Codec = id
+			}
 			items[k].Data = make([]byte, x.ItemBytes(item))
 			ref := chunk.Ref{Row: row, Chunk: &inMemory, Item: item, Items: 1, Stored: x.ItemBytes(item)}
 			if err := worker.Stored(ctx, &ref, items[k].Data); err != nil {

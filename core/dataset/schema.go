@@ -32,6 +32,8 @@ type TensorSpec struct {
 	// Hidden tensors have names that begin with "_". Views and descriptions do not list them, and
 	// rows may be appended without them. A caller with their name reads them like others.
 	Hidden bool `json:"-"`
+	// of a tensor that is made like another one
+	files format.Files
 }
 
 // hidden reports whether a tensor of this name is hidden.
@@ -45,6 +47,7 @@ type columnType struct {
 	dtype       tensor.DType // 0: the first samples decide
 	open        bool         // the first samples may decide another dtype
 	time        tensor.Time  // what the numbers count
+	files       format.Files // how files are stored if no one chose the compression
 	sampleCodec codec.SampleCodec
 	packs       bool // its decoder is a codec.Packer
 	blockCodec  codec.Codec
@@ -56,7 +59,7 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 	fail := func(err error) (*columnType, error) {
 		return nil, errs.New(errs.Unsupported, "tensor %q: %w; a newer version of this library may know it", ts.Name, err)
 	}
-	ct := &columnType{schema: ts}
+	ct := &columnType{schema: ts, files: ts.Files}
 	var err error
 	if ct.htype, err = tensor.ParseHType(ts.HType); err != nil {
 		return fail(err)
@@ -73,22 +76,12 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 			return fail(err)
 		}
 	}
-	id, sample, err := reg.Parse(ts.Compression)
-	switch {
-	case err != nil:
-		return fail(err)
-	case sample:
-		ct.sampleCodec, err = reg.Sample(id)
-	case id != codec.None:
-		ct.blockCodec, err = reg.Bytes(id)
+	id, _, err := reg.Parse(ts.Compression)
+	if err == nil {
+		err = ct.setCompression(id, reg)
 	}
 	if err != nil {
 		return fail(err)
-	}
-	if ct.sampleCodec != nil {
-		d := ct.sampleCodec.NewDecoder()
-		_, ct.packs = d.(codec.Packer)
-		d.Close()
 	}
 	switch ct.htype.Base {
 	case "image.rgb":
@@ -97,6 +90,34 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 		ct.channels = codec.Gray
 	}
 	return ct, nil
+}
+
+// setCompression resolves the codec of the samples or of the blocks.
+func (ct *columnType) setCompression(id codec.ID, reg *codec.Registry) (err error) {
+	ct.sampleCodec, ct.blockCodec, ct.packs = nil, nil, false
+	switch {
+	case id == codec.None:
+	case !id.PerSample():
+		ct.blockCodec, err = reg.Bytes(id)
+	default:
+		if ct.sampleCodec, err = reg.Sample(id); err != nil {
+			return err
+		}
+		d := ct.sampleCodec.NewDecoder()
+		_, ct.packs = d.(codec.Packer)
+		d.Close()
+	}
+	return err
+}
+
+// ofArrays returns the type by which arrays are stored: that of PNG where files have decided on a
+// codec that would change them.
+func (ct *columnType) ofArrays(reg *codec.Registry) (*columnType, error) {
+	if ct.files != format.FilesOwn || ct.sampleCodec == nil || ct.sampleCodec.Describe().Lossless {
+		return ct, nil
+	}
+	of := *ct
+	return &of, of.setCompression(codec.PNG, reg)
 }
 
 func (ct *columnType) spec() *chunk.Spec {
@@ -136,6 +157,13 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	if err := checkShape(spec.Shape, htype, dtype); err != nil {
 		return fail(err)
 	}
+	files := spec.files
+	if spec.Compression == "" && files == "" {
+		spec.Compression = defaultCompression(htype, dtype).Name()
+		if (htype.IsImage() || htype.IsMask()) && !htype.List() && spec.Downsample == nil {
+			files = format.FilesOpen
+		}
+	}
 	if err := checkCompression(&spec, htype, dtype, reg); err != nil {
 		return fail(err)
 	}
@@ -153,7 +181,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	}
 	ts := format.TensorSchema{
 		ID: format.NewUUID(), Name: spec.Name, HType: htype.String(), Shape: spec.Shape, Compression: spec.Compression,
-		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info,
+		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info, Files: files,
 	}
 	if dtype != 0 {
 		ts.DType, ts.Time = dtype.String(), counts.String()
@@ -169,6 +197,19 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 		ts.Shape = htype.Shape()
 	}
 	return ts, nil
+}
+
+// defaultCompression returns the compression of a tensor for which no one chose one, by the measures
+// in docs/htypes.md. Arrays of no stated meaning stay as they are, and are read in place.
+func defaultCompression(htype tensor.HType, d tensor.DType) codec.ID {
+	switch htype.Base {
+	case "class_label", "instance_label", "segment_mask", "binary_mask", "bbox", "point", "polygon", "keypoints_coco":
+		return codec.Shuffle
+	}
+	if d == tensor.String || d == tensor.JSON {
+		return codec.Zstd
+	}
+	return codec.None
 }
 
 // dtypeOf returns the dtype of a new tensor, and what its numbers count. A spec without a dtype has
@@ -260,8 +301,13 @@ func checkCompression(spec *TensorSpec, htype tensor.HType, dtype tensor.DType, 
 		return err
 	}
 	spec.Compression = id.Name()
-	if sample && !htype.IsImage() {
-		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"lz4\" or \"zstd\"", spec.Compression, htype)
+	switch {
+	case sample && htype.IsMask() && id != codec.PNG:
+		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"png\" or \"shuffle\"", spec.Compression, htype)
+	case sample && !htype.IsImage() && !htype.IsMask():
+		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"lz4\", \"zstd\" or \"shuffle\"", spec.Compression, htype)
+	case id == codec.Shuffle && dtype != 0 && !dtype.Fixed():
+		return errs.New(errs.Invalid, "compression \"shuffle\" is for numbers, the dtype is %s; use \"zstd\"", dtype)
 	}
 	o := codec.Options{Quality: spec.Quality, Subsampling: spec.Subsampling}
 	if sample {

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"deeplake/core/chunk"
+	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/tensor"
 )
 
@@ -22,7 +24,10 @@ import (
 //     else bool, int64, uint64, float64 or complex128.
 //   - Files decide by the first one.
 func (c *checker) settle(col *tensor.Rows) error {
-	if err := c.settleTime(col); err != nil || !c.open {
+	if err := c.settleTime(col); err != nil {
+		return err
+	}
+	if err := c.settleFiles(col); err != nil || !c.open {
 		return err
 	}
 	var typed, empty, plain tensor.DType // empty: of samples without elements, which decide last
@@ -72,8 +77,45 @@ func (c *checker) settle(col *tensor.Rows) error {
 		}
 	case plain != 0:
 		c.decide(c.plainDType(plain, col))
+	case c.ct != c.given: // an array without elements has decided on the compression
+		c.decide(c.dtype)
 	}
 	return nil
+}
+
+// settleFiles decides the compression of a tensor for which no one chose one: its first sample has a
+// codec if it is a file, and leaves the default of the htype if it is an array.
+func (c *checker) settleFiles(col *tensor.Rows) error {
+	if c.ct.files != format.FilesOpen {
+		return nil
+	}
+	first := tensor.FormHole
+	var id codec.ID
+	if col.Array != nil {
+		first = tensor.FormArray
+	}
+	for i := range col.Samples {
+		s := &col.Samples[i]
+		if first = s.Form; first == tensor.FormHole {
+			continue
+		}
+		if first == tensor.FormLink {
+			id = codec.ID(s.Link.Codec)
+		} else if first == tensor.FormEncoded {
+			id, _ = c.codec.Sniff(s.Data) // none: the check of the sample says so
+		}
+		break
+	}
+	if first == tensor.FormHole {
+		return nil
+	}
+	ct := *c.given
+	c.ct, ct.files = &ct, ""
+	if id == codec.None || c.ct.htype.IsMask() && id != codec.PNG {
+		return nil
+	}
+	ct.files = format.FilesOwn
+	return ct.setCompression(id, c.codec)
 }
 
 func joined(a, b tensor.DType) tensor.DType {

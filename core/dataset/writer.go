@@ -244,6 +244,10 @@ func (w *writer) take(o *filling, ct *columnType, s *chunk.Sealed, row, count in
 
 // addTiled stores an oversized array as tiles, each a chunk of its own.
 func (w *writer) addTiled(ctx context.Context, ct *columnType, it chunk.Item, row int64, update bool) error {
+	ct, err := ct.ofArrays(w.d.env.Codecs)
+	if err != nil {
+		return err
+	}
 	spec := ct.spec()
 	size := int64(ct.dtype.Size())
 	tile, err := chunk.TileShape(it.Shape, size, spec.Max())

@@ -325,6 +325,7 @@ func (g *gen) schema() *Schema {
 		case 1:
 			t.DType, t.Time = "int64", []string{"date", "timestamp[ns]", "timestamp[us, Europe/Berlin]", "interval[s]"}[g.IntN(4)]
 		}
+		t.Files = []Files{"", "", FilesOpen, FilesOwn}[g.IntN(4)]
 		s.Tensors = append(s.Tensors, t)
 		if g.IntN(4) == 0 {
 			t.ID, t.Name, t.Reduces = g.uuid(), "_"+t.Name, &Reduction{Tensor: t.ID, Factor: MinFactor + g.Int64N(MaxFactor-MinFactor+1)}

@@ -34,7 +34,22 @@ type TensorSchema struct {
 	Time string `json:"time,omitempty"`
 	// no sample has decided DType yet, which is the default of the htype
 	Open bool `json:"open,omitempty"`
+	// how files are stored if no one chose Compression: a value of Files; "": as Compression says.
+	// Records of such schemas have FeatureFiles
+	Files Files `json:"files,omitempty"`
 }
+
+// Files says how a tensor stores files whose codec no one chose.
+type Files string
+
+// The values of Files.
+const (
+	// FilesOpen: no sample has decided Compression yet: a file decides it by its codec.
+	FilesOpen Files = "open"
+	// FilesOwn: Compression is the codec of the first file. Each chunk has a codec of its own: files
+	// of other codecs stay what they are, and arrays lose nothing.
+	FilesOwn Files = "own"
+)
 
 // Reduction says that the samples of a tensor are those of another one, made smaller.
 type Reduction struct {
@@ -52,19 +67,24 @@ const (
 // refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
 // others forget what numbers count and which dtypes are open.
 const (
+	FeatureFiles  = "files"  // a tensor takes the codec of its files
 	FeatureLevels = "levels" // a tensor is a level of another one
 	FeatureOpen   = "open"   // a tensor with a dtype has an open one
 	FeatureTimes  = "times"  // the numbers of a tensor count time
 )
 
-func knownFeatures() []string { return []string{FeatureLevels, FeatureOpen, FeatureTimes} }
+func knownFeatures() []string {
+	return []string{FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
+}
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
-	var has [3]bool
+	var has [4]bool
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		has[0], has[1], has[2] = has[0] || t.Reduces != nil, has[1] || t.Open, has[2] || t.Time != ""
+		for k, is := range [...]bool{t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
+			has[k] = has[k] || is
+		}
 	}
 	var out []string
 	for i, name := range knownFeatures() {
@@ -237,6 +257,12 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	if _, ok := m.left["open"]; ok {
 		if t.Open = string(m.take("open")) == "true"; !t.Open {
 			return t, errors.New("open is no true")
+		}
+	}
+	if _, ok := m.left["files"]; ok {
+		m.value("files", (*string)(&t.Files))
+		if t.Files != FilesOpen && t.Files != FilesOwn {
+			return t, errs.New(errs.Unsupported, "files are stored %q; a newer version of this library may read it", clip(string(t.Files)))
 		}
 	}
 	if _, ok := m.left["reduces"]; ok {

@@ -97,6 +97,11 @@ func (h HType) List() bool { return h.Sequence || h.rule().list }
 // IsImage reports whether samples are pictures, which a sample codec may store.
 func (h HType) IsImage() bool { return h.Base == "image" || strings.HasPrefix(h.Base, "image.") }
 
+// IsMask reports whether samples are numbers in the place of pixels, which a PNG file may hold.
+func (h HType) IsMask() bool {
+	return h.Base == "binary_mask" || h.Base == "segment_mask" || h.Base == "instance_label"
+}
+
 // Fixed reports whether all samples must have the shape of the first.
 func (h HType) Fixed() bool { return h.rule().fixed }
 

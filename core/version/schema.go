@@ -113,6 +113,10 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 		}
 		their.DType, their.Time, their.Open = my.DType, my.Time, false
 	}
+	if before.Files == format.FilesOpen && my.Files != format.FilesOpen && their.Files != format.FilesOwn {
+		// chunks have their codec: files on one side are read beside arrays of the other
+		their.Compression, their.Files = my.Compression, my.Files
+	}
 	if before.Shape == nil && my.Shape != nil {
 		if their.Shape != nil && !their.Shape.Equal(my.Shape) {
 			return &clash{appendTwice, my.ID, my.Name,

@@ -88,6 +88,7 @@ var packageRules = []packageRule{
 
 	{dir: "core/codec", why: "the contracts and ids of codecs; no storage, no chunk layout", project: ofValues, never: noIO},
 	{dir: "core/codec/lz4", why: "one codec", project: []string{"core/codec", "core/errs"}, modules: []string{lz4}, never: noIO},
+	{dir: "core/codec/shuffle", why: "one codec", project: []string{"core/codec", "core/errs"}, never: noIO},
 	{dir: "core/codec/zstd", why: "one codec", project: []string{"core/codec", "core/errs"}, modules: []string{zstd}, never: noIO},
 	{dir: "core/codec/jpeg", why: "one codec; libjpeg through cgo", project: ofCodecs, never: noIO},
 	{dir: "core/codec/png", why: "one codec", project: ofCodecs, modules: []string{"github.com/klauspost/compress/zlib"}, never: noIO},
@@ -97,7 +98,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/codec/all", why: "the list of codecs", never: noIO,
-		project: []string{"core/codec", "core/codec/jpeg", "core/codec/lz4", "core/codec/png", "core/codec/webp", "core/codec/zstd"},
+		project: []string{"core/codec", "core/codec/jpeg", "core/codec/lz4", "core/codec/png", "core/codec/shuffle", "core/codec/webp", "core/codec/zstd"},
 	},
 
 	{dir: "core/transform", why: "image transforms between decoder and batch; neither codecs nor datasets", project: ofValues, never: noIO},

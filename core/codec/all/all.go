@@ -7,6 +7,7 @@ import (
 	"deeplake/core/codec/jpeg"
 	"deeplake/core/codec/lz4"
 	"deeplake/core/codec/png"
+	"deeplake/core/codec/shuffle"
 	"deeplake/core/codec/webp"
 	"deeplake/core/codec/zstd"
 )
@@ -14,10 +15,12 @@ import (
 // All makes a registry of every codec. Its coders reuse state, so make one and share it. The first
 // sample codec is the default of imports. Safe for parallel use.
 func All() *codec.Registry {
+	frames := zstd.New()
 	return codec.NewRegistry(
 		[]codec.Codec{
 			lz4.New(),
-			zstd.New(),
+			frames,
+			shuffle.New(frames),
 		},
 		[]codec.SampleCodec{
 			jpeg.New(),

@@ -14,6 +14,7 @@ var descriptor = &codec.Descriptor{
 	Extensions: []string{".png"},
 	Media:      "image/png",
 	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
+	Lossless:   true,
 	DTypes:     []tensor.DType{tensor.Uint8, tensor.Uint16},
 	Instead:    `"zstd"`,
 	CheckShape: checkShape,

@@ -12,6 +12,7 @@ var descriptor = &codec.Descriptor{
 	Extensions: []string{".webp"},
 	Media:      "image/webp",
 	Sniff:      sniff,
+	Lossless:   true,
 	DTypes:     []tensor.DType{tensor.Uint8},
 	Instead:    `"png" or "zstd"`,
 	CheckShape: checkShape,
