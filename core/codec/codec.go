@@ -6,6 +6,7 @@ package codec
 import (
 	"unsafe"
 
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -93,17 +94,31 @@ type NumberCodec interface {
 // Channels is the form in which a reader wants an image, whatever the file holds.
 type Channels int
 
-// The wishes of htypes image (as stored), image.rgb (always 3) and image.gray (always 1).
+// The forms of htypes image (as stored), image.rgb (always 3) and image.gray (always 1), and of
+// masks, which have no axis of channels.
 const (
 	AsStored Channels = 0
 	Gray     Channels = 1
 	RGB      Channels = 3
+	// Labels are the numbers of a file: indices of a palette, gray values as they are.
+	Labels Channels = -1
+	// Binary is Labels as bools: whether a number differs from 0.
+	Binary Channels = -2
 )
+
+// Unknown returns the error of a codec that cannot decode its files into this form.
+func (c Channels) Unknown(title string) error {
+	if c == Labels || c == Binary {
+		return errs.New(errs.Type, "a %s file keeps colors, not the numbers of a mask; want a PNG file, or decode it first", title)
+	}
+	return errs.New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", c)
+}
 
 // Header is the head of a file, known before its pixels are decoded.
 type Header struct {
 	DType tensor.DType
-	Shape tensor.Shape // (height, width, channels) as Decode will deliver it
+	// Shape is (height, width, channels) as Decode will deliver it, of masks (height, width).
+	Shape tensor.Shape
 }
 
 // Options are the settings of an encoder; zero values mean the default of the codec.

@@ -167,6 +167,10 @@ func (c *checker) encodable(shape tensor.Shape, n int64) error {
 	if err != nil {
 		return err
 	}
+	if c.ct.htype.IsMask() && len(shape) != 2 {
+		return errs.New(errs.Type, "sample has shape %s, a %s file holds one mask (height, width); create the tensor with compression=\"shuffle\"",
+			shape, ct.sampleCodec.Describe().Name())
+	}
 	if shape[0] == 0 || shape[1] == 0 {
 		return errs.New(errs.Type, "sample has shape %s, a %s file cannot be empty", shape, ct.sampleCodec.Describe().Name())
 	}
@@ -393,7 +397,7 @@ func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
 	if err != nil {
 		return s, err
 	}
-	if h.DType != c.dtype {
+	if h.DType != c.dtype && !(c.ct.htype.IsMask() && c.dtype.Takes(h.DType)) {
 		return s, errs.New(errs.Type, "the %s file has dtype %s, want %s; %s", sc.Describe().Name(), h.DType, c.dtype, c.advice(h.DType))
 	}
 	s.DType, s.Shape = h.DType, h.Shape

@@ -139,8 +139,11 @@ func (c *Column) Spec() TensorSpec {
 		Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
 }
 
-// OwnFiles reports whether chunks have codecs of their own, so that each file is stored unchanged.
-func (c *Column) OwnFiles() bool { return c.ct.files == format.FilesOwn }
+// KeepsFile reports whether a tensor made by Spec stores the file of a sample unchanged.
+func (c *Column) KeepsFile(ref *chunk.Ref) bool {
+	id := ref.Chunk.Index.SampleCodec()
+	return id == c.SampleCodec() || c.ct.files == format.FilesOwn && id != codec.None
+}
 
 // SampleCodec returns the codec of the files of samples; codec.None: samples are no files.
 func (c *Column) SampleCodec() codec.ID {

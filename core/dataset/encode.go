@@ -31,7 +31,7 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 	var kept atomic.Int64
 	for i := range c.samples {
 		s := &c.samples[i]
-		if s.Form != tensor.FormEncoded || c.ct.verbatim(s) {
+		if s.Form != tensor.FormEncoded || c.ct.verbatim(s, c.check.dtype) {
 			continue
 		}
 		g.Go(func(ctx context.Context) error {
@@ -39,14 +39,17 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 				return errs.Wrap(errs.Canceled, "decode", "", err)
 			}
 			pix, err := decodeFile(reg, s, c.ct.channels)
+			if err == nil {
+				pix, err = c.check.convert(s.DType, pix, 0)
+			}
+			if err == nil {
+				err = c.check.storable(s.Shape, int64(len(pix)))
+			}
 			if err != nil {
 				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
 			}
-			if err := c.check.storable(s.Shape, int64(len(pix))); err != nil {
-				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
-			}
 			if kept.Add(int64(len(pix))) <= foreignBytes {
-				s.Form, s.Data = tensor.FormArray, pix
+				s.Form, s.DType, s.Data = tensor.FormArray, c.check.dtype, pix
 			}
 			return nil
 		})
@@ -54,9 +57,9 @@ func (c *checked) decodeForeign(ctx context.Context, reg *codec.Registry, rowOf 
 	return g.Wait()
 }
 
-// verbatim reports whether a file is stored unchanged.
-func (ct *columnType) verbatim(s *tensor.Sample) bool {
-	return s.Form == tensor.FormEncoded && ct.sampleCodec != nil && (ct.files == format.FilesOwn || ct.sampleCodec.Describe().Sniff(s.Data))
+// verbatim reports whether a file is stored unchanged in a tensor of dtype d.
+func (ct *columnType) verbatim(s *tensor.Sample, d tensor.DType) bool {
+	return s.Form == tensor.FormEncoded && s.DType == d && ct.sampleCodec != nil && (ct.files == format.FilesOwn || ct.sampleCodec.Describe().Sniff(s.Data))
 }
 
 // codecOf returns the codec of an item that differs from that of the tensor; None: it does not.
@@ -131,7 +134,7 @@ func (w *writer) encode(ctx context.Context, ct *columnType, samples []tensor.Sa
 			items[i].Item = linked(s)
 			continue
 		}
-		if ct.verbatim(s) {
+		if ct.verbatim(s, ct.dtype) {
 			id, _ := w.d.env.Codecs.Sniff(s.Data)
 			items[i].Codec = ct.codecOf(id)
 			continue
@@ -164,7 +167,7 @@ func (w *writer) encodeSample(ct *columnType, s *tensor.Sample) (encoded, error)
 		if err != nil {
 			return it, err
 		}
-		it.Data = pix
+		it.Data, _ = tensor.Convert(ct.dtype, s.DType, pix) // decodeForeign has seen it fit
 	}
 	it.tiled = ct.tiles(int64(len(it.Data)))
 	if ct.sampleCodec == nil || it.tiled && int64(len(it.Data)) > rawTileBytes(ct) {

@@ -316,7 +316,7 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 	if s.Link == nil || s.Link.Codec == 0 {
 		return s, errs.New(errs.Internal, "a link arrives without what it links to")
 	}
-	if !c.ct.htype.IsImage() {
+	if !c.ct.htype.IsImage() && !c.ct.htype.IsMask() {
 		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to %s files", c.ct.htype, c.codec.Titles("and"))
 	}
 	l := s.Link

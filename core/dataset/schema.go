@@ -88,6 +88,10 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 		ct.channels = codec.RGB
 	case "image.gray":
 		ct.channels = codec.Gray
+	case "binary_mask":
+		ct.channels = codec.Binary
+	case "segment_mask", "instance_label":
+		ct.channels = codec.Labels
 	}
 	return ct, nil
 }
@@ -199,7 +203,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	return ts, nil
 }
 
-// defaultCompression returns the compression of a tensor for which no one chose one, by the measures
+// defaultCompression returns the compression of a tensor whose creator chose none, by the measures
 // in docs/htypes.md. Arrays of no stated meaning stay as they are, and are read in place.
 func defaultCompression(htype tensor.HType, d tensor.DType) codec.ID {
 	switch htype.Base {
@@ -218,6 +222,9 @@ func dtypeOf(spec *TensorSpec, htype tensor.HType) (tensor.DType, tensor.Time, e
 	var none tensor.Time
 	switch {
 	case spec.DType == "":
+		if htype.IsMask() && htype.Decides() && spec.Compression == codec.PNG.Name() {
+			return tensor.Uint8, none, nil // PNG does not hold the default of masks
+		}
 		return htype.DefaultDType(), none, nil
 	case tensor.IsTime(spec.DType):
 		t, err := tensor.ParseTime(spec.DType)

@@ -83,14 +83,16 @@ func (c *checker) settle(col *tensor.Rows) error {
 	return nil
 }
 
-// settleFiles decides the compression of a tensor for which no one chose one: its first sample has a
-// codec if it is a file, and leaves the default of the htype if it is an array.
+// settleFiles decides the compression of a tensor whose creator chose none. A file as the first
+// sample gives its codec, and an array leaves the default of the htype. Masks whose stated dtype a
+// file does not hold keep that default, too.
 func (c *checker) settleFiles(col *tensor.Rows) error {
 	if c.ct.files != format.FilesOpen {
 		return nil
 	}
 	first := tensor.FormHole
 	var id codec.ID
+	var d tensor.DType // of the file
 	if col.Array != nil {
 		first = tensor.FormArray
 	}
@@ -100,9 +102,10 @@ func (c *checker) settleFiles(col *tensor.Rows) error {
 			continue
 		}
 		if first == tensor.FormLink {
-			id = codec.ID(s.Link.Codec)
+			id, d = codec.ID(s.Link.Codec), s.DType
 		} else if first == tensor.FormEncoded {
 			id, _ = c.codec.Sniff(s.Data) // none: the check of the sample says so
+			d = c.fileDType(s.Data)
 		}
 		break
 	}
@@ -111,7 +114,7 @@ func (c *checker) settleFiles(col *tensor.Rows) error {
 	}
 	ct := *c.given
 	c.ct, ct.files = &ct, ""
-	if id == codec.None || c.ct.htype.IsMask() && id != codec.PNG {
+	if id == codec.None || c.ct.htype.IsMask() && (id != codec.PNG || !c.open && d != c.dtype) {
 		return nil
 	}
 	ct.files = format.FilesOwn

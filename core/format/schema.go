@@ -46,8 +46,8 @@ type Files string
 const (
 	// FilesOpen: no sample has decided Compression yet: a file decides it by its codec.
 	FilesOpen Files = "open"
-	// FilesOwn: Compression is the codec of the first file. Each chunk has a codec of its own: files
-	// of other codecs stay what they are, and arrays lose nothing.
+	// FilesOwn: Compression is the codec of the first file. Each chunk has its own codec: files of
+	// other codecs stay what they are, and arrays lose nothing.
 	FilesOwn Files = "own"
 )
 

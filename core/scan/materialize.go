@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
-	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
@@ -328,7 +327,7 @@ func sampleAt(ctx context.Context, c *dataset.Column, ref *chunk.Ref, w *chunk.W
 	switch {
 	case ref.Hole():
 		return tensor.Sample{Form: tensor.FormHole}, nil
-	case c.Encoded() && ref.Tiles == nil && (ref.Chunk.Index.SampleCodec() == c.SampleCodec() || c.OwnFiles() && ref.Chunk.Index.SampleCodec() != codec.None):
+	case c.Encoded() && ref.Tiles == nil && c.KeepsFile(ref):
 		s := tensor.Sample{Form: tensor.FormEncoded, Data: make([]byte, ref.Stored)}
 		return s, c.Stored(ctx, ref, s.Data, w)
 	}

@@ -66,7 +66,7 @@ func (s *Service) pictureBody(ctx context.Context, one *sample, w *chunk.Worker,
 // storedFile returns the stored bytes, if a browser makes the same picture of them as the core.
 func (s *Service) storedFile(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]byte, bool, error) {
 	ref := &one.ref
-	if ref.Chunk == nil || ref.Tiles != nil || one.column.DType() != tensor.Uint8 || ref.Stored <= 0 {
+	if ref.Chunk == nil || ref.Tiles != nil || one.column.DType() != tensor.Uint8 || ref.Stored <= 0 || len(ref.Shape) != 3 {
 		return nil, false, nil
 	}
 	id := ref.Chunk.Index.SampleCodec()

@@ -53,7 +53,8 @@ func TestReaderLinksNoWriter(t *testing.T) {
 	found := map[string]bool{}
 	for line := range bytes.Lines(out) {
 		from, to, ok := strings.Cut(strings.TrimSpace(string(line)), " -> ")
-		if !ok {
+		// The linker keeps equal tables of stack objects once, under the name of any function.
+		if !ok || strings.HasSuffix(to, ".stkobj") {
 			continue
 		}
 		for _, name := range noReader {

@@ -217,5 +217,5 @@ func (f *frame) channels(want codec.Channels) (int, error) {
 	case codec.Gray, codec.RGB:
 		return int(want), nil
 	}
-	return 0, errs.Op("read jpeg header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Wrap(errs.Invalid, "read jpeg header", "", want.Unknown("JPEG"))
 }

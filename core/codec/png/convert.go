@@ -28,6 +28,36 @@ func (p *picture) expand(to, raw []byte, width int) {
 	}
 }
 
+// labels takes width numbers of the file as they are.
+func (p *picture) labels(to, raw []byte, width int) {
+	switch p.depth {
+	case 16:
+		p.expand(to, raw, width)
+	case 8:
+		copy(to, raw)
+	default:
+		for x := range width {
+			to[x] = p.index(raw, x)
+		}
+	}
+}
+
+// binary stores for width numbers of the file whether they differ from 0.
+func (p *picture) binary(to, raw []byte, width int) {
+	for x := range width {
+		v := byte(0)
+		if p.depth == 16 {
+			v = raw[2*x] | raw[2*x+1]
+		} else {
+			v = p.index(raw, x)
+		}
+		to[x] = 0
+		if v != 0 {
+			to[x] = 1
+		}
+	}
+}
+
 // index is sample x of a row with one sample of at most 8 bits a pixel.
 func (p *picture) index(raw []byte, x int) byte {
 	if p.depth == 8 {

@@ -19,8 +19,10 @@ const maxWhole = 8 << 20
 // decoder keeps its buffers from picture to picture.
 type decoder struct {
 	picture  picture
-	want     int  // channels
-	inBatch  bool // never inflate a file at once
+	form     codec.Channels // what the caller wants
+	want     int            // channels
+	size     int            // bytes of one channel of a pixel
+	inBatch  bool           // never inflate a file at once
 	whole    wholeInflater
 	isWhole  bool   // all rows are inflated
 	inflated []byte // all rows, then those that are left
@@ -47,9 +49,9 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 		return err
 	}
 	p := &d.picture
-	size := int64(d.want) * int64(p.dtype().Size())
+	size := int64(d.want * d.size)
 	if n := int64(len(dst)); n%size != 0 || n/size%int64(p.width) != 0 || n/size/int64(p.width) != int64(p.height) {
-		return errs.Op("decode png", "").New(errs.Invalid, "output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype())
+		return errs.Op("decode png", "").New(errs.Invalid, "output has %d bytes, want shape (%d, %d, %d) of %s", n, p.height, p.width, d.want, p.dtype(want))
 	}
 	defer d.input.Reset(nil) // data is the caller's
 	if err := d.open(data, d.picture.height); err != nil {
@@ -67,6 +69,7 @@ func (d *decoder) begin(data []byte, want codec.Channels) (err error) {
 	if err = d.picture.parse(data); err == nil {
 		d.want, err = d.picture.wanted(want)
 	}
+	d.form, d.size = want, d.picture.dtype(want).Size()
 	return err
 }
 
@@ -236,8 +239,7 @@ func (d *decoder) rows(width, height int, a pass, show func(y int, raw []byte)) 
 // store converts one row of a pass and puts it into row y of dst.
 func (d *decoder) store(dst, raw []byte, width int, a pass, y int) {
 	p := &d.picture
-	sample := p.dtype().Size()
-	pixel := d.want * sample
+	pixel := d.want * d.size
 	to := dst[y*p.width*pixel:][: p.width*pixel : p.width*pixel]
 	if a.dx == 1 {
 		d.convert(to, raw, width)
@@ -253,12 +255,20 @@ func (d *decoder) store(dst, raw []byte, width int, a pass, y int) {
 // convert makes the wanted channels of a raw row.
 func (d *decoder) convert(to, raw []byte, width int) {
 	p := &d.picture
+	if d.form == codec.Labels {
+		p.labels(to, raw, width)
+		return
+	}
+	if d.form == codec.Binary {
+		p.binary(to, raw, width)
+		return
+	}
 	from := p.channels()
 	if from == d.want {
 		p.expand(to, raw, width)
 		return
 	}
-	n := width * from * p.dtype().Size()
+	n := width * from * d.size
 	d.native = slices.Grow(d.native[:0], n)[:n]
 	p.expand(d.native, raw, width)
 	if p.depth == 16 {

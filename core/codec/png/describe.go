@@ -15,7 +15,7 @@ var descriptor = &codec.Descriptor{
 	Media:      "image/png",
 	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
 	Lossless:   true,
-	DTypes:     []tensor.DType{tensor.Uint8, tensor.Uint16},
+	DTypes:     []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16},
 	Instead:    `"zstd"`,
 	CheckShape: checkShape,
 }

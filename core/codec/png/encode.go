@@ -74,7 +74,7 @@ func (e *encoder) rows(pix []byte, p picture) error {
 	} else {
 		e.deflate.Reset(e)
 	}
-	n, pixel := len(pix)/p.height, p.bits()/8
+	n, pixel := p.rowSize(p.width)-1, (p.bits()+7)/8
 	for _, b := range []*[]byte{&e.row, &e.above} {
 		*b = slices.Grow((*b)[:0], n)[:n]
 	}
@@ -83,8 +83,10 @@ func (e *encoder) rows(pix []byte, p picture) error {
 	}
 	clear(e.above)
 	for y := range p.height {
-		source := pix[y*n : (y+1)*n]
-		if p.depth == 16 {
+		source := pix[y*(len(pix)/p.height):][:len(pix)/p.height]
+		if p.depth == 1 {
+			pack(e.row, source)
+		} else if p.depth == 16 {
 			for i := 0; i+1 < n; i += 2 {
 				e.row[i], e.row[i+1] = source[i+1], source[i]
 			}
@@ -97,6 +99,16 @@ func (e *encoder) rows(pix []byte, p picture) error {
 		e.row, e.above = e.above, e.row
 	}
 	return e.deflate.Close()
+}
+
+// pack makes bits of bools, the first one highest.
+func pack(to, bools []byte) {
+	clear(to)
+	for i, b := range bools {
+		if b != 0 {
+			to[i/8] |= 0x80 >> (i % 8)
+		}
+	}
 }
 
 // choose returns the filter byte and the filtered row.

@@ -5,7 +5,6 @@ import (
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 var _ codec.HeadCodec = (*Codec)(nil)
@@ -44,16 +43,9 @@ func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error)
 		}
 		last, at = "-"+c.name, c.next
 	}
-	c, err := p.wanted(want)
-	if err != nil {
-		return none, false, err
-	}
 	if p.colour == typePalette && p.entries == 0 {
 		return none, false, errs.Op("read png header", "").New(errs.Corrupt, "palette is missing")
 	}
-	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
-	if _, err := h.Shape.Bytes(h.DType); err != nil {
-		return none, false, errs.Op("read png header", "").New(errs.Unsupported, "image is too large: %w", err)
-	}
-	return h, false, nil
+	h, err := p.header(want)
+	return h, false, err
 }

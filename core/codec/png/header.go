@@ -233,20 +233,46 @@ func (p *picture) channels() int {
 	return p.bits() / int(p.depth)
 }
 
-func (p *picture) dtype() tensor.DType {
-	if p.depth == 16 {
+// dtype returns the dtype of the array in the form that want says.
+func (p *picture) dtype(want codec.Channels) tensor.DType {
+	switch {
+	case want == codec.Binary:
+		return tensor.Bool
+	case p.depth == 16:
 		return tensor.Uint16
 	}
 	return tensor.Uint8
 }
 
-// wanted is the last axis that want makes of the file.
+// wanted returns the number of channels that want makes of the file.
 func (p *picture) wanted(want codec.Channels) (int, error) {
 	switch want {
 	case codec.AsStored:
 		return p.channels(), nil
 	case codec.Gray, codec.RGB:
 		return int(want), nil
+	case codec.Labels, codec.Binary:
+		if p.colour == typeGray || p.colour == typePalette {
+			return 1, nil
+		}
+		return 0, errs.Op("read png header", "").New(errs.Type,
+			"image has %d channels, a mask has one number a pixel; save it with mode L, I;16 or P, or decode it first", p.channels())
 	}
-	return 0, errs.Op("read png header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Wrap(errs.Invalid, "read png header", "", want.Unknown("PNG"))
+}
+
+// header returns the header of the array in the form that want says.
+func (p *picture) header(want codec.Channels) (codec.Header, error) {
+	c, err := p.wanted(want)
+	if err != nil {
+		return codec.Header{}, err
+	}
+	h := codec.Header{DType: p.dtype(want), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
+	if want == codec.Labels || want == codec.Binary {
+		h.Shape = h.Shape[:2]
+	}
+	if _, err := h.Shape.Bytes(h.DType); err != nil {
+		return codec.Header{}, errs.Op("read png header", "").New(errs.Unsupported, "image is too large: %w", err)
+	}
+	return h, nil
 }

@@ -12,7 +12,9 @@
 //     of more than one channel, of which Pillow keeps only the high bytes.
 //   - RGB: three channels of the file's dtype; gray is replicated, alpha is dropped (not blended);
 //   - gray: one channel of the file's dtype, (19595 R + 38470 G + 7471 B + 32768) >> 16 for colour;
-//     alpha is dropped.
+//     alpha is dropped;
+//   - labels: (h, w) of the file's dtype, the indices of a palette or the gray values of the file;
+//     a file with colour or alpha is errs.Type. Binary is the same as bools.
 //
 // The single transparent colour that a gray or RGB file may name, gamma, colour profiles and EXIF
 // orientation are not applied. Of an animation the still image is read.
@@ -48,15 +50,7 @@ func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	if err := p.parse(data); err != nil {
 		return codec.Header{}, err
 	}
-	c, err := p.wanted(want)
-	if err != nil {
-		return codec.Header{}, err
-	}
-	h := codec.Header{DType: p.dtype(), Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}
-	if _, err := h.Shape.Bytes(h.DType); err != nil {
-		return codec.Header{}, errs.Op("read png header", "").New(errs.Unsupported, "image is too large: %w", err)
-	}
-	return h, nil
+	return p.header(want)
 }
 
 // NewDecoder makes a decoder for one goroutine, which keeps its buffers (a batch of rows, the
@@ -65,8 +59,9 @@ func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
 
 // Encode appends a PNG of pix to dst and returns the extended slice. pix is uint8 or uint16
 // (little-endian) of shape (h, w) or (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB or (h,
-// w, 4) RGBA; another dtype or shape is errs.Type, an empty side errs.Invalid. After an error dst
-// is as it was. There are no options.
+// w, 4) RGBA, or bool of shape (h, w) or (h, w, 1), which becomes gray of one bit. Another dtype or
+// shape is errs.Type, an empty side errs.Invalid. After an error dst is as it was. There are no
+// options.
 func (c *Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	p, err := check(pix, d, s, o)
 	if err != nil {
@@ -84,11 +79,14 @@ func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (picture
 	if o != (codec.Options{}) {
 		return picture{}, errs.Op("encode png", "").New(errs.Invalid, "quality and subsampling do not apply; png is lossless")
 	}
-	if d != tensor.Uint8 && d != tensor.Uint16 {
-		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has dtype %s, want uint8 or uint16; cast it", d)
+	if d != tensor.Uint8 && d != tensor.Uint16 && d != tensor.Bool {
+		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has dtype %s, want bool, uint8 or uint16; cast it", d)
 	}
 	if len(s) != 2 && (len(s) != 3 || s[2] < 1 || s[2] > 4) {
 		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has shape %s, want (h, w) or (h, w, 1 to 4)", s)
+	}
+	if d == tensor.Bool && len(s) == 3 && s[2] != 1 {
+		return picture{}, errs.Op("encode png", "").New(errs.Type, "sample has shape %s, want (h, w) or (h, w, 1) of bool", s)
 	}
 	if s[0] < 1 || s[1] < 1 || s[0] > maxSide || s[1] > maxSide {
 		return picture{}, errs.Op("encode png", "").New(errs.Invalid, "sample has shape %s, want sides of 1 to %d", s, maxSide)
@@ -105,5 +103,9 @@ func check(pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) (picture
 		channels = s[2]
 	}
 	colour := [...]byte{1: typeGray, 2: typeGrayAlpha, 3: typeRGB, 4: typeRGBA}[channels]
-	return picture{height: int(s[0]), width: int(s[1]), depth: byte(8 * d.Size()), colour: colour}, nil
+	depth := byte(8 * d.Size())
+	if d == tensor.Bool {
+		depth = 1
+	}
+	return picture{height: int(s[0]), width: int(s[1]), depth: depth, colour: colour}, nil
 }

@@ -128,7 +128,7 @@ func TestEncodeRefuses(t *testing.T) {
 		kind    errs.Kind
 		text    string
 	}{
-		{"dtype", tensor.Float32, tensor.Shape{4, 5, 3}, codec.Options{}, errs.Type, "dtype float32, want uint8 or uint16"},
+		{"dtype", tensor.Float32, tensor.Shape{4, 5, 3}, codec.Options{}, errs.Type, "dtype float32, want bool, uint8 or uint16"},
 		{"one axis", tensor.Uint8, tensor.Shape{60}, codec.Options{}, errs.Type, "shape (60,), want"},
 		{"five channels", tensor.Uint8, tensor.Shape{4, 3, 5}, codec.Options{}, errs.Type, "shape (4, 3, 5), want"},
 		{"no rows", tensor.Uint8, tensor.Shape{0, 5, 3}, codec.Options{}, errs.Invalid, "sides of 1 to"},

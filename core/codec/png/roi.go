@@ -41,7 +41,7 @@ func (d *decoder) roi(data []byte, part *codec.ROI, want codec.Channels) error {
 	if !part.Within(p.width, p.height) {
 		return errs.Op("decode png", "").New(errs.Invalid, "region %d x %d at (%d, %d) is outside the image of %d x %d", part.Width, part.Height, part.X, part.Y, p.width, p.height)
 	}
-	pixel := d.want * p.dtype().Size()
+	pixel := d.want * d.size
 	if p.interlaced {
 		return d.roiOfAll(data, part, want, pixel)
 	}

@@ -2,9 +2,9 @@ package shuffle
 
 import "unsafe"
 
-// room returns memory for n bytes.
-func (c *Codec) room(n int) *[]byte {
-	p, _ := c.rooms.Get().(*[]byte)
+// buffer returns memory for n bytes.
+func (c *Codec) buffer(n int) *[]byte {
+	p, _ := c.pool.Get().(*[]byte)
 	if p == nil {
 		p = new([]byte)
 	}

@@ -17,7 +17,7 @@ var _ codec.NumberCodec = (*Codec)(nil)
 // Codec is safe for parallel use.
 type Codec struct {
 	frames codec.Codec
-	rooms  sync.Pool // *[]byte, for planes
+	pool   sync.Pool // *[]byte, for planes
 }
 
 // New makes the codec. frames is Zstandard.
@@ -89,12 +89,12 @@ func (c *Codec) Decode(dst, src []byte) error {
 	case planes == size && base == 0 && size == 1:
 		return c.frames.Decode(dst, body)
 	default:
-		room := c.room(n)
-		defer c.rooms.Put(room)
-		if err := c.frames.Decode((*room)[:n], body); err != nil {
+		buffer := c.buffer(n)
+		defer c.pool.Put(buffer)
+		if err := c.frames.Decode((*buffer)[:n], body); err != nil {
 			return err
 		}
-		body = (*room)[:n]
+		body = (*buffer)[:n]
 	}
 	join(dst, body, size, planes, base)
 	return nil

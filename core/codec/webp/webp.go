@@ -66,7 +66,7 @@ func (p *picture) header(want codec.Channels) (codec.Header, error) {
 	return codec.Header{DType: tensor.Uint8, Shape: tensor.Shape{int64(p.height), int64(p.width), int64(c)}}, nil
 }
 
-// channels is the last axis that want makes of the file.
+// channels returns the last axis that want makes of the file.
 func (p *picture) channels(want codec.Channels) (int, error) {
 	switch {
 	case want == codec.AsStored && p.alpha:
@@ -76,5 +76,5 @@ func (p *picture) channels(want codec.Channels) (int, error) {
 	case want == codec.Gray || want == codec.RGB:
 		return int(want), nil
 	}
-	return 0, errs.Op("read webp header", "").New(errs.Invalid, "%d channels are wanted, want 0 (as stored), 1 or 3", want)
+	return 0, errs.Wrap(errs.Invalid, "read webp header", "", want.Unknown("WebP"))
 }
