@@ -1,6 +1,9 @@
 package shuffle
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // buffer returns memory for n bytes.
 func (c *Codec) buffer(n int) *[]byte {
@@ -174,5 +177,35 @@ func joinWords[T word](dst []T, body []byte, planes int, base T) {
 				dst[i] += T(uint64(v) << (8 * p))
 			}
 		}
+	}
+}
+
+// bitsOf returns one plane as bits, the first element lowest; nil where its elements are no bits.
+func bitsOf(plane []byte, planes int) []byte {
+	if planes != 1 {
+		return nil
+	}
+	for _, v := range plane {
+		if v > 1 {
+			return nil
+		}
+	}
+	out := make([]byte, (len(plane)+7)/8)
+	for i, v := range plane {
+		out[i/8] |= v << (i % 8)
+	}
+	return out
+}
+
+// spreadBits is the inverse of bitsOf: a byte a bit.
+func spreadBits(dst, packed []byte) {
+	whole := len(dst) / 8
+	for i, b := range packed[:whole] {
+		// The multiplication puts bit k into the lowest bit of byte k, beside others.
+		v := uint64(b) & 0x7f * 0x0002040810204081 & 0x0101010101010101
+		binary.LittleEndian.PutUint64(dst[8*i:], v|uint64(b>>7)<<56)
+	}
+	for i := 8 * whole; i < len(dst); i++ {
+		dst[i] = packed[i/8] >> (i % 8) & 1
 	}
 }

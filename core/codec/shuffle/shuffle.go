@@ -30,8 +30,11 @@ func (c *Codec) ID() codec.ID { return codec.Shuffle }
 // subtracted from every element.
 const headBytes = 3 + 8
 
-// framed is the flag of planes in a Zstandard frame.
-const framed = 1
+// Flags of a block: its planes are in a Zstandard frame; its one plane is of bits.
+const (
+	framed = 1
+	ofBits = 2
+)
 
 // worth is the most that a frame may have of its content: a larger one is not worth decoding.
 const worth = 0.9
@@ -52,18 +55,36 @@ func (c *Codec) EncodeNumbers(dst, src []byte, size int, kind codec.NumberKind) 
 	}
 	body := make([]byte, len(src)/size*planes)
 	split(body, src, size, planes, base)
+	narrow := bitsOf(body, planes) // noise is smaller so, and shapes are smaller as bytes
 	head := [headBytes]byte{byte(size), byte(planes)}
 	binary.LittleEndian.PutUint64(head[3:], base)
-	if planes > 0 {
-		frame, err := c.frames.Encode(nil, body)
+	body, flags, err := c.frame(body)
+	if err != nil {
+		return dst, err
+	}
+	if narrow != nil {
+		short, also, err := c.frame(narrow)
 		if err != nil {
 			return dst, err
 		}
-		if float64(len(frame)) < worth*float64(len(body)) {
-			head[2], body = framed, frame
+		if len(short) < len(body) {
+			body, flags = short, also|ofBits
 		}
 	}
+	head[2] = flags
 	return append(append(dst, head[:]...), body...), nil
+}
+
+// frame returns planes as a Zstandard frame where that saves, and the flag that says so.
+func (c *Codec) frame(planes []byte) ([]byte, byte, error) {
+	if len(planes) == 0 {
+		return planes, 0, nil
+	}
+	frame, err := c.frames.Encode(nil, planes)
+	if err != nil || float64(len(frame)) >= worth*float64(len(planes)) {
+		return planes, 0, err
+	}
+	return frame, framed, nil
 }
 
 // Decode fills dst, whose length is the size of the original. Damaged input and any other size are
@@ -77,16 +98,20 @@ func (c *Codec) Decode(dst, src []byte) error {
 	}
 	size, planes, flags, base := int(src[0]), int(src[1]), src[2], binary.LittleEndian.Uint64(src[3:])
 	body := src[headBytes:]
-	if !validSize(size) || planes > size || flags&^framed != 0 || len(dst)%size != 0 {
+	if !validSize(size) || planes > size || flags&^(framed|ofBits) != 0 || flags&ofBits != 0 && planes != 1 || len(dst)%size != 0 {
 		return fail("block of %d bytes has elements of %d bytes in %d planes, flags %#x", len(dst), size, planes, flags)
 	}
-	n := len(dst) / size * planes
+	elements := len(dst) / size
+	n := elements * planes
+	if flags&ofBits != 0 {
+		n = (elements + 7) / 8
+	}
 	switch {
 	case flags&framed == 0:
 		if len(body) != n {
 			return fail("planes have %d bytes, want %d", len(body), n)
 		}
-	case planes == size && base == 0 && size == 1:
+	case flags == framed && planes == size && base == 0 && size == 1:
 		return c.frames.Decode(dst, body)
 	default:
 		buffer := c.buffer(n)
@@ -95,6 +120,19 @@ func (c *Codec) Decode(dst, src []byte) error {
 			return err
 		}
 		body = (*buffer)[:n]
+	}
+	if flags&ofBits != 0 {
+		if unused := elements % 8; unused != 0 && body[n-1]>>unused != 0 {
+			return fail("the last byte of bits is %#x, of which %d bits are elements", body[n-1], unused)
+		}
+		if size == 1 && base == 0 {
+			spreadBits(dst, body)
+			return nil
+		}
+		buffer := c.buffer(elements)
+		defer c.pool.Put(buffer)
+		spreadBits((*buffer)[:elements], body)
+		body = (*buffer)[:elements]
 	}
 	join(dst, body, size, planes, base)
 	return nil

@@ -22,6 +22,7 @@ func TestRoundTrip(t *testing.T) {
 		"far": func(i int) uint64 { return 1<<63 - 1 - uint64(i) }, "random": func(int) uint64 { return r.Uint64() },
 		"three bytes": func(int) uint64 { return 1<<33 + r.Uint64N(1<<24) }, "five bytes": func(int) uint64 { return r.Uint64N(1 << 39) },
 		"ends": func(i int) uint64 { return uint64(i%2) * (1<<64 - 1) },
+		"bits": func(int) uint64 { return r.Uint64N(2) }, "bits on a base": func(int) uint64 { return 1<<50 + r.Uint64N(2) },
 	}
 	for name, f := range values {
 		for _, size := range []int{1, 2, 4, 8} {
@@ -62,6 +63,10 @@ func TestGolden(t *testing.T) {
 		{4, codec.Unsigned, numbers(2, 4, func(int) uint64 { return 70000 }), "04 00 00 7011010000000000"},
 		// floats keep all planes
 		{4, codec.Opaque, numbers(2, 4, func(i int) uint64 { return 0x04030201 + uint64(i)*0x10101010 }), "04 04 00 0000000000000000 0111 0212 0313 0414"},
+		// bools: bits, the first one lowest
+		{1, codec.Unsigned, []byte{1, 1, 0, 1, 0, 0, 0, 1, 0, 1}, "01 01 02 0000000000000000 8b 02"},
+		// 1000 and 1001: bits on a base
+		{2, codec.Unsigned, numbers(3, 2, func(i int) uint64 { return 1000 + uint64(i%2) }), "02 01 02 e803000000000000 02"},
 		{2, codec.Unsigned, nil, "02 00 00 0000000000000000"},
 	} {
 		got, err := c.EncodeNumbers(nil, g.src, g.size, g.kind)
@@ -90,6 +95,12 @@ func TestDamage(t *testing.T) {
 		b[at] = v
 		bad[fmt.Sprintf("byte %d is %d", at, v)] = b
 	}
+	r := rand.New(rand.NewPCG(5, 6))
+	bools, err := c.EncodeNumbers(nil, numbers(4000, 8, func(int) uint64 { return r.Uint64N(2) }), 8, codec.Signed)
+	if err != nil || bools[2]&ofBits == 0 {
+		t.Fatalf("bools have flags %#x, %v", bools[2], err)
+	}
+	bad["bits cut"], bad["bits of two planes"] = bools[:len(bools)-1], append([]byte{8, 2}, bools[2:]...)
 	for name, b := range bad {
 		if err := c.Decode(make([]byte, len(src)), b); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%s: %v", name, err)

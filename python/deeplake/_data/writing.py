@@ -80,7 +80,9 @@ class Writing:
             dtype: the type of an element: a NumPy name or dtype, "string", "json" or "bytes". None
                 takes the htype's own, or that of the first sample.
             shape: the shape of a sample, None for an axis that varies. None allows any shape.
-            compression: "none", "lz4" or "zstd"; for images also "jpeg", "png" and "webp".
+            compression: "none", "lz4" or "zstd"; for numbers also "shuffle", for masks "png", for
+                images "jpeg", "png" and "webp". None takes the default of the htype, and for images
+                and masks the codec of the first file. docs/htypes.md lists the defaults.
             quality: the quality of "jpeg", 1 to 100.
             subsampling: the chroma subsampling of "jpeg": "4:4:4", "4:2:2" or "4:2:0".
             class_names: the names of classes 0, 1 and so on of a class_label or segment_mask.
