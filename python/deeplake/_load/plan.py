@@ -159,7 +159,7 @@ class Plan:
                     raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
         for name in names:
             about = source.require(name)
-            if self.decode(name) == "pil" and about["compression"] in ("none", "lz4", "zstd"):
+            if self.decode(name) == "pil" and about["compression"] not in ("jpeg", "png", "webp"):
                 raise InvalidArgumentError(
                     f'load tensor "{name}": decode="pil" needs image files, and the tensor has the htype '
                     f'{about["htype"]} and the compression "{about["compression"]}"; leave it out of decode'

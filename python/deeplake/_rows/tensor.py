@@ -64,7 +64,7 @@ class Tensor:
 
     @property
     def compression(self) -> str:
-        """How samples are stored: "none", "lz4", "zstd", "jpeg", "png" or "webp"."""
+        """How samples are stored: "none", "lz4", "zstd", "shuffle", "jpeg", "png" or "webp"."""
         return str(self._about()["compression"])
 
     @property
