@@ -143,19 +143,23 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 		op       *net.OpError
 		refused  *errs.Error
 	)
+	where, role := rq.URL.Host, c.host
+	if errors.As(err, &op) && isProxy(op) {
+		where, role = c.proxyOf(rq), "proxy"
+	}
 	switch {
 	case errors.As(err, &refused) && refused.Kind == errs.Denied: // by controlPublic
 		return notPublic(rq.URL.Host, addressOf(err))
 	case errors.As(err, &unknown):
-		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", rq.URL.Host)
+		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", where)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
-		return final("certificate of %q: %w; check the endpoint", rq.URL.Host, CleanError(rootOf(err)))
+		return final("certificate of %q: %w; check the %s", where, CleanError(rootOf(err)), role)
 	case errors.As(err, &record):
-		return final("%q does not speak TLS; check the endpoint (http instead of https?)", rq.URL.Host)
+		return final("%q does not speak TLS; check the %s (http instead of https?)", where, role)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return final("host %q is not known (DNS); check the %s", dns.Name, c.host)
-	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect"):
-		return c.unreachable(rq, op)
+		return final("host %q is not known (DNS); check the %s", dns.Name, role)
+	case errors.As(err, &op) && (op.Op == "dial" || isProxy(op)):
+		return c.unreachable(where, op)
 	}
 	if timeout(err) {
 		return c.silent(rq, err)
@@ -174,14 +178,25 @@ func (l later) Unwrap() error { return l.error }
 // Retryable reports that another call may succeed, for errs.FieldsOf.
 func (l later) Retryable() bool { return true }
 
+// isProxy reports that a connection to a proxy failed, not one to the host behind it.
+func isProxy(op *net.OpError) bool { return op.Op == "proxyconnect" || op.Op == "socks connect" }
+
+// proxyOf returns the host of the proxy that rq goes through, without its user and password.
+func (c *Client) proxyOf(rq *http.Request) string {
+	u, err := c.reads.Proxy(rq)
+	if err != nil || u == nil {
+		return rq.URL.Host
+	}
+	return u.Host
+}
+
 // unreachable returns the error of a connection that did not come about. A host that has answered
 // before is worth waiting for; one that never did is most likely the wrong one, and a few tries are
 // enough.
-func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
-	what := "host"
-	where := rq.URL.Host
-	if op.Op != "dial" {
-		what = "proxy"
+func (c *Client) unreachable(where string, op *net.OpError) error {
+	what, advice := "host", "the "+c.host+", the network and the proxy"
+	if isProxy(op) {
+		what, advice = "proxy", "proxy= of the storage, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the environment"
 	}
 	if op.Addr != nil && op.Op == "dial" {
 		where += " (" + op.Addr.String() + ")"
@@ -193,7 +208,7 @@ func (c *Client) unreachable(rq *http.Request, op *net.OpError) error {
 	case errors.Is(op, syscall.ECONNREFUSED):
 		reason = "connection refused: nothing listens there"
 	}
-	err := errs.New(errs.Storage, "%s %q cannot be reached: %s; check the %s, the network and the proxy", what, where, reason, c.host)
+	err := errs.New(errs.Storage, "%s %q cannot be reached: %s; check %s", what, where, reason, advice)
 	if !c.reached.Load() && c.failed.Add(1) >= firstTries {
 		return later{err}
 	}

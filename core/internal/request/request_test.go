@@ -365,7 +365,10 @@ func TestUnreachable(t *testing.T) {
 		{"not HTTP", "http://" + garbage, "does not speak HTTP", short},
 		{"not TLS", "https://" + strings.TrimPrefix(httpServer(t), "http://"), "does not speak TLS", storage.Settings{}},
 		{"unknown authority", tlsServer.URL, "give its certificate as ca_file", storage.Settings{}},
-		{"no proxy", "http://example.com/", "proxy", storage.Settings{Proxy: "http://user:hunter2@" + closed}},
+		{"no proxy", "http://example.com/", "proxy \"" + closed + "\" cannot be reached", storage.Settings{Proxy: "http://user:hunter2@" + closed}},
+		{"no proxy, https", "https://example.com/", "proxy \"" + closed + "\" cannot be reached", storage.Settings{Proxy: "http://user:hunter2@" + closed}},
+		{"no such proxy", "https://example.com/", "host \"no-such-host.invalid\" is not known (DNS); check the proxy", storage.Settings{Proxy: "http://user:hunter2@no-such-host.invalid:3128"}},
+		{"proxy of unknown authority", "http://example.com/", "certificate of \"" + strings.TrimPrefix(tlsServer.URL, "https://") + "\"", storage.Settings{Proxy: tlsServer.URL}},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -383,7 +386,7 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%q is worth repeating for ever", err)
 			}
 			want := errs.RetryUnknown
-			if slices.Contains([]string{"refused", "silent", "silent TLS", "no proxy"}, r.name) {
+			if slices.Contains([]string{"refused", "silent", "silent TLS", "no proxy", "no proxy, https"}, r.name) {
 				want = errs.RetryYes
 			}
 			if got := errs.FieldsOf(err).Retry; got != want {
