@@ -3,7 +3,10 @@ package ingest
 import (
 	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -12,6 +15,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"deeplake/core/errs"
@@ -197,9 +201,16 @@ func (s *shard) scan() error {
 	tr := tar.NewReader(s.r)
 	for {
 		h, err := tr.Next()
+		if err == io.EOF && s.end > s.from.size {
+			err = errs.New(errs.Corrupt, "%d bytes behind the last member are missing", s.end-s.from.size)
+		}
 		if err == io.EOF {
 			if err := s.finish(); err != nil {
 				return err
+			}
+			// Blocks of zeros end an archive. Without one it may be a copy that was broken off.
+			if s.r.pos == s.end {
+				s.leaveOut(s.name, fmt.Sprintf("the archive ends at byte %d without an end mark, and may be cut there; what stands before it is taken in", s.end))
 			}
 			return s.flush()
 		}
@@ -342,13 +353,19 @@ func (s *shard) picture(name string, h *tar.Header, at int64, data io.Reader) er
 
 // copied takes the content of a small member.
 func (s *shard) copied(kind, name string, p []byte) {
+	p = withoutBOM(p)
 	text := strings.TrimSpace(string(p))
 	switch {
-	case kind == "json":
-		s.row.json = p
 	case !utf8.ValidString(text):
 		s.leaveOut(name, "it is not UTF-8")
 		return
+	case kind == "json":
+		var value json.RawMessage
+		if err := json.Unmarshal(p, &value); err != nil {
+			s.leaveOut(name, fmt.Sprintf("it is not JSON (%v); JSON has no NaN and no Infinity, null may stand for them", err))
+			return
+		}
+		s.row.json = p
 	case kind == "txt":
 		s.row.text = p
 	default:
@@ -360,6 +377,28 @@ func (s *shard) copied(kind, name string, p []byte) {
 	}
 	s.some = true
 	s.row.bytes += int64(len(p))
+}
+
+// withoutBOM returns text in UTF-8 without the mark that some editors put before it. A mark of
+// UTF-16 says how to decode the text.
+func withoutBOM(p []byte) []byte {
+	var order binary.ByteOrder = binary.LittleEndian
+	switch {
+	case bytes.HasPrefix(p, []byte("\xef\xbb\xbf")):
+		return p[3:]
+	case bytes.HasPrefix(p, []byte("\xfe\xff")):
+		order = binary.BigEndian
+	case !bytes.HasPrefix(p, []byte("\xff\xfe")):
+		return p
+	}
+	if len(p)%2 != 0 {
+		return p // not UTF-16, and not UTF-8 either
+	}
+	units := make([]uint16, 0, len(p)/2)
+	for p = p[2:]; len(p) > 0; p = p[2:] {
+		units = append(units, order.Uint16(p))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 func (s *shard) count(kind string) {

@@ -176,9 +176,10 @@ func TestDamagedShards(t *testing.T) {
 		{"cut in a picture", whole[:2*member-600], 1, "byte " + fmt.Sprint(member) + " of"},
 		{"cut in a header", whole[:2*member+100], 1, "byte " + fmt.Sprint(2*member)},
 		{"flipped bit in a header", flipped, 1, "byte " + fmt.Sprint(2*member)},
-		{"cut before the end marks", whole[:3*member+1024], 3, ""},
+		{"cut before the end marks", whole[:3*member+1024], 3, "without an end mark"},
+		{"cut in the end marks", whole[:3*member+1024+512], 3, ""},
 		{"no archive at all", []byte("hello"), 0, "byte 0 of 5"},
-		{"empty", nil, 0, ""},
+		{"empty", nil, 0, "at byte 0 without an end mark"},
 	} {
 		env, lake := lakeEnv()
 		lake.Put("a.tar", c.data)
@@ -311,3 +312,104 @@ func (fakeBody) Close() error { return nil }
 func (fakeBody) Len() int64   { return 0 }
 func (fakeBody) Size() int64  { return 0 }
 func (fakeBody) Tag() string  { return "" }
+
+// TestCutShards: the report says of an archive that it ends before its end mark. Complete samples
+// before the cut become rows.
+func TestCutShards(t *testing.T) {
+	t.Parallel()
+	a := picture(t, 1, "jpeg")
+	whole := archive(t, tar.FormatUSTAR, entry{"0.jpg", a}, entry{"1.jpg", a}, entry{"2.jpg", a})
+	padded := (len(a) + 511) / 512 * 512
+	third := 2*(512+padded) + 512 // where the bytes of the last member begin
+	end := third + padded         // of the last member
+	cuts := []int{third + 1, third + len(a) - 1, third + len(a), third + len(a) + 5, end - 1, end, end + 512, end + 1024, 512, 511, 1, third - 1, third - 512}
+	for _, cut := range cuts {
+		env, lake := lakeEnv()
+		lake.Put("a.tar", whole[:cut])
+		r, err := tried(t, env, "mem://d", "lake://b", Options{Link: true})
+		rows := 0
+		for i := range 3 {
+			// The header of the next member tells that a sample is complete.
+			if at := (i + 1) * (512 + padded); cut == at || cut >= min(at+512, end) {
+				rows++
+			}
+		}
+		if rows == 0 {
+			if err == nil || !strings.Contains(err.Error()+reasons(r), "cut") {
+				t.Errorf("cut at %d: %v, %s", cut, err, reasons(r))
+			}
+			continue
+		}
+		told := strings.Contains(reasons(r), "cut")
+		if err != nil || r.Rows != int64(rows) || told != (cut < end+512) {
+			t.Errorf("cut at %d of %d: %d rows, want %d; said so %v; %v\n%s", cut, len(whole), r.Rows, rows, told, err, reasons(r))
+		}
+	}
+}
+
+// TestTextOfShards: what a side member holds never takes the picture away.
+func TestTextOfShards(t *testing.T) {
+	t.Parallel()
+	utf16 := func(order string, text string) []byte {
+		out := []byte(order)
+		for _, c := range []byte(text) {
+			if order == "\xff\xfe" {
+				out = append(out, c, 0)
+			} else {
+				out = append(out, 0, c)
+			}
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name, kind string
+		data       []byte
+		want       string // what is stored; "": nothing
+		reason     string
+	}{
+		{"plain", "json", []byte(`{"score": 1}`), `{"score": 1}`, ""},
+		{"BOM", "json", []byte("\xef\xbb\xbf{\"score\": 1}"), `{"score": 1}`, ""},
+		{"UTF-16", "json", utf16("\xff\xfe", `{"score": 1}`), `{"score": 1}`, ""},
+		{"UTF-16, high byte first", "json", utf16("\xfe\xff", `{"score": 1}`), `{"score": 1}`, ""},
+		{"UTF-16, cut", "json", utf16("\xff\xfe", `{}`)[:5], "", "not UTF-8"},
+		{"NaN", "json", []byte(`{"score": NaN}`), "", "JSON has no NaN"},
+		{"Infinity", "json", []byte(`{"a": [1, -Infinity]}`), "", "JSON has no NaN"},
+		{"cut", "json", []byte(`{"score": `), "", "not JSON"},
+		{"two values", "json", []byte(`{} {}`), "", "not JSON"},
+		{"empty", "json", nil, "", "not JSON"},
+		{"Latin-1", "json", []byte("{\"name\": \"\xe9\"}"), "", "not UTF-8"},
+		{"BOM", "txt", []byte("\xef\xbb\xbfa text"), "a text", ""},
+		{"UTF-16", "txt", utf16("\xff\xfe", "a text"), "a text", ""},
+		{"Latin-1", "txt", []byte("caf\xe9"), "", "not UTF-8"},
+	} {
+		t.Run(c.kind+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			env, lake := lakeEnv()
+			a, good := picture(t, 1, "jpeg"), map[string]string{"json": "{}", "txt": "x"}[c.kind]
+			lake.Put("a.tar", archive(t, tar.FormatPAX, entry{"a.jpg", a}, entry{"a." + c.kind, []byte(good)}, entry{"b.jpg", a}, entry{"b." + c.kind, c.data}))
+			r := run(t, env, "mem://d", "lake://b", Options{Link: true})
+			if r.Rows != 2 || stored(t, env, "mem://d", "images")[1] == nil {
+				t.Fatalf("%d rows, want 2\n%s", r.Rows, reasons(r))
+			}
+			name := map[string]string{"json": "json", "txt": "text"}[c.kind]
+			if got := string(stored(t, env, "mem://d", name)[1]); got != c.want || !strings.Contains(reasons(r), c.reason) {
+				t.Errorf("stored %q, want %q; reasons %q, want %q", got, c.want, reasons(r), c.reason)
+			}
+		})
+	}
+}
+
+// tried is run for an import that may fail; then the report is empty.
+func tried(t *testing.T, env *dataset.Env, uri, source string, o Options) (*Report, error) {
+	t.Helper()
+	j, err := Start(env, uri, source, o)
+	if err != nil {
+		return &Report{}, err
+	}
+	defer j.Close()
+	r, err := j.Wait(context.Background())
+	if r == nil {
+		r = &Report{}
+	}
+	return r, err
+}
