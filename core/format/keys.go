@@ -104,6 +104,17 @@ func OurKey(key string) bool {
 	return err == nil
 }
 
+// Litter reports whether key is of a file that file browsers and network disks leave in any folder.
+func Litter(key string) bool {
+	for part := range strings.SplitSeq(key, "/") {
+		switch {
+		case strings.HasPrefix(part, "."), part == "@eaDir", part == "Thumbs.db", part == "desktop.ini":
+			return true
+		}
+	}
+	return false
+}
+
 func ourRef(key string) bool {
 	var err error
 	switch {

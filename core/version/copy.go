@@ -93,7 +93,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		}
 		w.expired = expired.below() // the names of these are read after it, hence copied too
 		for _, prefix := range []string{"refs/", format.ViewsPrefix()} {
-			if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+			if err := list(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
 				refs = append(refs, o)
 				return true
 			}); err != nil {
@@ -172,7 +172,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 // measure makes the walk note the sizes of chunks if the store cannot list its objects, as a web
 // server.
 func (c *copying) measure(ctx context.Context, w *marker) error {
-	err := c.repo.Store.List(ctx, "data/", "", func(storage.Object) bool { return false })
+	err := list(ctx, c.repo.Store, "data/", "", func(storage.Object) bool { return false })
 	if !errs.Is(err, errs.Unsupported) {
 		return err
 	}
@@ -229,7 +229,7 @@ func (c *copying) wanted(ctx context.Context, w *marker, prefixes []string) ([]s
 	var out []storage.Object
 	p := c.o.Progress
 	for _, prefix := range prefixes {
-		if err := c.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+		if err := list(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
 			if w.marked(o.Key) {
 				out = append(out, o)
 				p.expect(1, o.Size)

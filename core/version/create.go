@@ -122,7 +122,9 @@ func vacant(ctx context.Context, op string, p storage.Provider, expected map[str
 			err := p.List(ctx, prefix, "", func(o storage.Object) bool {
 				mu.Lock()
 				defer mu.Unlock()
-				if looked++; !format.OurKey(o.Key) {
+				if looked++; format.Litter(o.Key) {
+					return true
+				} else if !format.OurKey(o.Key) {
 					foreign = o.Key
 				} else if names && !expected[o.Key] {
 					left = o.Key

@@ -60,7 +60,7 @@ func (r *Repo) expiries(ctx context.Context, before time.Time, all bool, bad fun
 	found := boundaries{}
 	var check []format.Expiry
 	var failed error
-	if err := r.Store.List(ctx, format.ExpiryPrefix(), "", func(o storage.Object) bool {
+	if err := list(ctx, r.Store, format.ExpiryPrefix(), "", func(o storage.Object) bool {
 		e, err := format.ParseExpiryKey(o.Key)
 		if err != nil {
 			failed = bad(o.Key, o.Key, err)
@@ -119,7 +119,7 @@ func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 	var e format.Expiry
 	var bad error
-	err := r.Store.List(ctx, format.ExpiryPrefixOf(rec.Branch), "", func(o storage.Object) bool {
+	err := list(ctx, r.Store, format.ExpiryPrefixOf(rec.Branch), "", func(o storage.Object) bool {
 		e, bad = format.ParseExpiryKey(o.Key)
 		return false
 	})

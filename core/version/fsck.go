@@ -32,6 +32,10 @@ type FsckReport struct {
 	Orphans int64 `json:"orphans"`
 	// no commit names them: garbage, or a commit that is being made
 	OrphanSz int64 `json:"orphan_bytes"`
+	// Foreign are the keys of files in the folders of the dataset that are none of its objects, at
+	// most maxForeign. Nothing reads, copies or deletes them.
+	Foreign     []string `json:"foreign"`
+	MoreForeign int64    `json:"more_foreign"` // files beyond those
 	// Problems are in the order in which they were found, the newest commits first; at most
 	// maxProblems.
 	Problems []Problem `json:"problems"`
@@ -40,6 +44,9 @@ type FsckReport struct {
 
 // maxProblems bounds a report: a dataset whose data is gone has one for each chunk.
 const maxProblems = 10_000
+
+// maxForeign bounds the foreign files of a report.
+const maxForeign = 1000
 
 // Problem is one object that is not as it must be.
 type Problem struct {
@@ -75,6 +82,9 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	err := first.look(ctx)
 	if err == nil {
 		err = first.orphans(ctx)
+	}
+	if err == nil {
+		err = first.foreign(ctx)
 	}
 	if err != nil {
 		return first.report, err
@@ -172,7 +182,7 @@ type fsck struct {
 
 // list notes the chunks that the store has.
 func (f *fsck) list(ctx context.Context) error {
-	return f.repo.Store.List(ctx, "data/", "", func(o storage.Object) bool {
+	return list(ctx, f.repo.Store, "data/", "", func(o storage.Object) bool {
 		if session, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 			m := f.sizes[session]
 			if m == nil {
@@ -345,13 +355,32 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	return dirs, nil
 }
 
-// orphans counts what no commit names.
+// orphans counts the objects that no commit names.
 func (f *fsck) orphans(ctx context.Context) error {
 	for _, prefix := range []string{"map/", "txn/", "data/"} {
-		if err := f.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+		if err := list(ctx, f.repo.Store, prefix, "", func(o storage.Object) bool {
 			if !f.marker.marked(o.Key) {
 				f.report.Orphans++
 				f.report.OrphanSz += o.Size
+			}
+			return true
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign lists files in the folders of the dataset that are no objects of the format.
+func (f *fsck) foreign(ctx context.Context) error {
+	for _, prefix := range format.Prefixes() {
+		if err := f.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+			if !format.OurKey(o.Key) {
+				if len(f.report.Foreign) < maxForeign {
+					f.report.Foreign = append(f.report.Foreign, o.Key)
+				} else {
+					f.report.MoreForeign++
+				}
 			}
 			return true
 		}); err != nil {

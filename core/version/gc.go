@@ -157,7 +157,7 @@ func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, e
 		return time.Time{}, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
 	}
 	now := r.Now()
-	err := r.Store.List(ctx, "map/", key[:len(key)-1], func(o storage.Object) bool {
+	err := list(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
 		if o.Key == key && !o.Modified.IsZero() {
 			now = o.Modified
 		}
@@ -187,7 +187,7 @@ type sweep struct {
 
 func (s *sweep) prefix(ctx context.Context, prefix string) error {
 	g := task.New(ctx, deletesInFlight)
-	err := s.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+	err := list(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
 		s.look(o, prefix == "data/")
 		for len(s.doomed) >= deleteBatch {
 			s.remove(g, s.doomed[:deleteBatch])
@@ -211,9 +211,6 @@ func (s *sweep) prefix(ctx context.Context, prefix string) error {
 
 // look decides about one object; of a chunk not before all of its session are seen.
 func (s *sweep) look(o storage.Object, chunk bool) {
-	if !format.OurKey(o.Key) {
-		return
-	}
 	if chunk {
 		session, _, _ := format.ParseDataKey(o.Key)
 		if id := session.String(); id != s.session {

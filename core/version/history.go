@@ -32,7 +32,7 @@ func (r *Repo) headRecord(ctx context.Context) (*format.Record, error) {
 	}
 	head := int64(-1)
 	var bad error
-	err := r.Store.List(ctx, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {
+	err := list(ctx, r.Store, format.RecordPrefix(r.branch), "", func(o storage.Object) bool {
 		_, v, err := format.ParseRecordKey(o.Key)
 		head, bad = int64(v), err
 		return false

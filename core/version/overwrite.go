@@ -316,7 +316,7 @@ func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
 	sizes := map[string]int64{}
 	var keys []string
 	for _, prefix := range append(format.NamePrefixes(), format.RecordsPrefix()) {
-		if err := r.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+		if err := list(ctx, r.Store, prefix, "", func(o storage.Object) bool {
 			if format.OurKey(o.Key) {
 				keys, sizes[o.Key] = append(keys, o.Key), o.Size
 			}

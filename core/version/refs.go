@@ -72,7 +72,7 @@ func (r *Repo) nextNumber(
 	ctx context.Context, prefix, after string, parse func(key string) (string, uint64, error), key func(n uint64) string,
 ) (next uint64, err error) {
 	var bad error
-	err = r.Store.List(ctx, prefix, after, func(o storage.Object) bool {
+	err = list(ctx, r.Store, prefix, after, func(o storage.Object) bool {
 		if !strings.HasPrefix(o.Key, after) {
 			return false
 		}
@@ -118,7 +118,7 @@ func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
 func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
 	last := map[string]uint64{}
 	var bad error
-	if err := r.Store.List(ctx, format.HeadsPrefix(), "", func(o storage.Object) bool {
+	if err := list(ctx, r.Store, format.HeadsPrefix(), "", func(o storage.Object) bool {
 		name, n, err := format.ParseHeadKey(o.Key)
 		if bad = err; err == nil {
 			last[name] = max(last[name], n)
@@ -318,7 +318,7 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 	var names []string
 	gone := map[string]bool{}
 	var bad error
-	if err := r.Store.List(ctx, format.TagsPrefix(), "", func(o storage.Object) bool {
+	if err := list(ctx, r.Store, format.TagsPrefix(), "", func(o storage.Object) bool {
 		name, buried, err := format.ParseTagKey(o.Key)
 		if bad = err; buried {
 			gone[name] = true

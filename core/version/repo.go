@@ -98,7 +98,7 @@ func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *S
 	g := task.New(ctx, 0)
 	if storage.Remote(p) {
 		g.Go(func(ctx context.Context) error {
-			_ = p.List(ctx, format.RecordsPrefix(), "", func(o storage.Object) bool {
+			_ = list(ctx, p, format.RecordsPrefix(), "", func(o storage.Object) bool {
 				// if it fails, main's will say why
 				if branch, version, err := format.ParseRecordKey(o.Key); err == nil {
 					first = format.BranchPoint{Branch: branch, Version: version}

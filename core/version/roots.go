@@ -41,7 +41,7 @@ func (r *Repo) roots(ctx context.Context, since time.Time, all bool, bad func(na
 // branch adds the newest commit of a branch, which may be gone.
 func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUID, gone bool) error {
 	head, err := int64(-1), error(nil)
-	if failed := s.repo.Store.List(ctx, format.RecordPrefix(id), "", func(o storage.Object) bool {
+	if failed := list(ctx, s.repo.Store, format.RecordPrefix(id), "", func(o storage.Object) bool {
 		_, v, bad := format.ParseRecordKey(o.Key)
 		head, err = int64(v), bad
 		return false
@@ -64,7 +64,7 @@ func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUI
 // list returns the objects below prefix.
 func (s *rootSearch) list(ctx context.Context, prefix string) ([]storage.Object, error) {
 	var all []storage.Object
-	err := s.repo.Store.List(ctx, prefix, "", func(o storage.Object) bool {
+	err := list(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
 		all = append(all, o)
 		return true
 	})

@@ -40,7 +40,7 @@ func (t *Txn) kept(ctx context.Context) error {
 	// A gc removes the chunks of a session when all are old, and side pages one by one.
 	for session, ordinals := range chunks {
 		var newest time.Time
-		if err := r.Store.List(ctx, format.DataPrefix(session), "", func(o storage.Object) bool {
+		if err := list(ctx, r.Store, format.DataPrefix(session), "", func(o storage.Object) bool {
 			if _, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 				ordinals.Remove(uint64(ordinal))
 				if o.Modified.After(newest) {
@@ -60,7 +60,7 @@ func (t *Txn) kept(ctx context.Context) error {
 	}
 	for _, page := range sides {
 		key, found := format.MapKey(page), storage.Object{}
-		if err := r.Store.List(ctx, "map/", key[:len(key)-1], func(o storage.Object) bool {
+		if err := list(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
 			if o.Key == key {
 				found = o
 			}

@@ -101,7 +101,7 @@ func (r *Repo) noSuchView(ctx context.Context, op, name string) error {
 func (r *Repo) Views(ctx context.Context) ([]View, error) {
 	last := map[string]uint64{}
 	var bad error
-	if err := r.Store.List(ctx, format.ViewsPrefix(), "", func(o storage.Object) bool {
+	if err := list(ctx, r.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
 		name, n, err := format.ParseViewKey(o.Key)
 		if bad = err; err == nil {
 			last[name] = max(last[name], n)
@@ -208,7 +208,7 @@ func (r *Repo) reached(ctx context.Context, rec *format.Record) error {
 func (f *fsck) views(ctx context.Context) error {
 	last := map[string]uint64{}
 	lost := "the saved view cannot be opened, or listed; no commit is concerned"
-	if err := f.repo.Store.List(ctx, format.ViewsPrefix(), "", func(o storage.Object) bool {
+	if err := list(ctx, f.repo.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
 		name, n, err := format.ParseViewKey(o.Key)
 		if err != nil {
 			f.add(Problem{Key: o.Key, What: "view", Error: err.Error(), Lost: lost})

@@ -17,6 +17,7 @@ from deeplake._cli.output import json_option, show, size, table
 from deeplake._progress import bar, on_terminal
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
+from deeplake._text import printable
 
 _GLANCE = 0.2  # seconds between two looks at the progress
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -240,6 +241,9 @@ def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
     if report.orphans:
         garbage = f"{report.orphans:,} objects of {size(report.orphan_bytes)}"
         lines.append(f"  {garbage} belong to no version; gc removes them")
+    lines.extend(printable(f"  {key}: no object of the dataset; nothing reads it") for key in report.foreign)
+    if report.more_foreign:
+        lines.append(f"  and {report.more_foreign:,} more files that are no objects of the dataset")
     show(answer, as_json, lines)
     if not report:
         sys.exit(1)

@@ -85,6 +85,9 @@ class FsckReport:
         orphans, orphan_bytes: objects that no version needs; `gc` removes them.
         problems: the problems of the newest versions first.
         more: the number of further problems.
+        foreign: files in the folders of the dataset that are none of its objects, at most 1,000.
+            Nothing reads, copies or deletes them.
+        more_foreign: the number of further ones.
     """
 
     commits: int
@@ -95,6 +98,8 @@ class FsckReport:
     orphan_bytes: int
     problems: Sequence[Problem] = field(default_factory=tuple)
     more: int = 0
+    foreign: Sequence[str] = field(default_factory=tuple)
+    more_foreign: int = 0
 
     def __bool__(self) -> bool:
         return all(problem.repaired for problem in self.problems) and self.more == 0
@@ -111,7 +116,7 @@ def fsck_of(answer: Mapping[str, Any]) -> FsckReport:
         Problem(**{**entry, "rows": tuple(range(start, start + n) for start, n in entry["rows"] or ())})
         for entry in answer["problems"]
     )
-    return FsckReport(**{**answer, "problems": problems})
+    return FsckReport(**{**answer, "problems": problems, "foreign": tuple(answer["foreign"] or ())})
 
 
 @dataclass(frozen=True)
