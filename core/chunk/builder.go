@@ -327,7 +327,7 @@ func (b *Builder) closeBlock() error {
 	return err
 }
 
-// pack compresses a block, as numbers where the codec knows what to do with them.
+// pack compresses a block, as numbers if the codec compresses numbers.
 func (b *Builder) pack(block []byte) ([]byte, error) {
 	numbers, ok := b.spec.BlockCodec.(codec.NumberCodec)
 	if !ok || !b.spec.DType.Fixed() {

@@ -16,12 +16,12 @@ import (
 // checker holds the samples of one column against the promises of their tensor, before any of them
 // is written.
 type checker struct {
-	given *columnType // the tensor as it is
+	given *columnType // the tensor before this column
 	ct    *columnType // the same, or as this column makes it
 	codec *codec.Registry
 	dtype tensor.DType // the tensor's, or that of its first samples where that is open
 	open  bool         // the samples of this column may decide dtype
-	time  tensor.Time  // what the numbers count
+	time  tensor.Time  // unit and zone, if the numbers are times
 	shape tensor.Shape // the tensor's; of the first sample where all must have the same
 	names map[string]int64
 	added []string // class names that this column brings

@@ -28,7 +28,7 @@ func mask(d tensor.DType, most int, shape ...int64) tensor.Sample {
 	return s
 }
 
-// TestMaskFiles: what a tensor of masks becomes by its first sample, and what it does with others.
+// TestMaskFiles: the first sample decides dtype and compression of a tensor of masks.
 func TestMaskFiles(t *testing.T) {
 	t.Parallel()
 	small, wide := mask(tensor.Uint8, 21, 30, 40), mask(tensor.Uint16, 900, 30, 40)
@@ -109,7 +109,8 @@ func storedAt(t *testing.T, v *View, row int64) []byte {
 	return out
 }
 
-// TestMaskFilesRefused: files that are no masks, and masks that a file does not hold, have a way out.
+// TestMaskFilesRefused: the errors of files that are no masks, and of masks that no file holds, name
+// a way out.
 func TestMaskFilesRefused(t *testing.T) {
 	t.Parallel()
 	file := fileOf(t, codec.PNG, mask(tensor.Uint8, 21, 30, 40))

@@ -46,7 +46,7 @@ type columnType struct {
 	list        bool         // htype.List(), which every lookup of a chunk asks for
 	dtype       tensor.DType // 0: the first samples decide
 	open        bool         // the first samples may decide another dtype
-	time        tensor.Time  // what the numbers count
+	time        tensor.Time  // unit and zone, if the numbers are times
 	files       format.Files // how files are stored if no one chose the compression
 	sampleCodec codec.SampleCodec
 	packs       bool // its decoder is a codec.Packer
@@ -114,8 +114,7 @@ func (ct *columnType) setCompression(id codec.ID, reg *codec.Registry) (err erro
 	return err
 }
 
-// ofArrays returns the type by which arrays are stored: that of PNG where files have decided on a
-// codec that would change them.
+// ofArrays returns the type that stores arrays: PNG if files have decided on a lossy codec.
 func (ct *columnType) ofArrays(reg *codec.Registry) (*columnType, error) {
 	if ct.files != format.FilesOwn || ct.sampleCodec == nil || ct.sampleCodec.Describe().Lossless {
 		return ct, nil

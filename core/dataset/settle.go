@@ -402,7 +402,7 @@ func (c *checker) refusal(d tensor.DType) error {
 	return errs.New(errs.Type, "sample has dtype %s, want %s; %s", d, c.dtype, c.advice(d))
 }
 
-// advice returns what a user can do with samples of dtype d. A tensor can be created as it says.
+// advice returns the remedy for samples of dtype d. A tensor can be created as it says.
 func (c *checker) advice(d tensor.DType) string {
 	if c.allows(d) == nil {
 		return fmt.Sprintf("cast it, or create the tensor with dtype=%q", d)

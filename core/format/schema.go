@@ -47,7 +47,7 @@ const (
 	// FilesOpen: no sample has decided Compression yet: a file decides it by its codec.
 	FilesOpen Files = "open"
 	// FilesOwn: Compression is the codec of the first file. Each chunk has its own codec: files of
-	// other codecs stay what they are, and arrays lose nothing.
+	// other codecs stay unchanged, and arrays lose nothing.
 	FilesOwn Files = "own"
 )
 

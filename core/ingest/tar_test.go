@@ -347,7 +347,7 @@ func TestCutShards(t *testing.T) {
 	}
 }
 
-// TestTextOfShards: what a side member holds never takes the picture away.
+// TestTextOfShards: a text that cannot be read never drops the picture.
 func TestTextOfShards(t *testing.T) {
 	t.Parallel()
 	utf16 := func(order string, text string) []byte {
@@ -364,7 +364,7 @@ func TestTextOfShards(t *testing.T) {
 	for _, c := range []struct {
 		name, kind string
 		data       []byte
-		want       string // what is stored; "": nothing
+		want       string // the stored text; "": none
 		reason     string
 	}{
 		{"plain", "json", []byte(`{"score": 1}`), `{"score": 1}`, ""},

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// This file has the one rule by which a value changes its dtype on the way into a tensor:
+// This file has the one rule for changing the dtype of a value on the way into a tensor:
 //
 //   - bool, integers: into any dtype of numbers that holds the value exactly
 //   - floats: into wider floats, and rounded into narrower ones as by NumPy's astype; a finite

@@ -123,7 +123,7 @@ bool describe_pack(py::object value, Memory& out) {
     return true;
 }
 
-// The memory of a masked array has values where it says that there are none.
+// The memory of a masked array has values below its mask.
 void refuse_masked(const py::object& value) {
     if (Py_TYPE(value.ptr()) ==
         reinterpret_cast<PyTypeObject*>(py::detail::npy_api::get().PyArray_Type_))
@@ -134,7 +134,7 @@ void refuse_masked(const py::object& value) {
             "and a list may have None for a missing sample");
 }
 
-// Returns what to do with an array of a dtype that tensors do not have.
+// Returns the remedy for an array of a dtype that tensors do not have.
 std::string way_out(const py::array& array) {
     const char kind = array.dtype().kind();
     const std::string name = str(array.dtype());

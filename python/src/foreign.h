@@ -20,7 +20,7 @@ struct Refused {
     py::object cause;  // the exception of another library, or nothing
 };
 
-// Memory of an array, and the objects that keep it as it is.
+// Memory of an array, and the objects that keep it alive and unchanged.
 struct Memory {
     const void* data = nullptr;
     std::int64_t bytes = 0;

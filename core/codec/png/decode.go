@@ -19,7 +19,7 @@ const maxWhole = 8 << 20
 // decoder keeps its buffers from picture to picture.
 type decoder struct {
 	picture  picture
-	form     codec.Channels // what the caller wants
+	form     codec.Channels // of the output
 	want     int            // channels
 	size     int            // bytes of one channel of a pixel
 	inBatch  bool           // never inflate a file at once
