@@ -109,8 +109,8 @@ func storedAt(t *testing.T, v *View, row int64) []byte {
 	return out
 }
 
-// TestMaskFilesRefused: the errors of files that are no masks, and of masks that no file holds, name
-// a way out.
+// TestMaskFilesRefused: the errors of files that are no masks, and of masks that no file holds,
+// name a way out.
 func TestMaskFilesRefused(t *testing.T) {
 	t.Parallel()
 	file := fileOf(t, codec.PNG, mask(tensor.Uint8, 21, 30, 40))

@@ -120,8 +120,8 @@ func checkMask(t *testing.T, file []byte, want codec.Channels, dtype tensor.DTyp
 	}
 }
 
-// TestMasksOfAnyFile: labels of a gray file are its pixels, interlaced or not. A file with colour or
-// alpha has none.
+// TestMasksOfAnyFile: labels of a gray file are its pixels, interlaced or not. A file with colour
+// or alpha has none.
 func TestMasksOfAnyFile(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob(filepath.Join("..", "testdata", "*.png"))
