@@ -64,7 +64,7 @@ func newLibrary() *library {
 		Sources: sources,
 		Codecs:  codecs,
 		Writer:  "deeplake " + C.DL_VERSION,
-		Author:  os.Getenv("USER"),
+		Author:  author,
 	}
 	return &library{
 		codecs:   codecs,

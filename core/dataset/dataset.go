@@ -402,7 +402,7 @@ func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed
 	if err := w.flush(ctx); err != nil {
 		return none, err
 	}
-	head, err := w.txn.Commit(ctx, message, d.env.Author)
+	head, err := w.txn.Commit(ctx, message, d.env.author())
 	if err != nil {
 		return none, err
 	}

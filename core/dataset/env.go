@@ -11,7 +11,16 @@ type Env struct {
 	Sources storage.Sources // places that data is taken from, and that links point to
 	Codecs  *codec.Registry
 	Writer  string // names the software in commit records
-	Author  string // of commits
+	// Author returns the name of the user, for commits, tags and views. Nil: commits have none.
+	Author func() string
+}
+
+// author returns the name of the user, "" if the environment has none.
+func (e *Env) author() string {
+	if e.Author == nil {
+		return ""
+	}
+	return e.Author()
 }
 
 // For returns the environment for datasets in a store with these settings.

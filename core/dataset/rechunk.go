@@ -69,7 +69,7 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	if o.Message == "" {
 		o.Message = "rechunk"
 	}
-	head, err := w.txn.Commit(ctx, o.Message, d.env.Author)
+	head, err := w.txn.Commit(ctx, o.Message, d.env.author())
 	if err != nil {
 		d.drop()
 		return report, err

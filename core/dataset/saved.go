@@ -50,7 +50,7 @@ func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 		return err
 	}
 	rec := base.snap.Record
-	saved := format.View{Branch: rec.Branch, Version: rec.Version, Commit: rec.UUID, Time: repo.Now().UTC(), Author: d.env.Author,
+	saved := format.View{Branch: rec.Branch, Version: rec.Version, Commit: rec.UUID, Time: repo.Now().UTC(), Author: d.env.author(),
 		Query: s.Query, Params: s.Params, Seed: s.Seed, Columns: s.Columns}
 	if saved.Params == nil {
 		saved.Params = json.RawMessage("[]")

@@ -138,7 +138,7 @@ func (v Versions) CreateBranch(ctx context.Context, name, ref string) error {
 	if head, err = snapshot(ctx, repo, head, ref); err != nil {
 		return err
 	}
-	_, _, err = repo.CreateBranch(ctx, name, head, v.d.env.Author)
+	_, _, err = repo.CreateBranch(ctx, name, head, v.d.env.author())
 	return err
 }
 
@@ -184,7 +184,7 @@ func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error 
 	var head *version.Snapshot
 	var err error
 	if create {
-		repo, head, err = d.repo.CreateBranch(ctx, name, d.head, d.env.Author)
+		repo, head, err = d.repo.CreateBranch(ctx, name, d.head, d.env.author())
 	} else if repo, err = d.repo.On(ctx, name); err == nil {
 		head, err = repo.Head(ctx)
 	}
@@ -243,7 +243,7 @@ func (v Versions) CreateTag(ctx context.Context, name, ref, message string) (Tag
 	if head, err = snapshot(ctx, repo, head, ref); err != nil {
 		return TagInfo{}, err
 	}
-	t, err := repo.CreateTag(ctx, name, head, message, v.d.env.Author)
+	t, err := repo.CreateTag(ctx, name, head, message, v.d.env.author())
 	if err != nil {
 		return TagInfo{}, err
 	}
@@ -384,7 +384,7 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 	if err != nil {
 		return none, false, err
 	}
-	head, done, err := d.repo.Merge(ctx, theirs, on, message, d.env.Author)
+	head, done, err := d.repo.Merge(ctx, theirs, on, message, d.env.author())
 	if err != nil {
 		return none, false, err
 	}
@@ -525,7 +525,7 @@ func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o
 	}
 	defer func() { _ = to.Close() }()
 	if o.Author == "" {
-		o.Author = v.d.env.Author
+		o.Author = v.d.env.author()
 	}
 	o.Progress = v.d.begun()
 	return version.Copy(ctx, repo, head, to, o)

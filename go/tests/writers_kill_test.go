@@ -183,7 +183,7 @@ func rowsAt(ctx context.Context, d *dataset.Dataset, ref string, b *strings.Buil
 func sessionChild(ctx context.Context, uri string) error {
 	s := &scripted{stand: &stand{uri: uri, program: func() (*dataset.Env, storage.Options) {
 		registry, sources := stores.New()
-		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: "tester"}, storage.Options{
+		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: func() string { return "tester" }}, storage.Options{
 			Environ: map[string]string{},
 			Settings: storage.Settings{
 				Endpoint: os.Getenv(sessionEndpoint), Region: "us-east-1",

@@ -46,7 +46,7 @@ func localStand(t *testing.T, name string) *stand {
 	s := &stand{name: name, uri: "mem://set", program: func() (*dataset.Env, storage.Options) {
 		registry, sources := stores.New()
 		registry["mem"] = space.Open // what programs of one process share
-		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: "tester"}, storage.Options{}
+		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: func() string { return "tester" }}, storage.Options{}
 	}}
 	if name == "local" {
 		s.uri = t.TempDir() + "/set"
@@ -64,7 +64,7 @@ func bucketStand(t *testing.T, k lakeKind, p *faultproxy.Proxy) *stand {
 		if p != nil {
 			o.Settings.Endpoint = p.URL
 		}
-		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: "tester"}, o
+		return &dataset.Env{Stores: registry, Sources: sources, Codecs: all.All(), Writer: "test", Author: func() string { return "tester" }}, o
 	}}
 }
 

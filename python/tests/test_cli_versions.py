@@ -54,6 +54,24 @@ def test_names(cli, place):
     assert "give the NAME" in cli("branch", place, "-d", code=2)
 
 
+@pytest.mark.parametrize(
+    ("environ", "config", "author"),
+    [
+        ({"DEEPLAKE_AUTHOR": "Ada"}, "[user]\nname = Grace\n", "Ada"),
+        ({}, "[user]\nname = Grace\nemail = g@navy.example\n", "Grace <g@navy.example>"),
+        ({"USER": "root"}, "", "root"),
+    ],
+)
+def test_the_log_shows_an_author(environ, config, author, tmp_path, cli):
+    (tmp_path / ".gitconfig").write_text(config)
+    source = 'import deeplake; deeplake.create("ds", schema={"x": "generic"}).commit("empty")'
+    known = {name: value for name, value in os.environ.items() if name not in ("DEEPLAKE_AUTHOR", "USER")}
+    known |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"} | environ
+    subprocess.run([sys.executable, "-c", source], cwd=tmp_path, env=known, check=True, timeout=120)
+    assert author in cli("log", "ds")
+    assert json.loads(cli("log", "ds", "--json"))[0]["author"] == author
+
+
 def test_log_diff_merge(cli, place):
     assert "10 rows" not in cli("diff", place, "main", "work")
     assert "x: 1 row (10) added; 1 row (3) updated" in cli("diff", place, "work", "main")

@@ -18,7 +18,8 @@ class Commit:
         id: its id, 32 hexadecimal digits.
         version: its number on its branch.
         time: its time, in UTC.
-        author: the user that made it.
+        author: the user that made it: DEEPLAKE_AUTHOR as it was when the process first used
+            deeplake, else the name and address in the configuration of git, else the account.
         message: its message.
         rows: the number of rows.
     """
