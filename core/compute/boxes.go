@@ -57,7 +57,7 @@ func iouType(args []array.Type) (array.Type, error) {
 // box is left, top, right, bottom.
 type box [4]float64
 
-// reader reads the boxes of a row.
+// boxReader returns a function that reads the boxes of a row.
 func boxReader(name string, c *array.Column) func(row int, into []box) ([]box, error) {
 	l := array.Lanes[float64](c.Data)
 	var scratch []float64

@@ -137,7 +137,7 @@ type retensor struct {
 	holes   []format.RowRange
 }
 
-// placed is an entry and its chunk.
+// placedEntry is an entry and its chunk.
 type placedEntry struct {
 	format.Entry
 	chunk *chunk.Chunk

@@ -192,7 +192,8 @@ func (v *View) SelectOrMissing(ctx context.Context, rows []int64) (*View, error)
 // URI returns the URI of the dataset.
 func (v *View) URI() string { return v.d.URI() }
 
-// Place names where the dataset lies, as storage.Place does: equal for two addresses of one place.
+// Location names the place of the dataset, as storage.Location does: equal for two addresses of one
+// place.
 func (v *View) Location() string { return storage.Location(v.d.store) }
 
 // Counted returns a view of n rows that can only be sliced: it checks the arguments of Slice.

@@ -210,8 +210,8 @@ const (
 	zstdBlockStored = 4
 )
 
-// It is made once, holds no data between calls and serves parallel callers: a decoder made for each
-// page would cost more than the page.
+// zstdDecoder is made once, holds no data between calls and serves parallel callers. A decoder made
+// for each page would cost more than the page.
 var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderMaxMemory(MaxBlobRaw), zstd.WithDecoderLowmem(true))

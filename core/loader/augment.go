@@ -45,7 +45,7 @@ type augment struct {
 	workspaces *workspacePool
 }
 
-// made is the shape and size of an item after its transform.
+// outcome is the shape and size of an item after its transform.
 type outcome struct {
 	shape tensor.Shape
 	size  int64
@@ -254,8 +254,8 @@ func (a *augment) stored0(r *chunk.Ref) tensor.DType {
 	return r.Chunk.Index.DType()
 }
 
-// placeOf is the row of the batch that item k belongs to: the last one that starts at k or before
-// and is not empty.
+// positionOf returns the row of the batch that item k belongs to: the last one that starts at k or
+// before and is not empty.
 func (p *part) positionOf(k int) int {
 	if p.splits == nil {
 		return k

@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// aggregate is a function of the rows of a group, or of all rows.
+// aggregateCall is a function of the rows of a group, or of all rows.
 type aggregateCall struct {
 	name     string
 	distinct bool

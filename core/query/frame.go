@@ -109,7 +109,7 @@ type frame struct {
 	shows map[int]*array.Column
 }
 
-// borrowed is a column with memory that goes back to its reader.
+// borrowedColumn is a column with memory that goes back to its reader.
 type borrowedColumn struct {
 	reader Recycler
 	column *array.Column

@@ -116,8 +116,8 @@ func addSpan(list []span, s span) []span {
 	return append(list, s)
 }
 
-// heaviest is the weight of the costliest condition, which bounds how many rows are computed at
-// once.
+// weight returns the larger of weight and that of the costliest condition. It bounds the rows that
+// are computed at once.
 func (s *scan) weight(weight float64) float64 {
 	if len(s.conds) > 0 {
 		weight = max(weight, s.conds[0].weight())

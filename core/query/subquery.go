@@ -63,8 +63,8 @@ func (c *checker) fromOutside(x *tql.Name, n *node, s *scope) *node {
 	return out
 }
 
-// asked makes a node that answers something of a subquery for each row: take makes the answer of
-// the plan's rows.
+// askedOf makes a node that has a value of a subquery for each row. take makes the value of the
+// plan's rows.
 func (c *checker) askedOf(at tql.Pos, op string, t array.Type, p *plan, args []*node, most int64, take func(r *run, rows *rel, args []*array.Column) (*array.Column, error)) (*node, error) {
 	own := len(args)
 	n := &node{at: at, t: t, args: append(args, p.corr...), cost: dear, say: op, slow: len(p.corr) > 0}

@@ -36,7 +36,7 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
 }
 
-// words is memory for elements. Words of 8 bytes align all element types.
+// buffer is memory for elements. Words of 8 bytes align all element types.
 type buffer []uint64
 
 // smallWords is the number of bytes below which memory is not recycled.

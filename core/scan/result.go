@@ -134,8 +134,8 @@ func (d *sourceViews) rows(ctx context.Context, i int, v *dataset.View) (*datase
 	return out, err
 }
 
-// draw is the given rows of v, -1 being none; of rows that are equally remote from each other a
-// view that lists none.
+// selectRows returns a view of rows of v, where -1 is a row of NULL. Rows at equal distances make a
+// slice, which lists none of them.
 func selectRows(ctx context.Context, v *dataset.View, rows []int64) (*dataset.View, error) {
 	n := int64(len(rows))
 	if n > 1 && rows[0] >= 0 && rows[1] > rows[0] {

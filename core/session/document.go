@@ -113,7 +113,7 @@ func checkYear(at time.Time) error {
 	return nil
 }
 
-// The letters of array dtypes: byte order, kind and size of an element, as NumPy writes them.
+// arrayTypes are the dtypes by their names in NumPy: byte order, kind and size of an element.
 var arrayTypes = map[string]tensor.DType{
 	"|b1": tensor.Bool, "|i1": tensor.Int8, "|u1": tensor.Uint8,
 	"<i2": tensor.Int16, "<i4": tensor.Int32, "<i8": tensor.Int64,

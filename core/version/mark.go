@@ -240,9 +240,8 @@ func (w *marker) visit(ctx context.Context, at *visit) error {
 	return w.transaction(ctx, at)
 }
 
-// merge base visits what later merges and diffs ask of an expired commit at which histories meet:
-// its schema, the identities of its rows, and which of them are deleted. What it did is asked of
-// every commit.
+// mergeBase visits the objects that later merges and diffs need of an expired commit at which
+// histories meet: its schema, the identities of its rows, and the deleted ones.
 func (w *marker) mergeBase(ctx context.Context, at *visit) error {
 	w.mergeBases[format.BranchPoint{Branch: at.rec.Branch, Version: at.rec.Version}] = true
 	if _, err := w.parts(ctx, at); err != nil || at.rec.RowIDs == nil {

@@ -35,7 +35,8 @@ const (
 	maskOpacity = 0.5
 )
 
-// The colours of a sheet: those of the page on light ground.
+// groundColor and the functions below are the colours of a sheet: those of the page in its light
+// theme.
 func groundColor() color.RGBA { return color.RGBA{250, 250, 251, 255} }
 func cellColor() color.RGBA   { return color.RGBA{234, 236, 240, 255} }
 func textColor() color.RGBA   { return color.RGBA{25, 28, 34, 255} }

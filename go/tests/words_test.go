@@ -2,7 +2,9 @@ package tests
 
 import (
 	"go/ast"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -104,4 +106,87 @@ func camelWords(name string) []string {
 		}
 	}
 	return append(out, strings.ToLower(strings.Trim(string(runes[start:]), "_")))
+}
+
+// TestDocComments holds that the comment before a declaration begins with its name. A renaming that
+// forgets the comment fails here.
+func TestDocComments(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	checked := 0
+	for _, s := range p.files {
+		if s.test {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			doc, names := documented(d)
+			if doc.Text() == "" || slices.Contains(names, "_") { // none, or directives alone
+				continue
+			}
+			checked++
+			if first := firstWord(doc.Text()); !slices.Contains(names, first) {
+				t.Errorf("%s: the comment begins with %q, want %q", p.at(s, d.Pos()), first, names[0])
+			}
+		}
+	}
+	if checked < 3000 {
+		t.Errorf("%d comments were found, want thousands", checked)
+	}
+}
+
+// documented returns the comment and the names of a function, or of the one line of a declaration.
+func documented(d ast.Decl) (*ast.CommentGroup, []string) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		return d.Doc, []string{d.Name.Name}
+	case *ast.GenDecl:
+		if d.Lparen.IsValid() || len(d.Specs) != 1 {
+			return nil, nil
+		}
+		switch spec := d.Specs[0].(type) {
+		case *ast.TypeSpec:
+			return d.Doc, []string{spec.Name.Name}
+		case *ast.ValueSpec:
+			var names []string
+			for _, name := range spec.Names {
+				names = append(names, name.Name)
+			}
+			return d.Doc, names
+		}
+	}
+	return nil, nil
+}
+
+// firstWord returns the first word of a comment, without punctuation.
+func firstWord(text string) string {
+	for word := range strings.FieldsSeq(text) {
+		return strings.TrimSuffix(strings.Trim(word, ".,:;()"), "'s")
+	}
+	return ""
+}
+
+// TestArchitectureNamesFiles holds that the files that ARCHITECTURE.md names exist.
+func TestArchitectureNamesFiles(t *testing.T) {
+	t.Parallel()
+	p := theProject(t)
+	page, found := p.read(t, "ARCHITECTURE.md")
+	if !found {
+		t.Fatal("there is no ARCHITECTURE.md")
+	}
+	var files []string
+	if err := p.walk([]string{"core", "capi", "cuda", "go", "python", "web", "benchmarks", "tools", "docs", "requirements"}, func(name string) error {
+		files = append(files, "/"+filepath.ToSlash(name))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([^`\\s*{]+\\.(?:go|py|c|h|cpp|cu|ts|sh))`").FindAllStringSubmatch(page, -1)
+	if len(named) < 20 {
+		t.Fatalf("ARCHITECTURE.md names %d files, want more", len(named))
+	}
+	for _, m := range named {
+		if m[1] != "setup.py" && !slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+m[1]) }) {
+			t.Errorf("ARCHITECTURE.md names %q, which does not exist", m[1])
+		}
+	}
 }

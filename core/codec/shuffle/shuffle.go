@@ -26,8 +26,8 @@ func New(frames codec.Codec) *Codec { return &Codec{frames: frames} }
 // ID is codec.Shuffle.
 func (c *Codec) ID() codec.ID { return codec.Shuffle }
 
-// A block begins with the bytes of an element, its planes, flags, and the base: the number that was
-// subtracted from every element.
+// headBytes is the size of a block's head: the bytes of an element, its planes, flags, and the
+// base, which was subtracted from every element.
 const headBytes = 3 + 8
 
 // Flags of a block: its planes are in a Zstandard frame; its one plane is of bits.

@@ -84,7 +84,7 @@ func (p *root) writer(ctx context.Context, o *gcloud.ObjectHandle) *gcloud.Write
 	return w
 }
 
-// the library keeps this one
+// castagnoli returns the table of CRC-32C, which the library makes once.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // Create begins an object. Up to 16 MiB stay in memory until Finish; longer objects are uploaded

@@ -210,8 +210,8 @@ func (p *Provider) open(path string, flags int) (int, error) {
 // URI is "file://" and the absolute path of the directory.
 func (p *Provider) URI() string { return uriOf(p.root) }
 
-// Place is the device and the inode of the directory: links and mounts lead to one by several
-// paths. Of a directory that is gone it is the URI.
+// Location returns the device and the inode of the directory: links and mounts lead to one by
+// several paths. Of a directory that is gone it is the URI.
 func (p *Provider) Location() string {
 	var st unix.Stat_t
 	if err := unix.Stat(p.root, &st); err != nil {

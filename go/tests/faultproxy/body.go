@@ -99,7 +99,7 @@ func (b *body) some(n int64) (int64, error) {
 	}
 }
 
-// Shorter pieces are cheaper to copy than to move through a pipe.
+// spliceBytes is the least piece to move through a pipe: shorter ones are cheaper to copy.
 const spliceBytes = 16 << 10
 
 // copied passes on exactly n bytes, at most a buffer full.
