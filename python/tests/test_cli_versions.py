@@ -64,7 +64,7 @@ def test_names(cli, place):
 )
 def test_the_log_shows_an_author(environ, config, author, tmp_path, cli):
     (tmp_path / ".gitconfig").write_text(config)
-    source = 'import deeplake; deeplake.create("ds", schema={"x": "generic"}).commit("empty")'
+    source = 'import deeplake; d = deeplake.create("ds", schema={"x": "generic"}); d.append({"x": 1}); d.commit()'
     known = {name: value for name, value in os.environ.items() if name not in ("DEEPLAKE_AUTHOR", "USER")}
     known |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1"} | environ
     subprocess.run([sys.executable, "-c", source], cwd=tmp_path, env=known, check=True, timeout=120)
