@@ -1,7 +1,7 @@
 """The loader into CUDA tensors, on one real GPU, beside the limits of the machine and other decoders.
 
 Needs torch with a device, and datasets that lie on the machine: `--photos` names one of JPEG files of 250 x 250 in a
-tensor "images". Entrants take turns. The page goes to benchmarks/results/gpu/, named after the device.
+tensor "images", `--larger` one of larger files. Entrants take turns. The page goes to benchmarks/results/gpu/, named after the device.
 """
 
 from __future__ import annotations
@@ -317,6 +317,31 @@ def crops(uri: str, workers: int, rounds: int) -> list[str]:
     return table("Crops for training", "images/s", turns, rounds, "deeplake")
 
 
+def threads(uris: list[str], most: int, rounds: int) -> list[str]:
+    """exact=False beside the default on 2, 4, 8 ... decode threads."""
+    lines = ["## exact=False by decode threads", "", "| set | threads | images/s | exact=False | times |"]
+    lines.append("|---|---|---|---|---|")
+    for uri in uris:
+        ds = deeplake.open(uri)
+        for count in (2, 4, 8, 16):
+            if count > most:
+                break
+            options = {"batch_size": 256, "shuffle": True, "num_workers": count, "tensors": ["images"], "prefetch": 4}
+            turns = {"exact": epoch(ds, _rows, device="cuda", **options), **inexact(ds, _rows, **options)}
+            if len(turns) == 1:
+                return [*lines, ""]
+            exact, other = ([rate for rate, _ in rates] for rates in race(turns, rounds).values())
+            times = _spread([fast / slow for fast, slow in zip(other, exact, strict=True)])
+            name = Path(uri).parent.name
+            lines.append(f"| {name} | {count} | {_spread(exact)} | {_spread(other)} | {times} |")
+            print(lines[-1], flush=True)
+    return [*lines, ""]
+
+
+def _rows(batch: Any) -> float:
+    return float(len(batch["images"]))
+
+
 def small(folder: Path, workers: int, rounds: int) -> list[str]:
     """Files of some 4.75 kB."""
     rng = np.random.default_rng(1)
@@ -401,6 +426,7 @@ def step(uri: str, workers: int, rounds: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--photos", help="a dataset of JPEG files of 250 x 250")
+    parser.add_argument("--larger", help="a dataset of larger JPEG files, for exact=False on few threads")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--workers", type=int, default=len(os.sched_getaffinity(0)))
     arguments = parser.parse_args()
@@ -422,6 +448,8 @@ def main() -> None:
             lines += difference(arguments.photos, arguments.workers)
             lines += first(arguments.photos, arguments.workers)
             lines += step(arguments.photos, arguments.workers, arguments.rounds)
+            larger = [arguments.larger] if arguments.larger else []
+            lines += threads([*larger, arguments.photos], arguments.workers, arguments.rounds)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     lines.append(f"Peak resident memory of the process: {peak:,.0f} MB.")
     RESULTS.mkdir(parents=True, exist_ok=True)
