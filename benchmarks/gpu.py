@@ -1,7 +1,8 @@
 """The loader into CUDA tensors, on one real GPU, beside the limits of the machine and other decoders.
 
 Needs torch with a device, and datasets that lie on the machine: `--photos` names one of JPEG files of 250 x 250 in a
-tensor "images", `--larger` one of larger files. Entrants take turns. The page goes to benchmarks/results/gpu/, named after the device.
+tensor "images", `--larger` one of larger files. Entrants take turns. The page goes to benchmarks/results/gpu/, named
+after the device.
 """
 
 from __future__ import annotations
