@@ -187,7 +187,7 @@ func castable(x, t Type) error {
 
 // Cast is CAST(x AS to), of a type that CastType gave. A value that does not fit is an error that
 // names it.
-func Cast(x *Column, to Type) (*Column, error) {
+func Cast(w *Work, x *Column, to Type) (*Column, error) {
 	t := to
 	t.Dims, t.Shape, t.List = x.Dims, x.Shape, false
 	if err := castable(x.Type, t); err != nil {
@@ -199,25 +199,29 @@ func Cast(x *Column, to Type) (*Column, error) {
 	case x.DType == t.DType && x.Unit == t.Unit:
 		return Retyped(x, t), nil
 	case t.Text():
-		return castText(x, t), nil
+		return castText(w, x, t), nil
 	case t.DType == tensor.JSON:
-		return castJSON(x, t), nil
+		return castJSON(w, x, t), nil
 	case x.DType == tensor.JSON:
-		return fromJSON(x, t)
+		return fromJSON(w, x, t)
 	case x.Text():
-		return parseTexts(x, t)
+		return parseTexts(w, x, t)
 	case x.Unit == Date && t.Unit == Timestamp:
-		out, err := ToMicros(x)
+		out, err := ToMicros(w, x)
 		if err != nil {
 			return nil, err
 		}
 		return Retyped(out, t), nil
 	case x.Unit == Timestamp && t.Unit == Date:
-		return Map(t, x, Lanes[int64](x.Data), func(dst, a []int64) {
+		return Map(w, t, x, Lanes[int64](x.Data), func(dst, a []int64) {
 			for i, v := range a {
 				dst[i] = FloorDiv(v, MicrosPerDay)
 			}
 		}), nil
+	}
+	elements := x.Elements()
+	if !w.Reserve(int64(elements)*elementSize(t.DType)) || !w.Step(elements) {
+		return nil, w.Err()
 	}
 	data, bad := Convert(x.Data, t.DType)
 	if bad >= 0 {
@@ -241,25 +245,42 @@ func Retyped(c *Column, t Type) *Column {
 	return &out
 }
 
-func castText(x *Column, t Type) *Column {
+func castText(w *Work, x *Column, t Type) *Column {
 	switch {
 	case x.Label():
-		return Retyped(LabelText(x), t)
+		return Retyped(LabelText(w, x), t)
 	case x.DType == tensor.JSON:
-		out := Retyped(x, t)
-		return MapText(out, t, JSONText)
+		return JSONTexts(w, x, t)
 	}
 	format := formatter(x)
 	src := x.Vector()
 	out := *x
 	out.Type = t
-	dst := make([]string, src.Len())
+	dst, ok := Room[string](w, src.Len())
+	if !ok || !w.Reserve(int64(src.Len())*numberText) {
+		return Nothing(t, x.N)
+	}
 	for i := range dst {
+		if i%Block == 0 && !w.Step(Block*numberText) {
+			break
+		}
 		dst[i] = format(i)
 	}
 	out.Data = dst
 	return out.ZeroNulls()
 }
+
+// JSONTexts returns documents as texts of type t: strings without their quotes.
+func JSONTexts(w *Work, x *Column, t Type) *Column {
+	// A decoded string is no longer than its document.
+	if !w.Reserve(x.TextBytes()) {
+		return Nothing(t, x.N)
+	}
+	return MapText(w, Retyped(x, t), t, JSONText)
+}
+
+// numberText is the memory of a number as text, at most: a small allocation.
+const numberText = 32
 
 // formatter writes an element as text, as DuckDB does.
 func formatter(x *Column) func(i int) string {
@@ -306,13 +327,19 @@ func formatFloat(v float64, bits int) string {
 }
 
 // MapText maps text to text. f reports whether there is a result.
-func MapText(x *Column, t Type, f func(string) (string, bool)) *Column {
+func MapText(w *Work, x *Column, t Type, f func(string) (string, bool)) *Column {
 	src := Elems[string](x)
 	out := *x
 	out.Type = t
-	dst := make([]string, len(src))
+	dst, ok := Room[string](w, len(src))
+	if !ok {
+		return Nothing(t, x.N)
+	}
 	var null []bool
 	for i, s := range src {
+		if !w.Step(1 + len(s)) {
+			break
+		}
 		if x.Uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
 			continue
 		}
@@ -333,13 +360,22 @@ func MapText(x *Column, t Type, f func(string) (string, bool)) *Column {
 	return &out
 }
 
+// textSteps is the number of steps that reading or writing a short text costs.
+const textSteps = 16
+
 // parseTexts reads numbers, bools and times of texts.
-func parseTexts(x *Column, t Type) (*Column, error) {
+func parseTexts(w *Work, x *Column, t Type) (*Column, error) {
 	src := Elems[string](x)
 	out := *x
 	out.Type = t
-	v := NewVector(t.DType, len(src))
+	v, ok := RoomOf(w, t.DType, len(src))
+	if !ok {
+		return nil, w.Err()
+	}
 	for i, s := range src {
+		if !w.Step(textSteps + len(s)) {
+			break
+		}
 		if x.Uniform() && len(x.Same) == 0 && x.Null != nil && x.Null[i] {
 			continue
 		}

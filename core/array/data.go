@@ -135,11 +135,7 @@ func (v vec[T]) bytes() int64 {
 	var one T
 	switch any(one).(type) {
 	case string:
-		n := int64(16 * len(v))
-		for _, s := range any([]T(v)).([]string) {
-			n += int64(len(s))
-		}
-		return n
+		return TextBytes*int64(len(v)) + textBytes(any([]T(v)).([]string))
 	case bool, uint8, int8:
 		return int64(len(v))
 	case uint16, int16:

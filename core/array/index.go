@@ -249,7 +249,7 @@ func listIndexType(x Type, items []Item) (Type, error) {
 
 // Index returns x[items], by the rules of NumPy. A single index out of bounds is an error that
 // names the row. Slices are cut to the axis. A missing key of JSON, or a NULL index, gives NULL.
-func Index(x *Column, items []Item) (*Column, error) {
+func Index(w *Work, x *Column, items []Item) (*Column, error) {
 	t, err := IndexType(x.Type, items)
 	if err != nil {
 		return nil, err
@@ -273,11 +273,11 @@ func Index(x *Column, items []Item) (*Column, error) {
 	var out *Column
 	switch {
 	case x.List:
-		out, err = indexLists(t, x, items, n)
+		out, err = indexLists(w, t, x, items, n)
 	case x.DType == tensor.JSON && x.Dims == 0:
-		out, err = indexJSON(t, x, items, n)
+		out, err = indexJSON(w, t, x, items, n)
 	default:
-		out, err = indexArrays(t, x, items, n)
+		out, err = indexArrays(w, t, x, items, n)
 	}
 	if err == nil && constant {
 		total, _ := RowsOf(cols...)
@@ -286,11 +286,17 @@ func Index(x *Column, items []Item) (*Column, error) {
 	return out, err
 }
 
-func indexJSON(t Type, x *Column, items []Item, n int) (*Column, error) {
+func indexJSON(w *Work, t Type, x *Column, items []Item, n int) (*Column, error) {
 	d := Elems[string](x)
 	out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
-	dst := make([]string, n)
+	dst, room := Room[string](w, n)
+	if !room {
+		return nil, w.Err()
+	}
 	for i := range n {
+		if !w.Step(textSteps) {
+			break
+		}
 		ok := !x.IsNull(i)
 		s := ""
 		if ok {
@@ -314,7 +320,7 @@ func indexJSON(t Type, x *Column, items []Item, n int) (*Column, error) {
 	return out, nil
 }
 
-func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
+func indexLists(w *Work, t Type, x *Column, items []Item, n int) (*Column, error) {
 	var rows, owner []int
 	null := make([]bool, n)
 	ends := make([]int, n)
@@ -336,7 +342,10 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		ends[i] = len(rows)
 	}
-	picked := ItemsOf(x).Take(rows)
+	picked := ItemsOf(x).TakeIn(w, rows)
+	if w.Err() != nil {
+		return nil, w.Err()
+	}
 	rest := make([]Item, len(items)-1)
 	for i, it := range items[1:] {
 		for _, c := range []**Column{&it.At, &it.Low, &it.High, &it.Step} {
@@ -346,7 +355,7 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 		}
 		rest[i] = it
 	}
-	picked, err := Index(picked, rest)
+	picked, err := Index(w, picked, rest)
 	if err != nil {
 		return nil, err
 	}
@@ -358,14 +367,20 @@ func indexLists(t Type, x *Column, items []Item, n int) (*Column, error) {
 	return out, nil
 }
 
-func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
+func indexArrays(w *Work, t Type, x *Column, items []Item, n int) (*Column, error) {
 	if x.Uniform() && !x.Const && fixedItems(items) {
-		return indexUniform(t, x, items)
+		return indexUniform(w, t, x, items)
+	}
+	if !w.Reserve((shapeBytes + 8) * int64(n)) {
+		return nil, w.Err()
 	}
 	shapes := make([]tensor.Shape, n)
 	total := 0
 	list := &cutter{items: items}
 	for i := range n {
+		if !w.Step(textSteps) {
+			return nil, w.Err()
+		}
 		s := x.ShapeAt(i)
 		if s == nil {
 			continue
@@ -379,7 +394,11 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 			total += SizeOf(shapes[i])
 		}
 	}
-	v, src := NewVector(t.DType, total), x.Vector()
+	src := x.Vector()
+	v, ok := RoomOf(w, t.DType, total)
+	if !ok {
+		return nil, w.Err()
+	}
 	at := 0
 	for i, s := range shapes {
 		if s == nil || SizeOf(s) == 0 {
@@ -388,6 +407,9 @@ func indexArrays(t Type, x *Column, items []Item, n int) (*Column, error) {
 		cuts, _, err := list.of(x.ShapeAt(i), i)
 		if err != nil {
 			return nil, err
+		}
+		if !w.Step(SizeOf(s)) {
+			return nil, w.Err()
 		}
 		lo, _ := x.Span(i)
 		v.crop(at, src, lo, x.ShapeAt(i), cuts)
@@ -408,7 +430,7 @@ func fixedItems(items []Item) bool {
 }
 
 // indexUniform has to look at the items once.
-func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
+func indexUniform(w *Work, t Type, x *Column, items []Item) (*Column, error) {
 	if x.N == 0 {
 		return Empty(t), nil
 	}
@@ -428,9 +450,16 @@ func indexUniform(t Type, x *Column, items []Item) (*Column, error) {
 	shape := list.shape(cuts)
 	k, each := SizeOf(shape), x.RowSize()
 	out := &Column{Type: t.WithAxes(shape), N: x.N, Same: shape, Null: x.Null}
-	v, src := NewVector(t.DType, k*x.N), x.Vector()
+	src := x.Vector()
+	v, ok := RoomOf(w, t.DType, k*x.N)
+	if !ok {
+		return nil, w.Err()
+	}
 	if k > 0 {
 		for i := range x.N {
+			if !w.Step(k) {
+				break
+			}
 			v.crop(i*k, src, i*each, x.Same, cuts)
 		}
 	}

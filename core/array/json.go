@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -173,16 +174,19 @@ func JSONValue(c *Column, i int) any {
 }
 
 // castJSON writes values as JSON.
-func castJSON(x *Column, t Type) *Column {
+func castJSON(w *Work, x *Column, t Type) *Column {
 	if x.Label() {
-		x = LabelText(x)
+		x = LabelText(w, x)
 	}
 	out, _ := ForAll(func(c []*Column, n int) (*Column, error) {
 		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: c[0].Nulls()}
-		dst := make([]string, n)
-		for i := range n {
+		dst, ok := Room[string](w, n)
+		for i := range dst {
+			if !ok || !w.Step(textSteps) {
+				break
+			}
 			if !c[0].IsNull(i) {
-				dst[i] = toJSON(c[0], i)
+				dst[i] = toJSON(w, c[0], i)
 			}
 		}
 		out.Data = dst
@@ -191,8 +195,9 @@ func castJSON(x *Column, t Type) *Column {
 	return out
 }
 
-func toJSON(c *Column, i int) string {
+func toJSON(w *Work, c *Column, i int) string {
 	v := c.Value(i)
+	size := 2 * numberText // and as much again in the buffer
 	switch x := v.(type) {
 	case int64:
 		if c.Unit != None {
@@ -206,8 +211,13 @@ func toJSON(c *Column, i int) string {
 		if json.Valid([]byte(x)) {
 			return x
 		}
+		size = quotedSize(x)
+	}
+	if !w.Reserve(int64(size)) {
+		return "null"
 	}
 	var b bytes.Buffer
+	b.Grow(size)
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(v) != nil {
@@ -216,14 +226,40 @@ func toJSON(c *Column, i int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// quotedSize is at least the bytes of a text as JSON, quotes and the end of a line included.
+func quotedSize(s string) int {
+	n := len(s) + 3
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			n++
+		case c < ' ', c == 0x7f:
+			n += 5
+		case c >= utf8.RuneSelf:
+			if r, size := utf8.DecodeRuneInString(s[i:]); size > 1 && r != '\u2028' && r != '\u2029' {
+				i += size - 1
+			} else {
+				n += 5
+			}
+		}
+	}
+	return n
+}
+
 // fromJSON makes numbers, bools and times of JSON values; a value of another kind is an error.
-func fromJSON(x *Column, t Type) (*Column, error) {
+func fromJSON(w *Work, x *Column, t Type) (*Column, error) {
 	return ForAll(func(c []*Column, n int) (*Column, error) {
 		x := c[0]
 		out := &Column{Type: t, N: n, Same: tensor.Shape{}, Null: make([]bool, n)}
-		v := NewVector(t.DType, n)
+		v, ok := RoomOf(w, t.DType, n)
+		if !ok {
+			return nil, w.Err()
+		}
 		src, _ := x.Data.([]string)
 		for i := range n {
+			if !w.Step(textSteps) {
+				break
+			}
 			var value any
 			if !x.IsNull(i) {
 				value, _ = ParseJSON(src[i])

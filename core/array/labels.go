@@ -17,10 +17,10 @@ func nameOf(names []string, v int64) string {
 }
 
 // LabelText returns the names of labels.
-func LabelText(c *Column) *Column {
+func LabelText(w *Work, c *Column) *Column {
 	t := c.Type.WithDType(tensor.String)
 	names := c.Names
-	return Map(t, c, Lanes[int64](c.Data), func(dst []string, a []int64) {
+	return Map(w, t, c, Lanes[int64](c.Data), func(dst []string, a []int64) {
 		for i, v := range a {
 			dst[i] = nameOf(names, v)
 		}
@@ -29,13 +29,16 @@ func LabelText(c *Column) *Column {
 
 // TextLists returns rows that are texts along one axis, such as the names of several labels, as
 // lists of texts. NULL stays NULL.
-func TextLists(c *Column) (*Column, error) {
+func TextLists(w *Work, c *Column) (*Column, error) {
 	list := Of(tensor.String)
 	list.List = true
 	if c.DType == 0 {
 		return Nothing(list, c.N), nil
 	}
-	c = c.Expand()
+	c = c.ExpandIn(w)
+	if !w.Reserve(int64(c.N)*8 + int64(c.Elements())*TextBytes) {
+		return nil, w.Err()
+	}
 	texts, ends := Elems[string](c), make([]int, c.N)
 	items := make([]string, 0, len(texts))
 	for i := range ends {
@@ -52,14 +55,14 @@ func TextLists(c *Column) (*Column, error) {
 }
 
 // LabelNumbers returns the class numbers of names. A name that is no class is an error.
-func LabelNumbers(c *Column, names []string) (*Column, error) {
+func LabelNumbers(w *Work, c *Column, names []string) (*Column, error) {
 	index := make(map[string]int64, len(names))
 	for i, name := range names {
 		index[name] = int64(i)
 	}
 	t := c.Type.WithDType(tensor.Int64)
 	var bad error
-	out := Map(t, c, Direct(Elems[string](c)), func(dst []int64, a []string) {
+	out := Map(w, t, c, Direct(Elems[string](c)), func(dst []int64, a []string) {
 		for i, name := range a {
 			v, ok := index[name]
 			if !ok && bad == nil {

@@ -75,7 +75,7 @@ func As[T Number](data any) []T {
 }
 
 // Map computes every element of a column by itself, in blocks; NULL rows are left zero.
-func Map[A, R Element](t Type, x *Column, a Lane[A], f func(dst []R, a []A)) *Column {
+func Map[A, R Element](w *Work, t Type, x *Column, a Lane[A], f func(dst []R, a []A)) *Column {
 	if x.DType == 0 {
 		return Nothing(t, x.N)
 	}
@@ -85,9 +85,12 @@ func Map[A, R Element](t Type, x *Column, a Lane[A], f func(dst []R, a []A)) *Co
 	if x.Shapes != nil {
 		lo = x.Starts[0]
 	}
-	dst := make([]R, n)
+	dst, ok := Room[R](w, n)
+	if !ok {
+		return Nothing(t, x.N)
+	}
 	scratch := make([]A, Block)
-	for at := 0; at < n; at += Block {
+	for at := 0; at < n && w.Step(Block); at += Block {
 		end := min(at+Block, n)
 		f(dst[at:end], a(lo+at, lo+end, scratch))
 	}

@@ -184,7 +184,7 @@ func castData(one any, to Vector) any {
 
 // Concat is columns one behind the other as one of type t, which all of them have or can become. It
 // fails where Become does.
-func Concat(t Type, parts []*Column) (*Column, error) {
+func Concat(w *Work, t Type, parts []*Column) (*Column, error) {
 	n := 0
 	ready := make([]*Column, 0, len(parts))
 	for _, p := range parts {
@@ -192,7 +192,7 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 		if p.N == 0 {
 			continue
 		}
-		p, err := Become(p, t)
+		p, err := Become(w, p, t)
 		if err != nil {
 			return nil, err
 		}
@@ -207,11 +207,14 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 		return Nothing(t, n), nil
 	}
 	for i := range ready {
-		ready[i] = ready[i].Expand()
+		ready[i] = ready[i].ExpandIn(w)
+	}
+	if !w.Reserve(int64(n)) {
+		return nil, w.Err()
 	}
 	out := &Column{Type: t, N: n, Null: joinNulls(ready, n)}
 	if t.List {
-		return out, joinLists(out, ready)
+		return out, joinLists(w, out, ready)
 	}
 	same := true
 	total := 0
@@ -219,7 +222,10 @@ func Concat(t Type, parts []*Column) (*Column, error) {
 		same = same && p.Uniform() && p.Same.Equal(ready[0].Same)
 		total += p.Elements()
 	}
-	v := NewVector(t.DType, total)
+	v, ok := RoomOf(w, t.DType, total)
+	if !ok || !same && !w.Reserve(int64(n)*(shapeBytes+8)) {
+		return nil, w.Err()
+	}
 	at := 0
 	if same {
 		out.Same = ready[0].Same
@@ -278,8 +284,11 @@ func joinNulls(parts []*Column, n int) []bool {
 	return out
 }
 
-func joinLists(out *Column, parts []*Column) error {
+func joinLists(w *Work, out *Column, parts []*Column) error {
 	items := make([]*Column, 0, len(parts))
+	if !w.Reserve(int64(out.N) * 8) {
+		return w.Err()
+	}
 	out.Ends = make([]int, 0, out.N)
 	base := 0
 	for _, p := range parts {
@@ -295,7 +304,7 @@ func joinLists(out *Column, parts []*Column) error {
 	t := out.Type
 	t.List = false
 	var err error
-	if out.Items, err = Concat(t, items); err != nil {
+	if out.Items, err = Concat(w, t, items); err != nil {
 		return err
 	}
 	out.Items = out.Items.Expand()
@@ -324,22 +333,22 @@ const MaxBatch = 1 << 30
 // TextBytes is the memory of a text beside its bytes.
 const TextBytes = 16
 
-// WithinBatch refuses results of more than maxBatch bytes: rows that are small each may be large
-// together, and nested queries could double them at each step.
-func WithinBatch(what string, elements int, d tensor.DType, args ...*Column) error {
+// WithinBatch reserves the memory of a result. It refuses results of more than MaxBatch bytes: rows
+// that are small each may be large together, and nested queries could double them at each step.
+func WithinBatch(w *Work, what string, elements int, d tensor.DType, args ...*Column) error {
+	size := elementSize(d)
+	grows := true
 	for _, c := range args {
-		if c.Elements() >= elements {
-			return nil
-		}
+		grows = grows && c.Elements() < elements
 	}
-	size := int64(TextBytes)
-	if d.Fixed() {
-		size = int64(d.Size())
-	}
-	if int64(elements) > MaxBatch/size {
+	if grows && int64(elements) > MaxBatch/size {
 		return TooLarge(what)
 	}
-	return nil
+	if !grows {
+		w.Allow(int64(elements) * size)
+	}
+	w.Reserve(int64(elements) * size)
+	return w.Err()
 }
 
 // TooLarge returns the error of a batch that would have more than MaxBatch bytes.

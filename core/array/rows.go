@@ -101,18 +101,6 @@ func (c *Column) Value(row int) any {
 	return c.Vector().At(lo)
 }
 
-// Bytes is about how much memory the column takes.
-func (c *Column) Bytes() int64 {
-	n := int64(len(c.Null)) + 8*int64(len(c.Starts)+len(c.Ends)) + 24*int64(len(c.Shapes))
-	if v := vectorOf(c.Data); v != nil {
-		n += v.bytes()
-	}
-	if c.Items != nil {
-		n += c.Items.Bytes()
-	}
-	return n
-}
-
 // Slice returns the rows [from, to). It shares memory with c.
 func (c *Column) Slice(from, to int) *Column {
 	out := *c

@@ -28,7 +28,7 @@ func StackType(types []Type) (Type, error) {
 }
 
 // Stack puts the values of each row one after the other. A row in which one is missing is NULL.
-func Stack(args []*Column) (*Column, error) {
+func Stack(w *Work, args []*Column) (*Column, error) {
 	types := make([]Type, len(args))
 	for i, a := range args {
 		types[i] = a.Type
@@ -43,13 +43,13 @@ func Stack(args []*Column) (*Column, error) {
 		for i, a := range args {
 			one[i] = a.Slice(0, 1).Expand()
 		}
-		c, err := stack(t, one, 1)
+		c, err := stack(w, t, one, 1)
 		if err == nil {
 			c.Const, c.N = true, n
 		}
 		return c, err
 	}
-	return stack(t, args, n)
+	return stack(w, t, args, n)
 }
 
 func allConst(args []*Column) bool {
@@ -61,12 +61,12 @@ func allConst(args []*Column) bool {
 	return true
 }
 
-func stack(t Type, args []*Column, n int) (*Column, error) {
+func stack(w *Work, t Type, args []*Column, n int) (*Column, error) {
 	item := t.WithAxes(t.Axes()[1:])
 	parts := make([]*Column, len(args))
 	for i, a := range args {
 		var err error
-		if parts[i], err = Become(a, item); err != nil {
+		if parts[i], err = Become(w, a, item); err != nil {
 			return nil, err
 		}
 	}
@@ -74,15 +74,18 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 	for _, p := range parts {
 		total += n * p.Elements() / max(1, p.Stored())
 	}
-	if err := WithinBatch("ARRAY", total, t.DType, parts...); err != nil {
+	if err := WithinBatch(w, "ARRAY", total, t.DType, parts...); err != nil {
 		return nil, err
 	}
-	all, err := Concat(item, parts)
+	all, err := Concat(w, item, parts)
 	if err != nil {
 		return nil, err
 	}
 	k := len(args)
-	order := make([]int, n*k)
+	order, ok := Room[int](w, n*k)
+	if !ok {
+		return nil, w.Err()
+	}
 	null := make([]bool, n)
 	for i := range order {
 		row := i / k
@@ -94,7 +97,9 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 			order[i] = -1
 		}
 	}
-	all = all.Take(order)
+	if all = all.TakeIn(w, order); w.Err() != nil {
+		return nil, w.Err()
+	}
 	if all.Uniform() {
 		return FromArrays(t, append(tensor.Shape{int64(k)}, all.Same...), all.Data, null), nil
 	}
@@ -116,7 +121,7 @@ func stack(t Type, args []*Column, n int) (*Column, error) {
 
 // JoinItems joins the items of each list along their first axis; scalars become arrays of one axis.
 // Items that are NULL are left out.
-func JoinItems(c *Column) (*Column, error) {
+func JoinItems(w *Work, c *Column) (*Column, error) {
 	c = c.Expand()
 	if !c.List || !c.DType.Fixed() {
 		return nil, errs.New(errs.Type, "join the items of %s, want a list of arrays", c.Type)
@@ -135,7 +140,10 @@ func JoinItems(c *Column) (*Column, error) {
 		}
 		counts = append(counts, n)
 	}
-	items := c.Items.Take(rows)
+	items := c.Items.TakeIn(w, rows)
+	if w.Err() != nil {
+		return nil, w.Err()
+	}
 	shapes := make([]tensor.Shape, c.N)
 	at := 0
 	for i, n := range counts {
@@ -188,7 +196,7 @@ func Count(c *Column, row int) int {
 
 // Items makes rows of items. Row i has the items from[i] to to[i] of row of[i], or with single the
 // item from[i] itself.
-func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
+func Items(w *Work, c *Column, of, from, to []int, single bool) (*Column, error) {
 	if !c.List {
 		low := make([]int64, len(from))
 		high := make([]int64, len(to))
@@ -199,7 +207,11 @@ func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 		if !single {
 			it = Item{Slice: true, Low: FromInts(low, nil), High: FromInts(high, nil)}
 		}
-		return Index(c.Take(of), []Item{it})
+		t, err := IndexType(c.Type, []Item{it})
+		if err != nil {
+			return nil, err
+		}
+		return partsOf(w, t, c, of, from, to, single)
 	}
 	var rows, ends []int
 	for i, row := range of {
@@ -209,13 +221,40 @@ func Items(c *Column, of, from, to []int, single bool) (*Column, error) {
 		}
 		ends = append(ends, len(rows))
 	}
-	items := c.Items.Take(rows)
-	if single {
-		return items, nil
+	items := c.Items.TakeIn(w, rows)
+	if single || w.Err() != nil {
+		return items, w.Err()
 	}
 	out := FromLists(items, ends, nil)
 	out.HType, out.Names = c.HType, c.Names
 	return out, nil
+}
+
+// partsOf copies the parts of arrays along their first axis, each of which is contiguous.
+func partsOf(w *Work, t Type, c *Column, of, from, to []int, single bool) (*Column, error) {
+	shapes := make([]tensor.Shape, len(of))
+	total := 0
+	for i, row := range of {
+		s := c.ShapeAt(row)
+		inner := s[1:]
+		if shapes[i] = inner; !single {
+			shapes[i] = append(tensor.Shape{int64(to[i] - from[i])}, inner...)
+		}
+		total += SizeOf(shapes[i])
+	}
+	v, ok := RoomOf(w, t.DType, total)
+	if !ok {
+		return nil, w.Err()
+	}
+	src, at := c.Vector(), 0
+	for i, row := range of {
+		lo, _ := c.Span(row)
+		lo += from[i] * SizeOf(c.ShapeAt(row)[1:])
+		n := SizeOf(shapes[i])
+		v.Move(at, src, lo, lo+n)
+		at += n
+	}
+	return Regular(FromRows(t, shapes, v.Data())), nil
 }
 
 // Whole reports whether Ints can say all that rows of a type are.

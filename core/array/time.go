@@ -272,7 +272,7 @@ func formatClock(h, m, s, micro int) string {
 const MicrosPerDay = 24 * 3600 * 1000000
 
 // ToMicros makes microseconds of dates.
-func ToMicros(c *Column) (*Column, error) {
+func ToMicros(w *Work, c *Column) (*Column, error) {
 	if c.Unit != Date {
 		return c, nil
 	}
@@ -280,7 +280,7 @@ func ToMicros(c *Column) (*Column, error) {
 	t.Unit = Timestamp
 	beyond := func(v int64) bool { return v > math.MaxInt64/MicrosPerDay || v < math.MinInt64/MicrosPerDay }
 	over := false
-	out := Map(t, c, Lanes[int64](c.Data), func(dst, a []int64) {
+	out := Map(w, t, c, Lanes[int64](c.Data), func(dst, a []int64) {
 		for i, v := range a {
 			over = over || beyond(v)
 			dst[i] = v * MicrosPerDay

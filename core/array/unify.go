@@ -76,7 +76,7 @@ func unifyAxes(a, b Type) tensor.Shape {
 }
 
 // Become converts values to a type that Unify returned. Shapes do not change.
-func Become(c *Column, t Type) (*Column, error) {
+func Become(w *Work, c *Column, t Type) (*Column, error) {
 	switch {
 	case c.DType == 0:
 		return Nothing(t, c.N), nil
@@ -86,7 +86,7 @@ func Become(c *Column, t Type) (*Column, error) {
 		out := *c
 		out.Type = t
 		if c.Items != nil && c.Items.DType != t.DType {
-			items, err := Become(c.Items, item)
+			items, err := Become(w, c.Items, item)
 			if err != nil {
 				return nil, err
 			}
@@ -96,15 +96,15 @@ func Become(c *Column, t Type) (*Column, error) {
 	case c.DType == t.DType && c.Unit == t.Unit:
 		return Retyped(c, t), nil
 	case t.Text() && c.Label():
-		return Retyped(LabelText(c), t), nil
+		return Retyped(LabelText(w, c), t), nil
 	case c.Unit != None || t.Unit != None || t.Text() || !t.Number() || !c.Number():
-		out, err := Cast(c, t)
+		out, err := Cast(w, c, t)
 		if err != nil {
 			return nil, err
 		}
 		return Retyped(out, t), nil
 	}
-	out, err := Cast(Retyped(c, c.Type.WithDType(c.DType)), t.WithDType(t.DType))
+	out, err := Cast(w, Retyped(c, c.Type.WithDType(c.DType)), t.WithDType(t.DType))
 	if err != nil {
 		return nil, err
 	}

@@ -22,17 +22,17 @@ func operators() []Function {
 	for _, op := range []string{"=", "!=", "<", "<=", ">", ">="} {
 		out = append(out, Function{Name: op, Least: 2, Most: 2,
 			Check: func(a []array.Type) (array.Type, error) { return CompareType(op, a[0], a[1]) },
-			Call:  func(c []*array.Column) (*array.Column, error) { return Compare(op, c[0], c[1]) }})
+			Call:  func(w *array.Work, c []*array.Column) (*array.Column, error) { return Compare(w, op, c[0], c[1]) }})
 	}
 	for _, to := range []string{"bool", "tinyint", "uint64", "bigint", "real", "double", "text", "date", "timestamp", "interval", "json"} {
 		out = append(out, Function{Name: "CAST AS " + to, Least: 1, Most: 1,
 			Check: func(a []array.Type) (array.Type, error) { return array.CastType(a[0], to) },
-			Call: func(c []*array.Column) (*array.Column, error) {
+			Call: func(w *array.Work, c []*array.Column) (*array.Column, error) {
 				t, err := array.CastType(c[0].Type, to)
 				if err != nil {
 					return nil, err
 				}
-				return array.Cast(c[0], t)
+				return array.Cast(w, c[0], t)
 			}})
 	}
 	index := func(name string, n int, items func(at []*array.Column) []array.Item) Function {
@@ -45,13 +45,15 @@ func operators() []Function {
 		}
 		return Function{Name: name, Least: n, Most: n,
 			Check: func(a []array.Type) (array.Type, error) { return array.IndexType(a[0], types(a)) },
-			Call:  func(c []*array.Column) (*array.Column, error) { return array.Index(c[0], items(c[1:])) }}
+			Call: func(w *array.Work, c []*array.Column) (*array.Column, error) {
+				return array.Index(w, c[0], items(c[1:]))
+			}}
 	}
 	return append(out,
-		Function{Name: "NEG", Least: 1, Most: 1, Check: func(a []array.Type) (array.Type, error) { return NegType(a[0]) }, Call: func(c []*array.Column) (*array.Column, error) { return Neg(c[0]) }},
-		Function{Name: "||", Least: 2, Most: 2, Check: func(a []array.Type) (array.Type, error) { return ConcatType(a[0], a[1]) }, Call: func(c []*array.Column) (*array.Column, error) { return ConcatText(c[0], c[1]) }},
-		Function{Name: "LIKE", Least: 2, Most: 2, Check: func(a []array.Type) (array.Type, error) { return LikeType(a[0], a[1]) }, Call: func(c []*array.Column) (*array.Column, error) { return Like(c[0], c[1], true) }},
-		Function{Name: "TRUTH", Least: 1, Most: 1, Check: func(a []array.Type) (array.Type, error) { return array.Of(tensor.Bool), TruthType(a[0]) }, Call: func(c []*array.Column) (*array.Column, error) { return Truth(c[0]) }},
+		Function{Name: "NEG", Least: 1, Most: 1, Check: func(a []array.Type) (array.Type, error) { return NegType(a[0]) }, Call: func(w *array.Work, c []*array.Column) (*array.Column, error) { return Neg(w, c[0]) }},
+		Function{Name: "||", Least: 2, Most: 2, Check: func(a []array.Type) (array.Type, error) { return ConcatType(a[0], a[1]) }, Call: func(w *array.Work, c []*array.Column) (*array.Column, error) { return ConcatText(w, c[0], c[1]) }},
+		Function{Name: "LIKE", Least: 2, Most: 2, Check: func(a []array.Type) (array.Type, error) { return LikeType(a[0], a[1]) }, Call: func(w *array.Work, c []*array.Column) (*array.Column, error) { return Like(w, c[0], c[1], true) }},
+		Function{Name: "TRUTH", Least: 1, Most: 1, Check: func(a []array.Type) (array.Type, error) { return array.Of(tensor.Bool), TruthType(a[0]) }, Call: func(w *array.Work, c []*array.Column) (*array.Column, error) { return Truth(w, c[0]) }},
 		Function{Name: "STACK", Least: 1, Most: 3, Check: array.StackType, Call: array.Stack},
 		index("x[i]", 2, func(c []*array.Column) []array.Item { return []array.Item{{At: c[0]}} }),
 		index("x[i:]", 2, func(c []*array.Column) []array.Item { return []array.Item{{Slice: true, Low: c[0]}} }),
@@ -135,7 +137,7 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 		}
 		return false
 	}
-	got, err := f.Call(args)
+	got, err := f.Call(nil, args)
 	if err != nil {
 		if k := errs.KindOf(err); k == errs.Internal {
 			t.Errorf("%s: %v", what, err)
@@ -160,7 +162,7 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 	for i, a := range args {
 		ragged[i] = arraytest.RaggedForm(a)
 	}
-	if again, err := f.Call(ragged); err != nil || rows(again) != rows(got) {
+	if again, err := f.Call(nil, ragged); err != nil || rows(again) != rows(got) {
 		t.Errorf("%s: ragged %s, uniform %s", what, arraytest.Show(again, err), arraytest.Show(got, nil))
 	}
 	var one []string
@@ -169,7 +171,7 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 		for k, a := range args {
 			single[k] = arraytest.OneRow(a, i)
 		}
-		c, err := f.Call(single)
+		c, err := f.Call(nil, single)
 		if errs.Is(err, errs.NotFound) {
 			return true // a constant has to be the name of a class
 		}
@@ -190,13 +192,13 @@ func agrees(t *testing.T, f *Function, pick []string, args []*array.Column) bool
 	for i, a := range args {
 		none[i] = a.Slice(0, 0)
 	}
-	if c, err := f.Call(none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
+	if c, err := f.Call(nil, none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
 		t.Errorf("%s: of no rows: %s", what, arraytest.Show(c, err))
 	}
 	for i, a := range args {
 		none[i] = &array.Column{Type: a.Type}
 	}
-	if c, err := f.Call(none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
+	if c, err := f.Call(nil, none); err != nil || c.N != 0 || arraytest.Flaw(c) != "" {
 		t.Errorf("%s: of columns that hold nothing at all: %s", what, arraytest.Show(c, err))
 	}
 	return true

@@ -54,7 +54,7 @@ func textHint(t array.Type) string {
 }
 
 // Arith returns x op y. Whole numbers are computed in int64; a result beyond it is an error.
-func Arith(op string, x, y *array.Column) (*array.Column, error) {
+func Arith(w *array.Work, op string, x, y *array.Column) (*array.Column, error) {
 	t, err := ArithType(op, x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -64,15 +64,15 @@ func Arith(op string, x, y *array.Column) (*array.Column, error) {
 		return array.Nothing(t, n), nil
 	}
 	if t.Unit != array.None || x.Unit != array.None || y.Unit != array.None {
-		return arithTime(op, t, x, y)
+		return arithTime(w, op, t, x, y)
 	}
 	switch t.DType {
 	case tensor.Int64:
-		return arithInts(op, t, x, y)
+		return arithInts(w, op, t, x, y)
 	case tensor.Float32:
-		return zip(arithNames[op], t, x, y, array.Lanes[float32](x.Data), array.Lanes[float32](y.Data), floatKernel[float32](op))
+		return zip(w, arithNames[op], t, x, y, array.Lanes[float32](x.Data), array.Lanes[float32](y.Data), floatKernel[float32](op))
 	}
-	return zip(arithNames[op], t, x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), floatKernel[float64](op))
+	return zip(w, arithNames[op], t, x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), floatKernel[float64](op))
 }
 
 // fits64 refuses values beyond int64.
@@ -89,7 +89,7 @@ func fits64(what string, cols ...*array.Column) error {
 	return nil
 }
 
-func arithInts(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func arithInts(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	what := arithNames[op]
 	if err := fits64(what, x, y); err != nil {
 		return nil, err
@@ -118,9 +118,9 @@ func arithInts(op string, t array.Type, x, y *array.Column) (*array.Column, erro
 	case "*":
 		f = func(dst, a, b []int64) { mulInts(dst, a, b, fail) }
 	default:
-		return remainder(t, x, y, a, b)
+		return remainder(w, t, x, y, a, b)
 	}
-	out, err := zip(what, t, x, y, a, b, f)
+	out, err := zip(w, what, t, x, y, a, b, f)
 	if err == nil {
 		err = over
 	}
@@ -241,9 +241,9 @@ func timesFits(p, q int64) bool {
 }
 
 // remainder is as in C. By zero it is NULL for scalars and an error for arrays.
-func remainder(t array.Type, x, y *array.Column, a, b array.Lane[int64]) (*array.Column, error) {
+func remainder(w *array.Work, t array.Type, x, y *array.Column, a, b array.Lane[int64]) (*array.Column, error) {
 	zero := false
-	out, err := zip("remainder", t, x, y, a, b, func(dst, a, b []int64) {
+	out, err := zip(w, "remainder", t, x, y, a, b, func(dst, a, b []int64) {
 		for i := range dst {
 			q := at(b, i)
 			switch q {
@@ -262,6 +262,9 @@ func remainder(t array.Type, x, y *array.Column, a, b array.Lane[int64]) (*array
 	if !out.Uniform() || len(out.Same) > 0 {
 		for i := range out.Stored() {
 			lo, hi := y.Span(i)
+			if !w.Step(rowSteps + 2*(hi-lo)) {
+				break
+			}
 			for _, v := range b(lo, hi, make([]int64, hi-lo)) {
 				if v == 0 && !out.IsNull(i) {
 					return nil, array.InRow(errs.Invalid, i, "remainder: array of row %d by zero", array.Here)
@@ -270,7 +273,10 @@ func remainder(t array.Type, x, y *array.Column, a, b array.Lane[int64]) (*array
 		}
 		return out, nil
 	}
-	null := make([]bool, out.Stored())
+	null, ok := array.Room[bool](w, out.Stored())
+	if !ok {
+		return nil, w.Err()
+	}
 	copy(null, out.Null)
 	for i := range null {
 		j := y.StoredAt(i)
@@ -385,27 +391,27 @@ func NegType(x array.Type) (array.Type, error) {
 }
 
 // Neg is -x.
-func Neg(x *array.Column) (*array.Column, error) {
+func Neg(w *array.Work, x *array.Column) (*array.Column, error) {
 	t, err := NegType(x.Type)
 	if err != nil {
 		return nil, err
 	}
 	if t.DType == tensor.Int64 {
 		zero := array.Constant(array.Type{DType: tensor.Int64, Weak: true, Unit: t.Unit, Shape: tensor.Shape{}}, int64(0), x.N)
-		out, err := Arith("-", zero, x)
+		out, err := Arith(w, "-", zero, x)
 		if err == nil {
 			out.Type = t
 		}
 		return out, err
 	}
 	if t.DType == tensor.Float32 {
-		return array.Map(t, x, array.Lanes[float32](x.Data), func(dst, a []float32) {
+		return array.Map(w, t, x, array.Lanes[float32](x.Data), func(dst, a []float32) {
 			for i, v := range a {
 				dst[i] = -v
 			}
 		}), nil
 	}
-	return array.Map(t, x, array.Lanes[float64](x.Data), func(dst, a []float64) {
+	return array.Map(w, t, x, array.Lanes[float64](x.Data), func(dst, a []float64) {
 		for i, v := range a {
 			dst[i] = -v
 		}

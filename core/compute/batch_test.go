@@ -29,13 +29,16 @@ func TestBatchBound(t *testing.T) {
 		"CONCAT":  func() error { return call("CONCAT", text, text) },
 		"REPEAT":  func() error { return call("REPEAT", text, array.From(array.Of(tensor.Int64), repeated(n, 1000), nil)) },
 		"lists": func() error {
-			_, err := lists(array.Type{DType: tensor.String, List: true}, []*array.Column{text}, splitAll)
+			_, err := lists(new(array.Work), array.Type{DType: tensor.String, List: true}, []*array.Column{text}, splitAll)
 			return err
 		},
-		"text ||":  func() error { _, err := ConcatText(text, text); return err },
-		"array ||": func() error { _, err := ConcatText(wide, wide); return err },
-		"list ||":  func() error { _, err := ConcatText(list, list); return err },
-		"ARRAY":    func() error { _, err := array.Stack([]*array.Column{wide, wide, wide, wide}); return err },
+		"text ||":  func() error { _, err := ConcatText(new(array.Work), text, text); return err },
+		"array ||": func() error { _, err := ConcatText(new(array.Work), wide, wide); return err },
+		"list ||":  func() error { _, err := ConcatText(new(array.Work), list, list); return err },
+		"ARRAY": func() error {
+			_, err := array.Stack(new(array.Work), []*array.Column{wide, wide, wide, wide})
+			return err
+		},
 	}
 	for name, do := range cases {
 		if err := do(); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "1 GiB") {
@@ -47,7 +50,7 @@ func TestBatchBound(t *testing.T) {
 	}
 }
 
-func splitAll(s []string) ([]string, bool) { return strings.Split(s[0], ""), true }
+func splitAll(_ *array.Work, s []string) ([]string, bool) { return strings.Split(s[0], ""), true }
 
 func endsOf(n int) []int {
 	ends := make([]int, n)
@@ -68,7 +71,7 @@ func repeated(n int, v int64) []int64 {
 func callOf(name string, args ...*array.Column) (*array.Column, error) {
 	for _, f := range textFunctions() {
 		if f.Name == name {
-			return f.Call(args)
+			return f.Call(new(array.Work), args)
 		}
 	}
 	return nil, errs.New(errs.NotFound, "no function %s", name)

@@ -30,7 +30,7 @@ func BenchmarkKernels(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	is, err := Compare("<", a, weak(int64(500)))
+	is, err := Compare(nil, "<", a, weak(int64(500)))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -43,18 +43,18 @@ func BenchmarkKernels(b *testing.B) {
 		name string
 		f    func()
 	}{
-		{"int32 < constant", func() { must(Compare("<", a, weak(int64(500)))) }},
-		{"int64 = int64", func() { must(Compare("=", c, c)) }},
-		{"int32 = int64", func() { must(Compare("=", a, c)) }},
-		{"float32 > constant", func() { must(Compare(">", f, weak(0.5))) }},
-		{"float64 < float64", func() { must(Compare("<", d, d)) }},
-		{"text = constant", func() { must(Compare("=", s, array.Constant(array.Of(tensor.String), "name7", n))) }},
-		{"int32 + constant", func() { must(Arith("+", a, weak(int64(5)))) }},
-		{"int64 * int64", func() { must(Arith("*", c, c)) }},
-		{"float64 + float64", func() { must(Arith("+", d, d)) }},
-		{"int32 / constant", func() { must(Arith("/", a, weak(int64(3)))) }},
-		{"int32 in set", func() { must(IsIn(a, set)) }},
-		{"and", func() { must(And(is, is)) }},
+		{"int32 < constant", func() { must(Compare(nil, "<", a, weak(int64(500)))) }},
+		{"int64 = int64", func() { must(Compare(nil, "=", c, c)) }},
+		{"int32 = int64", func() { must(Compare(nil, "=", a, c)) }},
+		{"float32 > constant", func() { must(Compare(nil, ">", f, weak(0.5))) }},
+		{"float64 < float64", func() { must(Compare(nil, "<", d, d)) }},
+		{"text = constant", func() { must(Compare(nil, "=", s, array.Constant(array.Of(tensor.String), "name7", n))) }},
+		{"int32 + constant", func() { must(Arith(nil, "+", a, weak(int64(5)))) }},
+		{"int64 * int64", func() { must(Arith(nil, "*", c, c)) }},
+		{"float64 + float64", func() { must(Arith(nil, "+", d, d)) }},
+		{"int32 / constant", func() { must(Arith(nil, "/", a, weak(int64(3)))) }},
+		{"int32 in set", func() { must(IsIn(nil, a, set)) }},
+		{"and", func() { must(And(nil, is, is)) }},
 		{"pick", func() { Pick(is) }},
 		{"top 100", func() {
 			if _, err := TopK([]array.Key{{Column: d}}, 100); err != nil {
@@ -104,7 +104,7 @@ func BenchmarkVectors(b *testing.B) {
 			b.Run(dtype.String()+" "+name, func(b *testing.B) {
 				b.SetBytes(int64(rows * d * dtype.Size()))
 				for b.Loop() {
-					if _, err := f.Call([]*array.Column{x, one}); err != nil {
+					if _, err := f.Call(nil, []*array.Column{x, one}); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -94,7 +94,7 @@ func translated(from, to []string) func(class float64) float64 {
 	}
 }
 
-func boxMatches(args []*array.Column) (*array.Column, error) {
+func boxMatches(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := boxMatchesType(typesOf(args))
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func boxMatches(args []*array.Column) (*array.Column, error) {
 		return array.Nothing(t, n), nil
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		a, b := boxReader("BOX_MATCHES", c[0]), boxReader("BOX_MATCHES", c[1])
+		a, b := boxReader(w, "BOX_MATCHES", c[0]), boxReader(w, "BOX_MATCHES", c[1])
 		null := array.AnyNull(n, c[:3]...)
 		least := array.Lanes[float64](c[2].Data)
 		none := func(int, int) []float64 { return nil }
@@ -118,7 +118,10 @@ func boxMatches(args []*array.Column) (*array.Column, error) {
 		if scored > 0 {
 			scores = perBox(c[scored])
 		}
-		dst := make([]int64, n)
+		dst, ok := array.Room[int64](w, n)
+		if !ok {
+			return nil, w.Err()
+		}
 		var m boxMatcher
 		for i := range n {
 			if null != nil && null[i] {
@@ -135,7 +138,7 @@ func boxMatches(args []*array.Column) (*array.Column, error) {
 			if hi-lo != 1 {
 				return nil, array.InRow(errs.Type, i, "BOX_MATCHES: row %d has no threshold", array.Here)
 			}
-			dst[i] = m.count(least(lo, hi, make([]float64, 1))[0], scores(i, len(m.b)), translate)
+			dst[i] = m.count(w, least(lo, hi, make([]float64, 1))[0], scores(i, len(m.b)), translate)
 		}
 		return array.FromInts(dst, null), nil
 	}, args...)
@@ -152,7 +155,11 @@ type boxMatcher struct {
 // count returns how many boxes of b have a box of a to themselves. The order follows pycocotools
 // (cocoeval.py, evaluateImg): boxes of b by descending score, ties as stored; among equal overlaps
 // the last box of a.
-func (m *boxMatcher) count(least float64, scores []float64, translate func(float64) float64) int64 {
+func (m *boxMatcher) count(w *array.Work, least float64, scores []float64, translate func(float64) float64) int64 {
+	if !w.Reserve(int64(len(m.a) + 8*len(m.b))) {
+		return 0
+	}
+	defer w.Return(int64(len(m.a) + 8*len(m.b)))
 	m.taken = slices.Grow(m.taken[:0], len(m.a))[:len(m.a)]
 	clear(m.taken)
 	m.order = m.order[:0]
@@ -170,6 +177,9 @@ func (m *boxMatcher) count(least float64, scores []float64, translate func(float
 			class = translate(m.classesOfB[k])
 		}
 		best, at := least, -1
+		if !w.Step(rowSteps + 4*len(m.a)) {
+			return 0
+		}
 		for i, one := range m.a {
 			if m.taken[i] || classwise && m.classesOfA[i] != class {
 				continue

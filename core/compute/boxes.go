@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"slices"
+
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -58,7 +60,7 @@ func iouType(args []array.Type) (array.Type, error) {
 type box [4]float64
 
 // boxReader returns a function that reads the boxes of a row.
-func boxReader(name string, c *array.Column) func(row int, into []box) ([]box, error) {
+func boxReader(w *array.Work, name string, c *array.Column) func(row int, into []box) ([]box, error) {
 	l := array.Lanes[float64](c.Data)
 	var scratch []float64
 	mode := c.Boxes
@@ -70,10 +72,14 @@ func boxReader(name string, c *array.Column) func(row int, into []box) ([]box, e
 			}
 		}
 		lo, hi := c.Span(row)
-		if hi-lo > len(scratch) {
-			scratch = make([]float64, max(hi-lo, 64))
+		var ok bool
+		if scratch, ok = array.Scratch(w, scratch, hi-lo); !ok || !w.Step(rowSteps+2*(hi-lo)) {
+			return nil, w.Err()
 		}
 		v := l(lo, hi, scratch)
+		if into, ok = array.Scratch(w, into[:cap(into)], len(v)/4); !ok {
+			return nil, w.Err()
+		}
 		into = into[:0]
 		for ; len(v) >= 4; v = v[4:] {
 			into = append(into, corners(mode, box(v[:4])))
@@ -104,7 +110,7 @@ func overlap(a, b box) float64 {
 	return both / (a.area() + b.area() - both)
 }
 
-func iou(args []*array.Column) (*array.Column, error) {
+func iou(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := iouType(typesOf(args))
 	if err != nil {
 		return nil, err
@@ -114,10 +120,13 @@ func iou(args []*array.Column) (*array.Column, error) {
 		return array.Nothing(t, n), nil
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		a, b := boxReader("IOU", c[0]), boxReader("IOU", c[1])
+		a, b := boxReader(w, "IOU", c[0]), boxReader(w, "IOU", c[1])
 		null := array.AnyNull(n, c...)
 		var dst []float64
 		var shapes []tensor.Shape
+		if !w.Reserve(40 * int64(n)) {
+			return nil, w.Err()
+		}
 		if len(c) == 2 {
 			dst = make([]float64, n)
 		} else {
@@ -136,6 +145,9 @@ func iou(args []*array.Column) (*array.Column, error) {
 			}
 			if len(c) == 2 {
 				for _, u := range p {
+					if !w.Step(4 * len(q)) {
+						return nil, w.Err()
+					}
 					for _, v := range q {
 						dst[i] = max(dst[i], overlap(u, v))
 					}
@@ -149,7 +161,14 @@ func iou(args []*array.Column) (*array.Column, error) {
 			if err := array.CheckRow("IOU", i, shapes[i], tensor.Float64); err != nil {
 				return nil, err
 			}
+			if !w.Reserve(8 * int64(len(p)) * int64(len(q))) {
+				return nil, w.Err()
+			}
+			dst = slices.Grow(dst, len(p)*len(q))
 			for _, u := range p {
+				if !w.Step(4 * len(q)) {
+					return nil, w.Err()
+				}
 				for _, v := range q {
 					dst = append(dst, overlap(u, v))
 				}
@@ -183,15 +202,18 @@ func areaType(args []array.Type) (array.Type, error) {
 	return t.WithAxes(x.Axes()[:x.Dims-1]), nil
 }
 
-func area(args []*array.Column) (*array.Column, error) {
+func area(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := areaType(typesOf(args))
 	if err != nil || args[0].DType == 0 {
 		return array.Nothing(t, args[0].N), err
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		read := boxReader("AREA", c[0])
+		read := boxReader(w, "AREA", c[0])
+		if !w.Reserve(2*int64(c[0].Elements()) + 40*int64(n)) {
+			return nil, w.Err()
+		}
 		shapes := make([]tensor.Shape, n)
-		var dst []float64
+		dst := make([]float64, 0, c[0].Elements()/4)
 		var p []box
 		for i := range n {
 			s := c[0].ShapeAt(i)
@@ -231,7 +253,7 @@ func normalizeType(args []array.Type) (array.Type, error) {
 	return t, nil
 }
 
-func normalize(args []*array.Column) (*array.Column, error) {
+func normalize(work *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := normalizeType(typesOf(args))
 	if err != nil {
 		return nil, err
@@ -242,8 +264,11 @@ func normalize(args []*array.Column) (*array.Column, error) {
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
 		x, r := c[0], c[1]
-		a, b := array.Lanes[float64](x.Data), hold(r, array.Lanes[float64](r.Data))
 		null := array.AnyNull(n, c...)
+		if x = x.ExpandIn(work); !work.Reserve(4*int64(x.Elements()) + 40*int64(n)) {
+			return nil, work.Err()
+		}
+		a, b := array.Lanes[float64](x.Data), hold(r, array.Lanes[float64](r.Data))
 		shapes := make([]tensor.Shape, n)
 		dst := make([]float32, 0, x.Elements())
 		var scratch []float64
@@ -262,8 +287,10 @@ func normalize(args []*array.Column) (*array.Column, error) {
 				return nil, array.InRow(errs.Invalid, i, "NORMALIZE: the region %v of row %d is empty; it is [x0, y0, x1, y1]", v, array.Here)
 			}
 			x0, y0 := v[0], v[1]
-			if lo, hi = x.Span(i); hi-lo > len(scratch) {
-				scratch = make([]float64, max(hi-lo, 64))
+			var ok bool
+			lo, hi = x.Span(i)
+			if scratch, ok = array.Scratch(work, scratch, hi-lo); !ok || !work.Step(rowSteps+4*(hi-lo)) {
+				return nil, work.Err()
 			}
 			p := a(lo, hi, scratch)
 			shapes[i] = x.ShapeAt(i)

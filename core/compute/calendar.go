@@ -16,7 +16,7 @@ func timeFunctions() []Function {
 		name := strings.ToUpper(f)
 		out = append(out, Function{Name: name, Least: 1, Most: 1, Doc: name + "(x): EXTRACT(" + f + " FROM x)",
 			Check: func(args []array.Type) (array.Type, error) { return ExtractType(f, args[0]) },
-			Call:  func(args []*array.Column) (*array.Column, error) { return Extract(f, args[0]) },
+			Call:  func(w *array.Work, args []*array.Column) (*array.Column, error) { return Extract(w, f, args[0]) },
 			Facts: Facts{Infallible: notOfDates}})
 	}
 	return append(out,
@@ -25,7 +25,7 @@ func timeFunctions() []Function {
 				return array.Type{}, err
 			}
 			return ExtractType("day", args[1])
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			field, err := constantText("DATE_PART", args[0])
 			if err != nil || field == "" {
 				return array.Nothing(array.Of(tensor.Int64), args[1].N), err
@@ -33,7 +33,7 @@ func timeFunctions() []Function {
 			if strings.EqualFold(strings.TrimSuffix(strings.ToLower(field), "s"), "epoch") {
 				return nil, errs.New(errs.Invalid, "DATE_PART: the epoch is no whole number; EPOCH(x) gives it")
 			}
-			return Extract(field, args[1])
+			return Extract(w, field, args[1])
 		}},
 		Function{Name: "DATE_TRUNC", Least: 2, Most: 2, Doc: "DATE_TRUNC(field, x): the begin of the year, quarter, month, week, day, hour, minute or second", Check: func(args []array.Type) (array.Type, error) {
 			if err := wantText("DATE_TRUNC", args, 0, 1); err != nil {
@@ -48,9 +48,9 @@ func timeFunctions() []Function {
 		}, Call: truncate},
 		Function{Name: "MAKE_DATE", Least: 3, Most: 3, Doc: "MAKE_DATE(year, month, day): a date, NULL where there is none such", Check: func(args []array.Type) (array.Type, error) {
 			return array.OfUnit(array.Date), wantInts("MAKE_DATE", args, 0, 3)
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			y, m, d := ints(args[0]), ints(args[1]), ints(args[2])
-			return scalars(array.OfUnit(array.Date), args, func(i int) (int64, bool) {
+			return scalars(w, array.OfUnit(array.Date), args, func(i int) (int64, bool) {
 				if y(i) < -99999 || y(i) > 999999 || m(i) < 1 || m(i) > 12 || d(i) < 1 || d(i) > 31 {
 					return 0, false
 				}
@@ -62,11 +62,11 @@ func timeFunctions() []Function {
 			t := args[0].WithDType(tensor.Int64)
 			t.Unit = array.Timestamp
 			return t, wantNumbers("TO_TIMESTAMP", args)
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			t := args[0].Type.WithDType(tensor.Int64)
 			t.Unit = array.Timestamp
 			over := false
-			out := array.Map(t, args[0], array.Lanes[float64](args[0].Data), func(dst []int64, a []float64) {
+			out := array.Map(w, t, args[0], array.Lanes[float64](args[0].Data), func(dst []int64, a []float64) {
 				for i, v := range a {
 					if !(v > -9e12 && v < 9e12) {
 						over = true
@@ -102,8 +102,8 @@ func constantText(name string, c *array.Column) (string, error) {
 	return s, nil
 }
 
-func truncate(args []*array.Column) (*array.Column, error) {
-	x, err := array.ToMicros(args[1])
+func truncate(w *array.Work, args []*array.Column) (*array.Column, error) {
+	x, err := array.ToMicros(w, args[1])
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func truncate(args []*array.Column) (*array.Column, error) {
 	if f == nil {
 		return nil, errs.New(errs.NotFound, "DATE_TRUNC: there is no field %q%s", field, errs.Suggest(field, fields))
 	}
-	return array.Map(t, x, array.Lanes[int64](x.Data), func(dst, a []int64) {
+	return array.Map(w, t, x, array.Lanes[int64](x.Data), func(dst, a []int64) {
 		for i, v := range a {
 			dst[i] = f(v)
 		}
@@ -173,26 +173,26 @@ func ExtractType(field string, x array.Type) (array.Type, error) {
 
 // Extract is EXTRACT(field FROM x). Weeks follow ISO 8601. Milliseconds and microseconds count from
 // the beginning of the minute, as in SQL.
-func Extract(field string, x *array.Column) (*array.Column, error) {
+func Extract(w *array.Work, field string, x *array.Column) (*array.Column, error) {
 	t, err := ExtractType(field, x.Type)
 	if err != nil || x.DType == 0 {
 		return array.Nothing(t, x.N), err
 	}
 	field = strings.TrimSuffix(strings.ToLower(field), "s")
-	x2, err := array.ToMicros(x)
+	x2, err := array.ToMicros(w, x)
 	if err != nil {
 		return nil, err
 	}
 	a := array.Lanes[int64](x2.Data)
 	if field == "epoch" {
-		return array.Map(t, x2, a, func(dst []float64, a []int64) {
+		return array.Map(w, t, x2, a, func(dst []float64, a []int64) {
 			for i, v := range a {
 				dst[i] = float64(v) / 1e6
 			}
 		}), nil
 	}
 	f := part(field, x.Unit == array.Interval)
-	return array.Map(t, x2, a, func(dst, a []int64) {
+	return array.Map(w, t, x2, a, func(dst, a []int64) {
 		for i, v := range a {
 			dst[i] = f(v)
 		}
@@ -251,16 +251,16 @@ func part(field string, interval bool) func(v int64) int64 {
 }
 
 // sameTime brings dates, timestamps and texts of such to one unit.
-func sameTime(x, y *array.Column) (*array.Column, *array.Column, error) {
+func sameTime(w *array.Work, x, y *array.Column) (*array.Column, *array.Column, error) {
 	var err error
 	if x.Text() {
-		x, err = array.Cast(x, array.OfUnit(y.Unit))
+		x, err = array.Cast(w, x, array.OfUnit(y.Unit))
 	} else if y.Text() {
-		y, err = array.Cast(y, array.OfUnit(x.Unit))
+		y, err = array.Cast(w, y, array.OfUnit(x.Unit))
 	}
 	if err == nil && x.Unit != y.Unit {
-		if x, err = array.ToMicros(x); err == nil {
-			y, err = array.ToMicros(y)
+		if x, err = array.ToMicros(w, x); err == nil {
+			y, err = array.ToMicros(w, y)
 		}
 	}
 	return x, y, err
@@ -314,7 +314,7 @@ func unknown(op string, other array.Type) array.Type {
 	return t
 }
 
-func arithTime(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func arithTime(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	plain := t.WithDType(tensor.Int64)
 	var out *array.Column
 	var err error
@@ -324,23 +324,23 @@ func arithTime(op string, t array.Type, x, y *array.Column) (*array.Column, erro
 			x, y = y, x
 		}
 		if op == "*" && !y.Float() {
-			out, err = arithInts(op, plain, x, y)
+			out, err = arithInts(w, op, plain, x, y)
 			break
 		}
-		out, err = zip(arithNames[op], t.WithDType(tensor.Float64), x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), floatKernel[float64](op))
+		out, err = zip(w, arithNames[op], t.WithDType(tensor.Float64), x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), floatKernel[float64](op))
 		if err == nil {
-			out, err = array.Cast(out, plain)
+			out, err = array.Cast(w, out, plain)
 		}
 	case t.Unit == array.Date || t.Unit == array.None:
-		out, err = arithInts(op, plain, x, y)
+		out, err = arithInts(w, op, plain, x, y)
 	default:
-		if x, err = array.ToMicros(x); err != nil {
+		if x, err = array.ToMicros(w, x); err != nil {
 			return nil, err
 		}
-		if y, err = array.ToMicros(y); err != nil {
+		if y, err = array.ToMicros(w, y); err != nil {
 			return nil, err
 		}
-		out, err = arithInts(op, plain, x, y)
+		out, err = arithInts(w, op, plain, x, y)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ func (f *Function) Apply(args ...*array.Column) (*array.Column, error) {
 	if _, err := f.Accepts(types); err != nil {
 		return nil, err
 	}
-	return f.Call(args)
+	return f.Call(nil, args)
 }
 
 // Accepts is Check with the number of arguments looked at, too.

@@ -8,14 +8,14 @@ import (
 
 // Choose takes each row from one of several columns: row i of cols[from[i]], or NULL where from[i]
 // is -1. The columns have the type t, or can become it; all have len(from) rows.
-func Choose(t array.Type, from []int32, cols []*array.Column) (*array.Column, error) {
+func Choose(w *array.Work, t array.Type, from []int32, cols []*array.Column) (*array.Column, error) {
 	n := len(from)
 	parts := make([]*array.Column, 0, len(cols))
 	base := make([]int, len(cols))
 	step := make([]int, len(cols))
 	at := 0
 	for i, c := range cols {
-		c, err := array.Become(c, t)
+		c, err := array.Become(w, c, t)
 		if err != nil {
 			return nil, err
 		}
@@ -26,18 +26,21 @@ func Choose(t array.Type, from []int32, cols []*array.Column) (*array.Column, er
 		at += c.N
 		parts = append(parts, c)
 	}
-	all, err := array.Concat(t, parts)
+	all, err := array.Concat(w, t, parts)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]int, n)
+	rows, ok := array.Room[int](w, n)
+	if !ok {
+		return nil, w.Err()
+	}
 	for i, k := range from {
 		rows[i] = -1
 		if k >= 0 {
 			rows[i] = base[k] + i*step[k]
 		}
 	}
-	return all.Take(rows), nil
+	return all.TakeIn(w, rows), w.Err()
 }
 
 func unifyAll(args []array.Type) (array.Type, error) {
@@ -68,17 +71,20 @@ func choiceFunctions() []Function {
 			}
 			_, err := CompareType("=", args[0], args[1])
 			return args[0], err
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-				same, err := Compare("=", c[0], c[1])
+				same, err := Compare(w, "=", c[0], c[1])
 				if err != nil {
 					return nil, err
 				}
-				from := make([]int32, n)
-				for _, i := range Pick(same.Expand()) {
+				from, ok := array.Room[int32](w, n)
+				if !ok {
+					return nil, w.Err()
+				}
+				for _, i := range Pick(same.ExpandIn(w)) {
 					from[i] = -1
 				}
-				return Choose(c[0].Type, from, c[:1])
+				return Choose(w, c[0].Type, from, c[:1])
 			}, args...)
 		}},
 		{Name: "IF", Least: 3, Most: 3, Doc: "IF(condition, a, b): a where the condition is true, otherwise b", Check: func(args []array.Type) (array.Type, error) {
@@ -86,49 +92,55 @@ func choiceFunctions() []Function {
 				return array.Type{}, err
 			}
 			return array.Unify(args[1], args[2])
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			t, err := array.Unify(args[1].Type, args[2].Type)
 			if err != nil {
 				return nil, err
 			}
 			return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-				is, err := Truth(c[0])
+				is, err := Truth(w, c[0])
 				if err != nil {
 					return nil, err
 				}
-				from := make([]int32, n)
+				from, ok := array.Room[int32](w, n)
+				if !ok {
+					return nil, w.Err()
+				}
 				for i := range from {
 					from[i] = 1
 				}
 				if is.DType != 0 {
-					for _, i := range Pick(is.Expand()) {
+					for _, i := range Pick(is.ExpandIn(w)) {
 						from[i] = 0
 					}
 				}
-				return Choose(t, from, c[1:])
+				return Choose(w, t, from, c[1:])
 			}, args...)
 		}},
 		best("GREATEST", "the greatest of several values, NULL left out", ">"),
 		best("LEAST", "the least of several values, NULL left out", "<"),
 		{Name: "LOGICAL_AND", Least: 2, Most: 2, Doc: "LOGICAL_AND(a, b): a AND b, element by element", Check: func(args []array.Type) (array.Type, error) {
 			return LogicType("AND", args[0], args[1])
-		}, Call: func(args []*array.Column) (*array.Column, error) { return And(args[0], args[1]) }},
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) { return And(w, args[0], args[1]) }},
 		{Name: "LOGICAL_OR", Least: 2, Most: 2, Doc: "LOGICAL_OR(a, b): a OR b, element by element", Check: func(args []array.Type) (array.Type, error) {
 			return LogicType("OR", args[0], args[1])
-		}, Call: func(args []*array.Column) (*array.Column, error) { return Or(args[0], args[1]) }},
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) { return Or(w, args[0], args[1]) }},
 		{Name: "LOGICAL_NOT", Least: 1, Most: 1, Doc: "LOGICAL_NOT(a): NOT a, element by element", Check: func(args []array.Type) (array.Type, error) {
 			return NotType(args[0])
-		}, Call: func(args []*array.Column) (*array.Column, error) { return Not(args[0]) }},
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) { return Not(w, args[0]) }},
 	}
 }
 
-func coalesce(args []*array.Column) (*array.Column, error) {
+func coalesce(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := unifyAll(typesOf(args))
 	if err != nil {
 		return nil, err
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		from := make([]int32, n)
+		from, ok := array.Room[int32](w, n)
+		if !ok {
+			return nil, w.Err()
+		}
 		for i := range from {
 			from[i] = -1
 			for k := range c {
@@ -138,7 +150,7 @@ func coalesce(args []*array.Column) (*array.Column, error) {
 				}
 			}
 		}
-		return Choose(t, from, c)
+		return Choose(w, t, from, c)
 	}, args...)
 }
 
@@ -150,21 +162,21 @@ func best(name, doc, op string) Function {
 			}
 		}
 		return unifyAll(args)
-	}, Call: func(args []*array.Column) (*array.Column, error) {
+	}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 		t, err := unifyAll(typesOf(args))
 		if err != nil {
 			return nil, err
 		}
 		return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
 			out := c[0]
-			if out, err = array.Become(out, t); err != nil {
+			if out, err = array.Become(w, out, t); err != nil {
 				return nil, err
 			}
 			for _, other := range c[1:] {
-				if other, err = array.Become(other, t); err != nil {
+				if other, err = array.Become(w, other, t); err != nil {
 					return nil, err
 				}
-				if out, err = better(t, op, out, other, n); err != nil {
+				if out, err = better(w, t, op, out, other, n); err != nil {
 					return nil, err
 				}
 			}
@@ -174,14 +186,17 @@ func best(name, doc, op string) Function {
 }
 
 // better takes from b where b op a holds, or a is NULL.
-func better(t array.Type, op string, a, b *array.Column, n int) (*array.Column, error) {
-	is, err := Compare(op, b, a)
+func better(w *array.Work, t array.Type, op string, a, b *array.Column, n int) (*array.Column, error) {
+	is, err := Compare(w, op, b, a)
 	if err != nil {
 		return nil, err
 	}
-	from := make([]int32, n)
+	from, ok := array.Room[int32](w, n)
+	if !ok {
+		return nil, w.Err()
+	}
 	if is.DType != 0 {
-		for _, i := range Pick(is.Expand()) {
+		for _, i := range Pick(is.ExpandIn(w)) {
 			from[i] = 1
 		}
 	}
@@ -190,5 +205,5 @@ func better(t array.Type, op string, a, b *array.Column, n int) (*array.Column, 
 			from[i] = 1
 		}
 	}
-	return Choose(t, from, []*array.Column{a, b})
+	return Choose(w, t, from, []*array.Column{a, b})
 }

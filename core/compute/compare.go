@@ -3,6 +3,8 @@ package compute
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -99,7 +101,7 @@ func CompareType(op string, x, y array.Type) (array.Type, error) {
 
 // Compare is x op y. Among scalars NaN is above all numbers and equal to itself, among arrays it
 // equals nothing. Labels and texts are compared by name; a constant that is no name is an error.
-func Compare(op string, x, y *array.Column) (*array.Column, error) {
+func Compare(w *array.Work, op string, x, y *array.Column) (*array.Column, error) {
 	t, err := CompareType(op, x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -110,50 +112,50 @@ func Compare(op string, x, y *array.Column) (*array.Column, error) {
 		n, _ := array.RowsOf(x, y)
 		return array.Nothing(t, n), nil
 	case asLabels:
-		return compareLabels(op, t, x, y)
+		return compareLabels(w, op, t, x, y)
 	case asJSON:
-		return compareJSON(op, t, x, y)
+		return compareJSON(w, op, t, x, y)
 	case asTime:
-		if x, y, err = sameTime(x, y); err != nil {
+		if x, y, err = sameTime(w, x, y); err != nil {
 			return nil, err
 		}
 		how = asInts
 	}
-	return compareAs(how, op, t, x, y)
+	return compareAs(w, how, op, t, x, y)
 }
 
-func compareAs(how comparing, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func compareAs(w *array.Work, how comparing, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	total := x.Dims == 0 && y.Dims == 0
 	switch how {
 	case asText:
-		return compareText(op, t, x, y)
+		return compareText(w, op, t, x, y)
 	case asFloat32:
-		return zip("comparison", t, x, y, array.Lanes[float32](x.Data), array.Lanes[float32](y.Data), compareFloats[float32](op, total))
+		return zip(w, "comparison", t, x, y, array.Lanes[float32](x.Data), array.Lanes[float32](y.Data), compareFloats[float32](op, total))
 	case asFloat64:
-		return zip("comparison", t, x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), compareFloats[float64](op, total))
+		return zip(w, "comparison", t, x, y, array.Lanes[float64](x.Data), array.Lanes[float64](y.Data), compareFloats[float64](op, total))
 	case asUints:
-		return zip("comparison", t, x, y, array.Lanes[uint64](x.Data), array.Lanes[uint64](y.Data), comparer[uint64](op))
+		return zip(w, "comparison", t, x, y, array.Lanes[uint64](x.Data), array.Lanes[uint64](y.Data), comparer[uint64](op))
 	case asMixed:
-		return compareMixed(op, t, x, y)
+		return compareMixed(w, op, t, x, y)
 	}
 	x, y = shrink(x, y)
 	if x.DType == y.DType {
 		switch x.DType {
 		case tensor.Uint8:
-			return compareSame[uint8](op, t, x, y)
+			return compareSame[uint8](w, op, t, x, y)
 		case tensor.Int8:
-			return compareSame[int8](op, t, x, y)
+			return compareSame[int8](w, op, t, x, y)
 		case tensor.Int16:
-			return compareSame[int16](op, t, x, y)
+			return compareSame[int16](w, op, t, x, y)
 		case tensor.Int32:
-			return compareSame[int32](op, t, x, y)
+			return compareSame[int32](w, op, t, x, y)
 		case tensor.Uint16:
-			return compareSame[uint16](op, t, x, y)
+			return compareSame[uint16](w, op, t, x, y)
 		case tensor.Uint32:
-			return compareSame[uint32](op, t, x, y)
+			return compareSame[uint32](w, op, t, x, y)
 		}
 	}
-	return zip("comparison", t, x, y, array.Lanes[int64](x.Data), array.Lanes[int64](y.Data), comparer[int64](op))
+	return zip(w, "comparison", t, x, y, array.Lanes[int64](x.Data), array.Lanes[int64](y.Data), comparer[int64](op))
 }
 
 // shrink gives a single constant the dtype of the column that it meets, if it fits, so that the
@@ -173,23 +175,23 @@ func shrink(x, y *array.Column) (*array.Column, *array.Column) {
 	return x, y
 }
 
-func compareSame[T array.Number](op string, t array.Type, x, y *array.Column) (*array.Column, error) {
-	return zip("comparison", t, x, y, array.Lanes[T](x.Data), array.Lanes[T](y.Data), comparer[T](op))
+func compareSame[T array.Number](w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+	return zip(w, "comparison", t, x, y, array.Lanes[T](x.Data), array.Lanes[T](y.Data), comparer[T](op))
 }
 
-func compareText(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func compareText(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	a, _ := x.Data.([]string)
 	b, _ := y.Data.([]string)
-	return zip("comparison", t, x, y, array.Direct(a), array.Direct(b), comparer[string](op))
+	return zip(w, "comparison", t, x, y, array.Direct(a), array.Direct(b), comparer[string](op))
 }
 
 // compareMixed compares uint64 with signed numbers. A value outside the range of the other type is
 // decided without conversion.
-func compareMixed(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func compareMixed(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	if y.DType == tensor.Uint64 {
-		return compareSigned(op, t, x, y)
+		return compareSigned(w, op, t, x, y)
 	}
-	return compareSigned(flip(op), t, y, x)
+	return compareSigned(w, flip(op), t, y, x)
 }
 
 // flip returns the operator for the operands in the other order.
@@ -209,7 +211,7 @@ func flip(op string) string {
 
 // compareSigned compares signed x with unsigned y: as signed numbers, except if y is beyond all of
 // them.
-func compareSigned(op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+func compareSigned(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
 	a, b := array.Lanes[int64](x.Data), array.As[uint64](y.Data)
 	over := func(lo, hi int, scratch []float64) []float64 {
 		// where the unsigned is beyond every signed one
@@ -229,12 +231,12 @@ func compareSigned(op string, t array.Type, x, y *array.Column) (*array.Column, 
 		}
 		return out
 	}
-	small, err := zip("comparison", t, x, y, a, low, comparer[int64](op))
+	small, err := zip(w, "comparison", t, x, y, a, low, comparer[int64](op))
 	if err != nil {
 		return nil, err
 	}
 	zero := func(lo, hi int, scratch []float64) []float64 { clear(scratch[:hi-lo]); return scratch[:hi-lo] }
-	beyond, err := zip("comparison", t, x, y, zero, over, comparer[float64]("<"))
+	beyond, err := zip(w, "comparison", t, x, y, zero, over, comparer[float64]("<"))
 	if err != nil {
 		return nil, err
 	}
@@ -443,8 +445,136 @@ func parsesTimes(args []Arg) bool {
 			if a.Value == nil {
 				return true
 			}
-			_, err := array.Cast(a.Value, array.OfUnit(to))
+			_, err := array.Cast(nil, a.Value, array.OfUnit(to))
 			return err != nil
 		})
 	})
+}
+
+// compareLabels compares labels with text, or with labels that have other names.
+func compareLabels(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+	if !x.Label() {
+		return compareLabels(w, flip(op), t, y, x)
+	}
+	if y.Text() && y.Const {
+		numbers, err := array.LabelNumbers(w, y, x.Names)
+		if err != nil {
+			return nil, err
+		}
+		if op == "=" || op == "!=" {
+			return compareAs(w, asInts, op, t, x, numbers)
+		}
+	}
+	a, b := array.LabelText(w, x), y
+	if y.Label() {
+		b = array.LabelText(w, y)
+	}
+	return compareText(w, op, t, a, b)
+}
+
+// compareJSON compares numbers with numbers and strings with strings. Values of different kinds
+// give NULL.
+func compareJSON(w *array.Work, op string, t array.Type, x, y *array.Column) (*array.Column, error) {
+	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
+		x, y := c[0], c[1]
+		if x.Label() {
+			x = array.LabelText(w, x)
+		}
+		if y.Label() {
+			y = array.LabelText(w, y)
+		}
+		dst, null, ok := flags(w, n)
+		if !ok {
+			return nil, w.Err()
+		}
+		out := &array.Column{Type: t, N: n, Same: tensor.Shape{}, Null: null}
+		for i := range n {
+			if !w.Step(rowSteps) {
+				break
+			}
+			a, b := array.JSONValue(x, i), array.JSONValue(y, i)
+			order, ok := compareValues(a, b)
+			if _, whole := a.(array.Compound); whole && op != "=" && op != "!=" {
+				ok = false
+			}
+			if out.Null[i] = !ok; ok {
+				dst[i] = holds(op, order)
+			}
+		}
+		out.Data = dst
+		return out, nil
+	}, x, y)
+}
+
+func holds(op string, order int) bool {
+	switch op {
+	case "=":
+		return order == 0
+	case "!=":
+		return order != 0
+	case "<":
+		return order < 0
+	case "<=":
+		return order <= 0
+	case ">":
+		return order > 0
+	}
+	return order >= 0
+}
+
+// compareValues compares single values; ok is false if they are of different kinds.
+func compareValues(a, b any) (int, bool) {
+	if a == nil || b == nil || array.JSONRank(a) != array.JSONRank(b) {
+		return 0, false
+	}
+	switch x := a.(type) {
+	case string:
+		return strings.Compare(x, b.(string)), true
+	case array.Compound:
+		return strings.Compare(array.CanonicalJSON(x.Text), array.CanonicalJSON(b.(array.Compound).Text)), true
+	case int64:
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y), true
+		}
+	}
+	return array.CompareFloat(array.AsFloat(a), array.AsFloat(b)), true
+}
+
+// coarse returns the same for values that compareValues finds equal; of others, large whole numbers
+// may have it in common with their neighbours.
+func coarse(v any) string {
+	switch x := v.(type) {
+	case string:
+		return "text " + x
+	case array.Compound:
+		return "json " + array.CanonicalJSON(x.Text)
+	case bool:
+		return strconv.FormatBool(x)
+	}
+	return strconv.FormatFloat(array.CanonicalFloat(array.AsFloat(v)), 'g', -1, 64)
+}
+
+// Coarse maps values that are compared as JSON to texts. Values that = finds equal have equal
+// texts, so a join need not compare all pairs.
+func Coarse(w *array.Work, c *array.Column) (*array.Column, error) {
+	if c.Label() {
+		c = array.LabelText(w, c)
+	}
+	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
+		dst, ok := array.Room[string](w, n)
+		if !ok || !w.Reserve(int64(n)) {
+			return nil, w.Err()
+		}
+		null := make([]bool, n)
+		for i := range dst {
+			if !w.Step(rowSteps) {
+				break
+			}
+			v := array.JSONValue(c[0], i)
+			if null[i] = v == nil; v != nil {
+				dst[i] = coarse(v)
+			}
+		}
+		return array.FromStrings(dst, null), nil
+	}, c)
 }

@@ -98,7 +98,7 @@ func (f Facts) Check(name string, args []*array.Column, infallible bool, result 
 // checkBounded panics, under the build tag "invariants", if a value of [Function.Bounded] differs
 // from Call's, unless both are beyond the limit.
 func checkBounded(f *Function, args []*array.Column, l Limit, result *array.Column) {
-	exact, err := f.Call(args)
+	exact, err := f.Call(nil, args)
 	if err != nil {
 		invariant.Check(false, fmt.Sprintf("%s fails without a limit: %v", f.Name, err))
 		return

@@ -15,10 +15,10 @@ type Function struct {
 	Name        string
 	Least, Most int // arguments; Most -1: any number
 	Check       func(args []array.Type) (array.Type, error)
-	Call        func(args []*array.Column) (*array.Column, error)
+	Call        func(w *array.Work, args []*array.Column) (*array.Column, error)
 	// Bounded is Call for a caller that needs no values beyond a limit. Such values may be replaced
 	// by any other value beyond the limit, which costs less. Nil: the function has no such form.
-	Bounded func(args []*array.Column, l Limit) (*array.Column, error)
+	Bounded func(w *array.Work, args []*array.Column, l Limit) (*array.Column, error)
 	Doc     string // its signature and meaning, in a line
 	Facts
 }
@@ -94,16 +94,22 @@ func wantInts(name string, args []array.Type, from, to int) error {
 }
 
 // scalars computes one value a row of scalar arguments; a NULL among them makes NULL, as does !ok.
-func scalars[R array.Element](t array.Type, args []*array.Column, f func(i int) (R, bool)) (*array.Column, error) {
+func scalars[R array.Element](w *array.Work, t array.Type, args []*array.Column, f func(i int) (R, bool)) (*array.Column, error) {
 	n, constant := array.RowsOf(args...)
 	held := n
 	if constant {
 		held = 1
 	}
 	out := &array.Column{Type: t.WithAxes(tensor.Shape{}), N: n, Const: constant, Same: tensor.Shape{}}
-	dst := make([]R, held)
+	dst, ok := array.Room[R](w, held)
+	if !ok {
+		return nil, w.Err()
+	}
 	null := array.AnyNull(held, args...)
 	for i := range dst {
+		if !w.Step(rowSteps) {
+			return nil, w.Err()
+		}
 		if null != nil && null[i] {
 			continue
 		}
@@ -121,15 +127,27 @@ func scalars[R array.Element](t array.Type, args []*array.Column, f func(i int) 
 	return out, nil
 }
 
+// rowSteps is the number of steps that a row costs at least.
+const rowSteps = 8
+
+// flags makes n results of a condition, and as many marks of NULL.
+func flags(w *array.Work, n int) (dst, null []bool, ok bool) {
+	both, ok := array.Room[bool](w, 2*n)
+	if !ok {
+		return nil, nil, false
+	}
+	return both[:n:n], both[n:], true
+}
+
 // texts reads text, names of labels and JSON strings.
-func texts(c *array.Column) (*array.Column, func(i int) string) {
+func texts(w *array.Work, c *array.Column) (*array.Column, func(i int) string) {
 	switch {
 	case c.DType == 0:
 		return c, func(int) string { return "" }
 	case c.Label():
-		c = array.LabelText(c)
+		c = array.LabelText(w, c)
 	case c.DType == tensor.JSON:
-		c = array.MapText(c, c.Type.WithDType(tensor.String), array.JSONText)
+		c = array.JSONTexts(w, c, c.Type.WithDType(tensor.String))
 	}
 	d := array.Elems[string](c)
 	if c.Const {

@@ -19,7 +19,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(` {"a": 1, "a": 2} `, "a", int64(1))
 	f.Fuzz(func(t *testing.T, s, key string, at int64) {
 		c := array.From(array.Of(tensor.JSON), []string{s}, nil)
-		got, err := array.Index(c, []array.Item{{At: array.Constant(array.Of(tensor.String), key, 1)}})
+		got, err := array.Index(nil, c, []array.Item{{At: array.Constant(array.Of(tensor.String), key, 1)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func FuzzJSON(f *testing.F) {
 			want = object[key]
 		}
 		sameJSON(t, s, got, want)
-		if got, err = array.Index(c, []array.Item{{At: array.Constant(array.Of(tensor.Int64), at, 1)}}); err != nil {
+		if got, err = array.Index(nil, c, []array.Item{{At: array.Constant(array.Of(tensor.Int64), at, 1)}}); err != nil {
 			t.Fatal(err)
 		}
 		var list []any
@@ -119,8 +119,8 @@ func FuzzLike(f *testing.F) {
 			b.WriteString(`\\`)
 		}
 		want := regexp.MustCompile(b.String() + ")$").MatchString(s)
-		m := newMatcher(p, fold)
-		if got := m.match(s); got != want {
+		m := newMatcher(nil, p, fold)
+		if got := m.match(nil, s); got != want {
 			t.Errorf("%q LIKE %q, fold %v: %v, want %v", s, p, fold, got, want)
 		}
 	})

@@ -16,7 +16,7 @@ func LikeType(x, pattern array.Type) (array.Type, error) {
 
 // Like computes x LIKE pattern: % and * match any text, _ and ? one character. A backslash escapes
 // them. fold ignores case.
-func Like(x, pattern *array.Column, fold bool) (*array.Column, error) {
+func Like(w *array.Work, x, pattern *array.Column, fold bool) (*array.Column, error) {
 	t, err := LikeType(x.Type, pattern.Type)
 	if err != nil {
 		return nil, err
@@ -25,21 +25,21 @@ func Like(x, pattern *array.Column, fold bool) (*array.Column, error) {
 		n, _ := array.RowsOf(x, pattern)
 		return array.Nothing(t, n), nil
 	}
-	x, a := texts(x)
-	pattern, b := texts(pattern)
+	x, a := texts(w, x)
+	pattern, b := texts(w, pattern)
 	var m matcher
 	last := ""
 	if pattern.Const {
 		last = b(0)
-		m = newMatcher(last, fold)
-		return scalars(t, []*array.Column{x, pattern}, func(i int) (bool, bool) { return m.match(a(i)), true })
+		m = newMatcher(w, last, fold)
+		return scalars(w, t, []*array.Column{x, pattern}, func(i int) (bool, bool) { return m.match(w, a(i)), true })
 	}
 	first := true
-	return scalars(t, []*array.Column{x, pattern}, func(i int) (bool, bool) {
+	return scalars(w, t, []*array.Column{x, pattern}, func(i int) (bool, bool) {
 		if p := b(i); first || p != last {
-			m, last, first = newMatcher(p, fold), p, false
+			m, last, first = newMatcher(w, p, fold), p, false
 		}
-		return m.match(a(i)), true
+		return m.match(w, a(i)), true
 	})
 }
 
@@ -54,11 +54,17 @@ type matcher struct {
 
 const anyOne = -1
 
-func newMatcher(p string, fold bool) matcher {
+func newMatcher(w *array.Work, p string, fold bool) matcher {
+	if !w.Reserve(8 * int64(len(p))) {
+		return matcher{pieces: [][]rune{nil}}
+	}
 	m := matcher{fold: fold, pieces: [][]rune{nil}}
 	whole := true
 	escaped := false
 	for _, r := range p {
+		if !w.Step(1) {
+			break
+		}
 		last := len(m.pieces) - 1
 		switch {
 		case escaped:
@@ -93,38 +99,35 @@ func folded(r rune, fold bool) rune {
 	return r
 }
 
-func (m *matcher) match(s string) bool {
+func (m *matcher) match(w *array.Work, s string) bool {
 	if m.plain != nil {
-		return m.matchPlain(s)
+		return m.matchPlain(w, s)
 	}
 	if !m.open {
-		rest, ok := m.piece(s, m.pieces[0])
+		rest, ok := m.piece(w, s, m.pieces[0])
 		return ok && rest == ""
 	}
-	s, ok := m.piece(s, m.pieces[0])
+	s, ok := m.piece(w, s, m.pieces[0])
 	if !ok {
 		return false
 	}
 	last := m.pieces[len(m.pieces)-1]
 	for _, p := range m.pieces[1 : len(m.pieces)-1] {
-		if s, ok = m.find(s, p); !ok {
+		if s, ok = m.find(w, s, p); !ok {
 			return false
 		}
 	}
 	// The rest has to end with the last piece.
-	skip := utf8.RuneCountInString(s) - len(last)
+	skip := countRunes(w, s) - len(last)
 	if skip < 0 {
 		return false
 	}
-	for range skip {
-		_, size := utf8.DecodeRuneInString(s)
-		s = s[size:]
-	}
-	rest, ok := m.piece(s, last)
+	s = s[skipRunes(w, s, int64(skip)):]
+	rest, ok := m.piece(w, s, last)
 	return ok && rest == ""
 }
 
-func (m *matcher) matchPlain(s string) bool {
+func (m *matcher) matchPlain(w *array.Work, s string) bool {
 	first, last := m.plain[0], m.plain[len(m.plain)-1]
 	if !m.open {
 		return s == first
@@ -134,7 +137,7 @@ func (m *matcher) matchPlain(s string) bool {
 	}
 	s = s[len(first) : len(s)-len(last)]
 	for _, p := range m.plain[1 : len(m.plain)-1] {
-		i := strings.Index(s, p)
+		i := indexText(w, s, p)
 		if i < 0 {
 			return false
 		}
@@ -144,8 +147,11 @@ func (m *matcher) matchPlain(s string) bool {
 }
 
 // piece matches at the begin of s and gives the rest.
-func (m *matcher) piece(s string, p []rune) (string, bool) {
-	for _, want := range p {
+func (m *matcher) piece(w *array.Work, s string, p []rune) (string, bool) {
+	for i, want := range p {
+		if i%array.Block == array.Block-1 && !w.Step(array.Block) {
+			return s, false
+		}
 		r, size := utf8.DecodeRuneInString(s)
 		if size == 0 || want != anyOne && folded(r, m.fold) != want {
 			return s, false
@@ -156,9 +162,12 @@ func (m *matcher) piece(s string, p []rune) (string, bool) {
 }
 
 // find matches at the first place where that is possible.
-func (m *matcher) find(s string, p []rune) (string, bool) {
+func (m *matcher) find(w *array.Work, s string, p []rune) (string, bool) {
 	for {
-		if rest, ok := m.piece(s, p); ok {
+		if !w.Step(rowSteps) {
+			return s, false
+		}
+		if rest, ok := m.piece(w, s, p); ok {
 			return rest, true
 		}
 		_, size := utf8.DecodeRuneInString(s)

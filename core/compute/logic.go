@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"math/bits"
 
 	"deeplake/core/array"
@@ -40,7 +41,7 @@ func NotType(x array.Type) (array.Type, error) {
 }
 
 // truths converts numbers to bools: every number but zero is true.
-func truths(c *array.Column) *array.Column {
+func truths(w *array.Work, c *array.Column) *array.Column {
 	t := c.Type.WithDType(tensor.Bool)
 	if c.DType == tensor.Bool {
 		if c.HType == "" && !c.Weak {
@@ -50,7 +51,7 @@ func truths(c *array.Column) *array.Column {
 		out.Type = t
 		return &out
 	}
-	return array.Map(t, c, array.Lanes[float64](c.Data), func(dst []bool, a []float64) {
+	return array.Map(w, t, c, array.Lanes[float64](c.Data), func(dst []bool, a []float64) {
 		for i, v := range a {
 			dst[i] = v != 0
 		}
@@ -59,25 +60,27 @@ func truths(c *array.Column) *array.Column {
 
 // Truth returns the truth value of each row: an array is true if ANY of its elements is. NULL stays
 // NULL.
-func Truth(c *array.Column) (*array.Column, error) {
+func Truth(w *array.Work, c *array.Column) (*array.Column, error) {
 	if err := TruthType(c.Type); err != nil {
 		return nil, err
 	}
-	b := truths(c)
+	b := truths(w, c)
 	if c.DType == 0 || b.Uniform() && len(b.Same) == 0 {
 		b.Type.Dims, b.Type.Shape = 0, tensor.Shape{}
 		return b, nil
 	}
 	out := &array.Column{Type: array.Of(tensor.Bool), N: b.N, Const: b.Const, Null: b.Null, Same: tensor.Shape{}}
-	d, dst := array.Elems[bool](b), make([]bool, b.Stored())
+	d := array.Elems[bool](b)
+	dst, ok := array.Room[bool](w, b.Stored())
+	if !ok {
+		return nil, w.Err()
+	}
 	for i := range dst {
 		lo, hi := b.Span(i)
-		for _, v := range d[lo:hi] {
-			if v {
-				dst[i] = true
-				break
-			}
+		if !w.Step(rowSteps + (hi-lo)/16) {
+			break
 		}
+		dst[i] = bytes.IndexByte(bytesOf(d[lo:hi]), 1) >= 0
 	}
 	out.Data = dst
 	return out, nil
@@ -85,13 +88,13 @@ func Truth(c *array.Column) (*array.Column, error) {
 
 // And is x AND y: three-valued for scalars, element by element and broadcast for arrays, where NULL
 // makes NULL.
-func And(x, y *array.Column) (*array.Column, error) { return logic("AND", x, y) }
+func And(w *array.Work, x, y *array.Column) (*array.Column, error) { return logic(w, "AND", x, y) }
 
 // Or is x OR y, as And.
-func Or(x, y *array.Column) (*array.Column, error) { return logic("OR", x, y) }
+func Or(w *array.Work, x, y *array.Column) (*array.Column, error) { return logic(w, "OR", x, y) }
 
 // Not is NOT x, of each element.
-func Not(x *array.Column) (*array.Column, error) {
+func Not(w *array.Work, x *array.Column) (*array.Column, error) {
 	t, err := NotType(x.Type)
 	if err != nil {
 		return nil, err
@@ -99,15 +102,15 @@ func Not(x *array.Column) (*array.Column, error) {
 	if x.DType == 0 {
 		return array.Nothing(t, x.N), nil
 	}
-	b := truths(x)
-	return array.Map(t, b, array.Direct(array.Elems[bool](b)), func(dst, a []bool) {
+	b := truths(w, x)
+	return array.Map(w, t, b, array.Direct(array.Elems[bool](b)), func(dst, a []bool) {
 		for i, v := range a {
 			dst[i] = !v
 		}
 	}), nil
 }
 
-func logic(op string, x, y *array.Column) (*array.Column, error) {
+func logic(w *array.Work, op string, x, y *array.Column) (*array.Column, error) {
 	t, err := LogicType(op, x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -115,16 +118,16 @@ func logic(op string, x, y *array.Column) (*array.Column, error) {
 	scalar := func(c *array.Column) bool { return c.DType == 0 || c.Uniform() && len(c.Same) == 0 }
 	if scalar(x) && scalar(y) {
 		return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-			return logicScalars(op == "AND", t, c[0], c[1], n), nil
+			return logicScalars(w, op == "AND", t, c[0], c[1], n), nil
 		}, x, y)
 	}
 	and := op == "AND"
 	if x.DType == 0 || y.DType == 0 {
 		n, _ := array.RowsOf(x, y)
-		return decided(and, t, array.Nothing(t, n), truths(x), truths(y))
+		return decided(w, and, t, array.Nothing(t, n), truths(w, x), truths(w, y))
 	}
-	a, b := truths(x), truths(y)
-	out, err := zip(op, t, a, b, array.Direct(array.Elems[bool](a)), array.Direct(array.Elems[bool](b)), func(dst, a, b []bool) {
+	a, b := truths(w, x), truths(w, y)
+	out, err := zip(w, op, t, a, b, array.Direct(array.Elems[bool](a)), array.Direct(array.Elems[bool](b)), func(dst, a, b []bool) {
 		for i := range dst {
 			p, q := at(a, i), at(b, i)
 			dst[i] = and && p && q || !and && (p || q)
@@ -133,13 +136,13 @@ func logic(op string, x, y *array.Column) (*array.Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decided(and, t, out, a, b)
+	return decided(w, and, t, out, a, b)
 }
 
 // decided gives the rows of out a value in which one side is NULL, and the other is a single value
 // that decides by itself: where rows differ in their number of axes, such a row must not depend on
 // the others.
-func decided(and bool, t array.Type, out, a, b *array.Column) (*array.Column, error) {
+func decided(w *array.Work, and bool, t array.Type, out, a, b *array.Column) (*array.Column, error) {
 	var place []int
 	for i := range out.N {
 		c := a
@@ -165,22 +168,25 @@ func decided(and bool, t array.Type, out, a, b *array.Column) (*array.Column, er
 	}
 	wide := t
 	wide.Dims, wide.Shape = array.Unranked, nil
-	all, err := array.Concat(wide, []*array.Column{out, array.FromBools([]bool{!and}, nil)})
+	all, err := array.Concat(w, wide, []*array.Column{out, array.FromBools([]bool{!and}, nil)})
 	if err != nil {
 		return nil, err
 	}
-	return all.Take(place), nil
+	return all.TakeIn(w, place), w.Err()
 }
 
 // logicScalars knows that FALSE AND NULL is FALSE, and TRUE OR NULL is TRUE.
-func logicScalars(and bool, t array.Type, x, y *array.Column, n int) *array.Column {
+func logicScalars(w *array.Work, and bool, t array.Type, x, y *array.Column, n int) *array.Column {
 	t = t.WithAxes(tensor.Shape{})
 	flat := func(c *array.Column) ([]bool, []bool) {
 		if c.DType == 0 {
 			return make([]bool, n), array.Nothing(t, n).Expand().Null
 		}
-		c = truths(c).Expand()
+		c = truths(w, c).Expand()
 		return array.Elems[bool](c), c.Null
+	}
+	if !w.Reserve(6 * int64(n)) {
+		return array.Nothing(t, n)
 	}
 	a, an := flat(x)
 	b, bn := flat(y)

@@ -53,7 +53,7 @@ func mathFunctions() []Function {
 		{Name: "MOD", Least: 2, Most: 2, Doc: "MOD(x, y): x % y", Check: binaryCheck("%"), Call: binaryCall("%")},
 		{Name: "ATAN2", Least: 2, Most: 2, Doc: "ATAN2(y, x): the angle of the point (x, y)", Check: floats2("ATAN2"), Call: callFloats2("ATAN2", math.Atan2)},
 		{Name: "PI", Doc: "PI(): 3.14159...", Check: func([]array.Type) (array.Type, error) { return array.Of(tensor.Float64), nil },
-			Call: func([]*array.Column) (*array.Column, error) {
+			Call: func(*array.Work, []*array.Column) (*array.Column, error) {
 				return array.Constant(array.Of(tensor.Float64), math.Pi, 1), nil
 			}},
 	}
@@ -85,8 +85,8 @@ func mathFunctions() []Function {
 			Check: func(args []array.Type) (array.Type, error) {
 				return args[0].WithDType(tensor.Bool), wantNumbers(f.name, args)
 			},
-			Call: func(args []*array.Column) (*array.Column, error) {
-				return array.Map(args[0].Type.WithDType(tensor.Bool), args[0], array.Lanes[float64](args[0].Data), func(dst []bool, a []float64) {
+			Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+				return array.Map(w, args[0].Type.WithDType(tensor.Bool), args[0], array.Lanes[float64](args[0].Data), func(dst []bool, a []float64) {
 					for i, v := range a {
 						dst[i] = f.f(v)
 					}
@@ -102,18 +102,18 @@ func floatCheck(name string) func([]array.Type) (array.Type, error) {
 	return func(args []array.Type) (array.Type, error) { return floating(args[0]), wantNumbers(name, args) }
 }
 
-func callFloat(f func(float64) float64, typeOf func(array.Type) array.Type) func([]*array.Column) (*array.Column, error) {
-	return func(args []*array.Column) (*array.Column, error) {
+func callFloat(f func(float64) float64, typeOf func(array.Type) array.Type) func(*array.Work, []*array.Column) (*array.Column, error) {
+	return func(w *array.Work, args []*array.Column) (*array.Column, error) {
 		x := args[0]
 		t := typeOf(x.Type)
 		if t.DType == tensor.Float32 {
-			return array.Map(t, x, array.Lanes[float32](x.Data), func(dst, a []float32) {
+			return array.Map(w, t, x, array.Lanes[float32](x.Data), func(dst, a []float32) {
 				for i, v := range a {
 					dst[i] = float32(f(float64(v)))
 				}
 			}), nil
 		}
-		return array.Map(t, x, array.Lanes[float64](x.Data), func(dst, a []float64) {
+		return array.Map(w, t, x, array.Lanes[float64](x.Data), func(dst, a []float64) {
 			for i, v := range a {
 				dst[i] = f(v)
 			}
@@ -130,13 +130,13 @@ func floats2(name string) func([]array.Type) (array.Type, error) {
 	}
 }
 
-func callFloats2(name string, f func(a, b float64) float64) func([]*array.Column) (*array.Column, error) {
-	return func(args []*array.Column) (*array.Column, error) {
+func callFloats2(name string, f func(a, b float64) float64) func(*array.Work, []*array.Column) (*array.Column, error) {
+	return func(w *array.Work, args []*array.Column) (*array.Column, error) {
 		t, err := floats2(name)([]array.Type{args[0].Type, args[1].Type})
 		if err != nil {
 			return nil, err
 		}
-		return zip(name, t, args[0], args[1], array.Lanes[float64](args[0].Data), array.Lanes[float64](args[1].Data), func(dst, a, b []float64) {
+		return zip(w, name, t, args[0], args[1], array.Lanes[float64](args[0].Data), array.Lanes[float64](args[1].Data), func(dst, a, b []float64) {
 			for i := range dst {
 				dst[i] = f(at(a, i), at(b, i))
 			}
@@ -148,8 +148,10 @@ func binaryCheck(op string) func([]array.Type) (array.Type, error) {
 	return func(args []array.Type) (array.Type, error) { return ArithType(op, args[0], args[1]) }
 }
 
-func binaryCall(op string) func([]*array.Column) (*array.Column, error) {
-	return func(args []*array.Column) (*array.Column, error) { return Arith(op, args[0], args[1]) }
+func binaryCall(op string) func(*array.Work, []*array.Column) (*array.Column, error) {
+	return func(w *array.Work, args []*array.Column) (*array.Column, error) {
+		return Arith(w, op, args[0], args[1])
+	}
 }
 
 // keepNumber returns a Check of functions that return whole numbers for whole numbers.
@@ -168,16 +170,16 @@ func kept(x array.Type) array.Type {
 	return t
 }
 
-func keeping(name string, whole func(int64) int64, f func(float64) float64) func([]*array.Column) (*array.Column, error) {
-	return func(args []*array.Column) (*array.Column, error) {
+func keeping(name string, whole func(int64) int64, f func(float64) float64) func(*array.Work, []*array.Column) (*array.Column, error) {
+	return func(w *array.Work, args []*array.Column) (*array.Column, error) {
 		x := args[0]
 		if x.Float() {
-			return callFloat(f, rounded)(args)
+			return callFloat(f, rounded)(w, args)
 		}
 		if err := fits64(name, x); err != nil {
 			return nil, err
 		}
-		return array.Map(kept(x.Type), x, array.Lanes[int64](x.Data), func(dst, a []int64) {
+		return array.Map(w, kept(x.Type), x, array.Lanes[int64](x.Data), func(dst, a []int64) {
 			for i, v := range a {
 				dst[i] = whole(v)
 			}
@@ -185,7 +187,7 @@ func keeping(name string, whole func(int64) int64, f func(float64) float64) func
 	}
 }
 
-func absolute(args []*array.Column) (*array.Column, error) {
+func absolute(w *array.Work, args []*array.Column) (*array.Column, error) {
 	over := false
 	out, err := keeping("ABS", func(v int64) int64 {
 		if v < 0 {
@@ -193,7 +195,7 @@ func absolute(args []*array.Column) (*array.Column, error) {
 			return -v
 		}
 		return v
-	}, math.Abs)(args)
+	}, math.Abs)(w, args)
 	if over {
 		return nil, errs.New(errs.Range, "ABS: -9223372036854775808 has no absolute value in int64")
 	}
@@ -207,22 +209,22 @@ func roundType(args []array.Type) (array.Type, error) {
 	return kept(args[0]), wantInts("ROUND", args, 1, 2)
 }
 
-func round(args []*array.Column) (*array.Column, error) {
+func round(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	f := math.Round
 	if x.Dims != 0 {
 		f = math.RoundToEven
 	}
 	if len(args) == 1 {
-		return keeping("ROUND", same[int64], f)(args)
+		return keeping("ROUND", same[int64], f)(w, args)
 	}
-	digits, err := array.Become(args[1], array.Of(tensor.Int64))
+	digits, err := array.Become(w, args[1], array.Of(tensor.Int64))
 	if err != nil {
 		return nil, err
 	}
 	t := kept(x.Type)
 	if !x.Float() {
-		return roundInts(t, x, digits)
+		return roundInts(w, t, x, digits)
 	}
 	places := func(v float64, digits int64) float64 {
 		scale := math.Pow(10, float64(min(max(digits, -400), 400)))
@@ -234,7 +236,7 @@ func round(args []*array.Column) (*array.Column, error) {
 		}
 		return v
 	}
-	out, err := zip("ROUND", x.Type.WithDType(tensor.Float64).WithAxes(t.Axes()), x, digits, array.Lanes[float64](x.Data), array.Lanes[float64](digits.Data), func(dst, a, b []float64) {
+	out, err := zip(w, "ROUND", x.Type.WithDType(tensor.Float64).WithAxes(t.Axes()), x, digits, array.Lanes[float64](x.Data), array.Lanes[float64](digits.Data), func(dst, a, b []float64) {
 		for i := range dst {
 			dst[i] = places(at(a, i), int64(at(b, i)))
 		}
@@ -243,7 +245,7 @@ func round(args []*array.Column) (*array.Column, error) {
 		return nil, err
 	}
 	if t.DType != tensor.Float64 {
-		if out, err = array.Cast(out, t); err != nil {
+		if out, err = array.Cast(w, out, t); err != nil {
 			return nil, err
 		}
 	}
@@ -252,13 +254,13 @@ func round(args []*array.Column) (*array.Column, error) {
 }
 
 // roundInts rounds whole numbers, without a detour through floating point.
-func roundInts(t array.Type, x, digits *array.Column) (*array.Column, error) {
+func roundInts(w *array.Work, t array.Type, x, digits *array.Column) (*array.Column, error) {
 	if err := fits64("ROUND", x); err != nil {
 		return nil, err
 	}
 	even := x.Dims != 0
 	var over error
-	out, err := zip("ROUND", t, x, digits, array.Lanes[int64](x.Data), array.Lanes[int64](digits.Data), func(dst, a, b []int64) {
+	out, err := zip(w, "ROUND", t, x, digits, array.Lanes[int64](x.Data), array.Lanes[int64](digits.Data), func(dst, a, b []int64) {
 		for i := range dst {
 			v, ok := roundInt(at(a, i), at(b, i), even)
 			if dst[i] = v; !ok && over == nil {

@@ -12,13 +12,16 @@ import (
 )
 
 // reduce computes one value of the elements of each row; !ok is NULL.
-func reduce[A, R array.Element](d tensor.DType, x *array.Column, a array.Lane[A], f func(row []A) (R, bool)) *array.Column {
+func reduce[A, R array.Element](w *array.Work, d tensor.DType, x *array.Column, a array.Lane[A], f func(row []A) (R, bool)) *array.Column {
 	t := array.Of(d)
 	if x.DType == 0 {
 		return array.Nothing(t, x.N)
 	}
 	out := &array.Column{Type: t, N: x.N, Const: x.Const, Same: tensor.Shape{}}
-	dst := make([]R, x.Stored())
+	dst, ok := array.Room[R](w, x.Stored())
+	if !ok {
+		return array.Nothing(t, x.N)
+	}
 	null := x.Null
 	own := false
 	var scratch []A
@@ -27,8 +30,8 @@ func reduce[A, R array.Element](d tensor.DType, x *array.Column, a array.Lane[A]
 			continue
 		}
 		lo, hi := x.Span(i)
-		if hi-lo > len(scratch) {
-			scratch = make([]A, max(hi-lo, array.Block))
+		if scratch, ok = array.Scratch(w, scratch, hi-lo); !ok || !w.Step(rowSteps+2*(hi-lo)) {
+			break
 		}
 		v, ok := f(a(lo, hi, scratch))
 		if !ok {
@@ -47,7 +50,7 @@ func reduce[A, R array.Element](d tensor.DType, x *array.Column, a array.Lane[A]
 }
 
 func reduceFunctions() []Function {
-	one := func(name, doc string, t func(x array.Type) array.Type, call func(x *array.Column) (*array.Column, error)) Function {
+	one := func(name, doc string, t func(x array.Type) array.Type, call func(w *array.Work, x *array.Column) (*array.Column, error)) Function {
 		return Function{Name: name, Least: 1, Most: 2, Doc: name + "(x[, axis]): " + doc,
 			Check: func(args []array.Type) (array.Type, error) {
 				if err := wantNumbers(name, args[:1]); err != nil {
@@ -55,7 +58,9 @@ func reduceFunctions() []Function {
 				}
 				return reducedType(t(args[0]), args)
 			},
-			Call: func(args []*array.Column) (*array.Column, error) { return reduceAxis(name, args, call) }}
+			Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+				return reduceAxis(w, name, args, call)
+			}}
 	}
 	float := func(array.Type) array.Type { return array.Of(tensor.Float64) }
 	boolean := func(array.Type) array.Type { return array.Of(tensor.Bool) }
@@ -69,18 +74,18 @@ func reduceFunctions() []Function {
 	own := func(x array.Type) array.Type {
 		return array.Of(x.DType)
 	}
-	floats := func(f func(v []float64) (float64, bool)) func(x *array.Column) (*array.Column, error) {
-		return func(x *array.Column) (*array.Column, error) {
-			return reduce(tensor.Float64, x, array.Lanes[float64](x.Data), f), nil
+	floats := func(f func(v []float64) (float64, bool)) func(w *array.Work, x *array.Column) (*array.Column, error) {
+		return func(w *array.Work, x *array.Column) (*array.Column, error) {
+			return reduce(w, tensor.Float64, x, array.Lanes[float64](x.Data), f), nil
 		}
 	}
-	anyOf := func(want, empty bool) func(x *array.Column) (*array.Column, error) {
-		return func(x *array.Column) (*array.Column, error) {
+	anyOf := func(want, empty bool) func(w *array.Work, x *array.Column) (*array.Column, error) {
+		return func(w *array.Work, x *array.Column) (*array.Column, error) {
 			if x.DType == 0 {
 				return array.Nothing(array.Of(tensor.Bool), x.N), nil
 			}
-			b := truths(x)
-			return reduce(tensor.Bool, b, array.Direct(array.Elems[bool](b)), func(v []bool) (bool, bool) {
+			b := truths(w, x)
+			return reduce(w, tensor.Bool, b, array.Direct(array.Elems[bool](b)), func(v []bool) (bool, bool) {
 				if bytes.IndexByte(bytesOf(v), oneOf(want)) >= 0 {
 					return want, true
 				}
@@ -94,16 +99,16 @@ func reduceFunctions() []Function {
 		one("MEAN", "the mean of the elements of each row, NaN of nothing", float, meanRows),
 		one("STD", "the standard deviation of all elements of each row (of the population)", float, floats(func(v []float64) (float64, bool) { return math.Sqrt(variance(v)), true })),
 		one("VAR", "the variance of all elements of each row (of the population)", float, floats(func(v []float64) (float64, bool) { return variance(v), true })),
-		one("AMIN", "the least element of each row, NULL of nothing", own, func(x *array.Column) (*array.Column, error) { return extremeRows(x, false), nil }),
-		one("AMAX", "the greatest element of each row, NULL of nothing", own, func(x *array.Column) (*array.Column, error) { return extremeRows(x, true), nil }),
-		one("ARGMIN", "where the least element is, counted through the whole row", whole, func(x *array.Column) (*array.Column, error) { return argRows(x, false), nil }),
-		one("ARGMAX", "where the greatest element is, counted through the whole row", whole, func(x *array.Column) (*array.Column, error) { return argRows(x, true), nil }),
+		one("AMIN", "the least element of each row, NULL of nothing", own, func(w *array.Work, x *array.Column) (*array.Column, error) { return extremeRows(w, x, false), nil }),
+		one("AMAX", "the greatest element of each row, NULL of nothing", own, func(w *array.Work, x *array.Column) (*array.Column, error) { return extremeRows(w, x, true), nil }),
+		one("ARGMIN", "where the least element is, counted through the whole row", whole, func(w *array.Work, x *array.Column) (*array.Column, error) { return argRows(w, x, false), nil }),
+		one("ARGMAX", "where the greatest element is, counted through the whole row", whole, func(w *array.Work, x *array.Column) (*array.Column, error) { return argRows(w, x, true), nil }),
 		one("ANY", "whether an element is true", boolean, anyOf(true, false)).with(Facts{Infallible: always}),
 		one("ALL", "whether all elements are true; of nothing: true", boolean, anyOf(false, true)).with(Facts{Infallible: always}),
 		one("ALL_STRICT", "whether there are elements, and all are true", boolean, anyOf(false, false)),
-		one("L1_NORM", "the sum of absolute values", float, func(x *array.Column) (*array.Column, error) { return norm(x, l1), nil }).with(Facts{NoAlias: true, Infallible: always}),
-		one("L2_NORM", "the length of the vector: the root of the sum of squares", float, func(x *array.Column) (*array.Column, error) { return norm(x, l2), nil }).with(Facts{NoAlias: true, Infallible: always}),
-		one("LINF_NORM", "the greatest absolute value, 0 of nothing", float, func(x *array.Column) (*array.Column, error) { return norm(x, linf), nil }).with(Facts{NoAlias: true, Infallible: always}),
+		one("L1_NORM", "the sum of absolute values", float, func(w *array.Work, x *array.Column) (*array.Column, error) { return norm(w, x, l1), nil }).with(Facts{NoAlias: true, Infallible: always}),
+		one("L2_NORM", "the length of the vector: the root of the sum of squares", float, func(w *array.Work, x *array.Column) (*array.Column, error) { return norm(w, x, l2), nil }).with(Facts{NoAlias: true, Infallible: always}),
+		one("LINF_NORM", "the greatest absolute value, 0 of nothing", float, func(w *array.Work, x *array.Column) (*array.Column, error) { return norm(w, x, linf), nil }).with(Facts{NoAlias: true, Infallible: always}),
 	}
 }
 
@@ -130,10 +135,10 @@ func reducedType(t array.Type, args []array.Type) (array.Type, error) {
 }
 
 // reduceAxis moves the axis to the end and reduces each line along it.
-func reduceAxis(name string, args []*array.Column, call func(x *array.Column) (*array.Column, error)) (*array.Column, error) {
+func reduceAxis(w *array.Work, name string, args []*array.Column, call func(w *array.Work, x *array.Column) (*array.Column, error)) (*array.Column, error) {
 	x := args[0]
 	if len(args) == 1 {
-		return call(x)
+		return call(w, x)
 	}
 	t, err := reducedType(array.Of(tensor.Bool), []array.Type{x.Type, args[1].Type})
 	if err != nil {
@@ -141,18 +146,18 @@ func reduceAxis(name string, args []*array.Column, call func(x *array.Column) (*
 	}
 	if x.DType == 0 || args[1].DType == 0 {
 		n, _ := array.RowsOf(args...)
-		out, err := call(array.Nothing(x.Type, 1))
+		out, err := call(w, array.Nothing(x.Type, 1))
 		if err != nil {
 			return nil, err
 		}
 		return array.Nothing(array.Type{DType: out.DType}.WithAxes(t.Axes()), n), nil
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		lines, shapes, err := linesAlong(name, c[0], ints(c[1]), c[1], n)
+		lines, shapes, err := linesAlong(w, name, c[0], ints(c[1]), c[1], n)
 		if err != nil {
 			return nil, err
 		}
-		out, err := call(lines)
+		out, err := call(w, lines)
 		if err != nil {
 			return nil, err
 		}
@@ -165,13 +170,22 @@ func reduceAxis(name string, args []*array.Column, call func(x *array.Column) (*
 	}, x, args[1])
 }
 
+// lineBytes is the memory of a line's shape, with room to grow.
+const lineBytes = 80
+
 // linesAlong returns a column with the lines along an axis as rows, and the rows' shapes without
 // that axis.
-func linesAlong(name string, x *array.Column, axis func(i int) int64, axes *array.Column, n int) (*array.Column, []tensor.Shape, error) {
+func linesAlong(w *array.Work, name string, x *array.Column, axis func(i int) int64, axes *array.Column, n int) (*array.Column, []tensor.Shape, error) {
+	if !w.Reserve(shapeBytes * int64(n)) {
+		return nil, nil, w.Err()
+	}
 	shapes := make([]tensor.Shape, n)
-	x = x.Expand()
+	x = x.ExpandIn(w)
 	src := x.Vector()
-	dst := array.NewVector(x.DType, x.Elements())
+	dst, ok := array.RoomOf(w, x.DType, x.Elements())
+	if !ok {
+		return nil, nil, w.Err()
+	}
 	var lines []tensor.Shape
 	at := 0
 	for i := range n {
@@ -190,6 +204,9 @@ func linesAlong(name string, x *array.Column, axis func(i int) int64, axes *arra
 		lo, _ := x.Span(i)
 		for o := range array.SizeOf(s[:a]) {
 			for in := range inner {
+				if !w.Reserve(lineBytes) || !w.Step(rowSteps+4*size) {
+					return nil, nil, w.Err()
+				}
 				for j := range size {
 					from := lo + (o*size+j)*inner + in
 					dst.Move(at, src, from, from+1)
@@ -245,27 +262,27 @@ func variance(v []float64) float64 {
 }
 
 // small returns the sums of rows that cannot overflow int64; nil for other columns.
-func small(x *array.Column) *array.Column {
+func small(w *array.Work, x *array.Column) *array.Column {
 	switch d := x.Data.(type) {
 	case []uint8:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	case []uint16:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	case []uint32:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	case []int8:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	case []int16:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	case []int32:
-		return smallOf(x, d)
+		return smallOf(w, x, d)
 	}
 	return nil
 }
 
-func smallOf[T array.Number](x *array.Column, d []T) *array.Column {
+func smallOf[T array.Number](w *array.Work, x *array.Column, d []T) *array.Column {
 	dtype := array.DTypeOf(d)
-	return reduce(tensor.Int64, x, array.Direct(d), func(v []T) (int64, bool) {
+	return reduce(w, tensor.Int64, x, array.Direct(d), func(v []T) (int64, bool) {
 		if whole, _, _, ok := SumNative(dtype, v); ok {
 			return whole, true
 		}
@@ -277,12 +294,15 @@ func smallOf[T array.Number](x *array.Column, d []T) *array.Column {
 	})
 }
 
-func meanRows(x *array.Column) (*array.Column, error) {
-	sums := small(x)
+func meanRows(w *array.Work, x *array.Column) (*array.Column, error) {
+	sums := small(w, x)
 	if sums == nil {
-		return reduce(tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v) / float64(len(v)), true }), nil
+		return reduce(w, tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v) / float64(len(v)), true }), nil
 	}
-	dst := make([]float64, sums.Stored())
+	dst, ok := array.Room[float64](w, sums.Stored())
+	if !ok {
+		return nil, w.Err()
+	}
 	for i, s := range array.Elems[int64](sums) {
 		if !x.IsNull(i) {
 			lo, hi := x.Span(i)
@@ -293,19 +313,19 @@ func meanRows(x *array.Column) (*array.Column, error) {
 	return sums, nil
 }
 
-func sumRows(x *array.Column) (*array.Column, error) {
-	if sums := small(x); sums != nil {
+func sumRows(w *array.Work, x *array.Column) (*array.Column, error) {
+	if sums := small(w, x); sums != nil {
 		return sums, nil
 	}
 	if x.Float() {
-		return reduce(tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v), true }), nil
+		return reduce(w, tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return sumOf(v), true }), nil
 	}
-	return foldInts("SUM", x, 0, func(a, b int64) (int64, bool) { s := a + b; return s, (a^s)&(b^s) >= 0 })
+	return foldInts(w, "SUM", x, 0, func(a, b int64) (int64, bool) { s := a + b; return s, (a^s)&(b^s) >= 0 })
 }
 
-func prodRows(x *array.Column) (*array.Column, error) {
+func prodRows(w *array.Work, x *array.Column) (*array.Column, error) {
 	if x.Float() {
-		return reduce(tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) {
+		return reduce(w, tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) {
 			p := 1.0
 			for _, e := range v {
 				p *= e
@@ -313,15 +333,15 @@ func prodRows(x *array.Column) (*array.Column, error) {
 			return p, true
 		}), nil
 	}
-	return foldInts("PROD", x, 1, func(a, b int64) (int64, bool) { return a * b, timesFits(a, b) })
+	return foldInts(w, "PROD", x, 1, func(a, b int64) (int64, bool) { return a * b, timesFits(a, b) })
 }
 
-func foldInts(name string, x *array.Column, begin int64, f func(a, b int64) (int64, bool)) (*array.Column, error) {
+func foldInts(w *array.Work, name string, x *array.Column, begin int64, f func(a, b int64) (int64, bool)) (*array.Column, error) {
 	if err := fits64(name, x); err != nil {
 		return nil, err
 	}
 	over := false
-	out := reduce(tensor.Int64, x, array.Lanes[int64](x.Data), func(v []int64) (int64, bool) {
+	out := reduce(w, tensor.Int64, x, array.Lanes[int64](x.Data), func(v []int64) (int64, bool) {
 		s := begin
 		for _, e := range v {
 			t, fits := f(s, e)
@@ -337,41 +357,41 @@ func foldInts(name string, x *array.Column, begin int64, f func(a, b int64) (int
 }
 
 // extremeRows returns the least or greatest of each row; NaN wins, as in NumPy.
-func extremeRows(x *array.Column, most bool) *array.Column {
+func extremeRows(w *array.Work, x *array.Column, most bool) *array.Column {
 	switch d := x.Data.(type) {
 	case []bool:
-		out := extremeOf(tensor.Uint8, array.Retyped(x, x.Type), array.Lanes[uint8](d), most)
+		out := extremeOf(w, tensor.Uint8, array.Retyped(x, x.Type), array.Lanes[uint8](d), most)
 		out.DType = tensor.Bool
 		if small, ok := out.Data.([]uint8); ok {
 			out.Data, _ = array.Convert(small, tensor.Bool)
 		}
 		return out
 	case []uint8:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []uint16:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []uint32:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []uint64:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []int8:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []int16:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []int32:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []int64:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []float32:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	case []float64:
-		return extremeOf(x.DType, x, array.Direct(d), most)
+		return extremeOf(w, x.DType, x, array.Direct(d), most)
 	}
 	return array.Nothing(array.Of(x.DType), x.N)
 }
 
-func extremeOf[T array.Number](d tensor.DType, x *array.Column, a array.Lane[T], most bool) *array.Column {
-	return reduce(d, x, a, func(v []T) (T, bool) {
+func extremeOf[T array.Number](w *array.Work, d tensor.DType, x *array.Column, a array.Lane[T], most bool) *array.Column {
+	return reduce(w, d, x, a, func(v []T) (T, bool) {
 		if best, ok := ExtremeNative(d, most, v); ok {
 			return best, true
 		}
@@ -400,15 +420,15 @@ func argOf[T array.Number](v []T, most bool) int {
 	return at
 }
 
-func argRows(x *array.Column, most bool) *array.Column {
+func argRows(w *array.Work, x *array.Column, most bool) *array.Column {
 	arg := func(i int) (int64, bool) { return int64(i), i >= 0 }
 	switch {
 	case x.Float():
-		return reduce(tensor.Int64, x, array.Lanes[float64](x.Data), func(v []float64) (int64, bool) { return arg(argOf(v, most)) })
+		return reduce(w, tensor.Int64, x, array.Lanes[float64](x.Data), func(v []float64) (int64, bool) { return arg(argOf(v, most)) })
 	case x.DType == tensor.Uint64:
-		return reduce(tensor.Int64, x, array.Lanes[uint64](x.Data), func(v []uint64) (int64, bool) { return arg(argOf(v, most)) })
+		return reduce(w, tensor.Int64, x, array.Lanes[uint64](x.Data), func(v []uint64) (int64, bool) { return arg(argOf(v, most)) })
 	}
-	return reduce(tensor.Int64, x, array.Lanes[int64](x.Data), func(v []int64) (int64, bool) { return arg(argOf(v, most)) })
+	return reduce(w, tensor.Int64, x, array.Lanes[int64](x.Data), func(v []int64) (int64, bool) { return arg(argOf(v, most)) })
 }
 
 // Before reports whether a comes before b. NaN comes after all numbers.

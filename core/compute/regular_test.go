@@ -26,7 +26,7 @@ func TestRegular(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"DOT", "COSINE_SIMILARITY", "L1_DISTANCE", "L2_DISTANCE", "HAMMING_DISTANCE"} {
-		if v, err := Find(name).Call([]*array.Column{x, y}); err != nil || v.N != 2 || !v.IsNull(0) || !v.IsNull(1) {
+		if v, err := Find(name).Call(nil, []*array.Column{x, y}); err != nil || v.N != 2 || !v.IsNull(0) || !v.IsNull(1) {
 			t.Errorf("%s: %v, %v, want NULL twice", name, v, err)
 		}
 	}

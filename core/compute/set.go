@@ -83,7 +83,7 @@ func IsInType(x, set array.Type) (array.Type, error) {
 
 // IsIn returns whether each element is in the set. Elements that are not found are NULL if the set
 // has NULL.
-func IsIn(x *array.Column, s *Set) (*array.Column, error) {
+func IsIn(w *array.Work, x *array.Column, s *Set) (*array.Column, error) {
 	t, err := IsInType(x.Type, s.Type)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func IsIn(x *array.Column, s *Set) (*array.Column, error) {
 	if x.DType == 0 {
 		return array.Nothing(t, x.N), nil
 	}
-	out, err := s.find(t, x)
+	out, err := s.find(w, t, x)
 	if err != nil || !s.null {
 		return out, err
 	}
@@ -107,7 +107,7 @@ func IsIn(x *array.Column, s *Set) (*array.Column, error) {
 	return out, nil
 }
 
-func (s *Set) find(t array.Type, x *array.Column) (*array.Column, error) {
+func (s *Set) find(w *array.Work, t array.Type, x *array.Column) (*array.Column, error) {
 	h, err := comparison("IN", x.Type, s.Type)
 	if err != nil {
 		return nil, err
@@ -115,53 +115,53 @@ func (s *Set) find(t array.Type, x *array.Column) (*array.Column, error) {
 	values := s.col
 	switch h {
 	case asNull:
-		return array.Map(t, x, array.Direct(make([]int64, x.Vector().Len())), func(dst []bool, _ []int64) { clear(dst) }), nil
+		return array.Map(w, t, x, array.Direct(make([]int64, x.Vector().Len())), func(dst []bool, _ []int64) { clear(dst) }), nil
 	case asLabels:
 		if x.Label() && s.Type.Text() {
-			if values, err = array.LabelNumbers(values, x.Names); err != nil {
+			if values, err = array.LabelNumbers(w, values, x.Names); err != nil {
 				return nil, err
 			}
 			h = asInts
 			break
 		}
 		if x.Label() {
-			x = array.LabelText(x)
+			x = array.LabelText(w, x)
 		}
 		if values.Label() {
-			values = array.LabelText(values)
+			values = array.LabelText(nil, values) // the set outlives the call
 		}
 		h = asText
 	case asTime:
-		if x, values, err = sameTime(x, values); err != nil {
+		if x, values, err = sameTime(w, x, values); err != nil {
 			return nil, err
 		}
 		h = asInts
 	case asJSON:
-		return s.findJSON(t, x)
+		return s.findJSON(w, t, x)
 	case asMixed:
-		return s.findMixed(t, x), nil
+		return s.findMixed(w, t, x), nil
 	}
 	switch h {
 	case asText:
 		f := finder(s, h, values, func() func(dst []bool, a []string) { return member(array.Elems[string](values), s.Stop) })
-		return array.Map(t, x, array.Direct(array.Elems[string](x)), f), nil
+		return array.Map(w, t, x, array.Direct(array.Elems[string](x)), f), nil
 	case asInts:
 		f := finder(s, h, values, func() func(dst []bool, a []int64) { return memberInts(array.As[int64](values.Data), s.Stop) })
-		return array.Map(t, x, array.Lanes[int64](x.Data), f), nil
+		return array.Map(w, t, x, array.Lanes[int64](x.Data), f), nil
 	case asUints:
 		f := finder(s, h, values, func() func(dst []bool, a []uint64) { return member(array.As[uint64](values.Data), s.Stop) })
-		return array.Map(t, x, array.Lanes[uint64](x.Data), f), nil
+		return array.Map(w, t, x, array.Lanes[uint64](x.Data), f), nil
 	case asFloat32:
 		f := finder(s, h, values, func() func(dst []bool, a []float32) { return memberFloats(array.As[float32](values.Data), s.Stop) })
-		return array.Map(t, x, array.Lanes[float32](x.Data), f), nil
+		return array.Map(w, t, x, array.Lanes[float32](x.Data), f), nil
 	}
 	f := finder(s, h, values, func() func(dst []bool, a []float64) { return memberFloats(array.As[float64](values.Data), s.Stop) })
-	return array.Map(t, x, array.Lanes[float64](x.Data), f), nil
+	return array.Map(w, t, x, array.Lanes[float64](x.Data), f), nil
 }
 
 // findMixed looks signed numbers up among unsigned ones, or vice versa. Both have the values from
 // zero on in common.
-func (s *Set) findMixed(t array.Type, x *array.Column) *array.Column {
+func (s *Set) findMixed(w *array.Work, t array.Type, x *array.Column) *array.Column {
 	f := finder(s, asMixed, s.col, func() func(dst []bool, a []uint64) {
 		values, ok := s.col.Data.([]uint64)
 		if !ok {
@@ -174,10 +174,10 @@ func (s *Set) findMixed(t array.Type, x *array.Column) *array.Column {
 		return member(values, s.Stop)
 	})
 	if x.DType == tensor.Uint64 {
-		return array.Map(t, x, array.Lanes[uint64](x.Data), f)
+		return array.Map(w, t, x, array.Lanes[uint64](x.Data), f)
 	}
 	wide := make([]uint64, array.Block)
-	return array.Map(t, x, array.Lanes[int64](x.Data), func(dst []bool, a []int64) {
+	return array.Map(w, t, x, array.Lanes[int64](x.Data), func(dst []bool, a []int64) {
 		for i, v := range a {
 			wide[i] = uint64(v)
 		}
@@ -196,12 +196,12 @@ type kinds struct {
 
 // findJSON looks values up as = compares them. A value that is not found, and cannot be compared
 // with all others, gives NULL.
-func (s *Set) findJSON(t array.Type, x *array.Column) (*array.Column, error) {
+func (s *Set) findJSON(w *array.Work, t array.Type, x *array.Column) (*array.Column, error) {
 	k := finder(s, asJSON, s.col, func() *kinds {
 		k := &kinds{map[string][]any{}, map[int]int{}}
 		values := s.col
 		if values.Label() {
-			values = array.LabelText(values)
+			values = array.LabelText(w, values)
 		}
 		for i := range values.N {
 			if i%(1<<12) == 0 && s.Stop != nil && s.Stop() {
@@ -222,11 +222,17 @@ func (s *Set) findJSON(t array.Type, x *array.Column) (*array.Column, error) {
 		return k
 	})
 	if x.Label() {
-		x = array.LabelText(x)
+		x = array.LabelText(w, x)
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		dst, null := make([]bool, n), make([]bool, n)
+		dst, null, ok := flags(w, n)
+		if !ok {
+			return nil, w.Err()
+		}
 		for i := range dst {
+			if !w.Step(rowSteps) {
+				break
+			}
 			v := array.JSONValue(c[0], i)
 			if v == nil {
 				null[i] = s.col.N > 0 || c[0].IsNull(i)

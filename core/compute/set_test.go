@@ -43,17 +43,17 @@ func TestSetAlike(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := IsIn(x, s)
+			got, err := IsIn(nil, x, s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := array.FromBools(make([]bool, x.N), nil)
 			for i := range values.N {
-				one, err := Compare("=", x, values.Slice(i, i+1).OnlyRow().Repeat(x.N))
+				one, err := Compare(nil, "=", x, values.Slice(i, i+1).OnlyRow().Repeat(x.N))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want, err = Or(want, one); err != nil {
+				if want, err = Or(nil, want, one); err != nil {
 					t.Fatal(err)
 				}
 			}

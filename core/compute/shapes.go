@@ -1,6 +1,7 @@
 package compute
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -13,11 +14,11 @@ func shapeFunctions() []Function {
 	return []Function{
 		{Name: "SHAPE", Least: 1, Most: 1, Doc: "SHAPE(x): the size along each axis; of a list the number of items", Check: shapeType, Call: shapeOf,
 			Facts: Facts{Infallible: always}},
-		{Name: "NDIM", Least: 1, Most: 1, Doc: "NDIM(x): the number of axes", Check: fixed(array.Of(tensor.Int64), accept), Call: func(args []*array.Column) (*array.Column, error) {
-			return shapeValue(args[0], func(s tensor.Shape) int64 { return int64(len(s)) }), nil
+		{Name: "NDIM", Least: 1, Most: 1, Doc: "NDIM(x): the number of axes", Check: fixed(array.Of(tensor.Int64), accept), Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+			return shapeValue(w, args[0], func(s tensor.Shape) int64 { return int64(len(s)) }), nil
 		}, Facts: Facts{Infallible: always}},
-		{Name: "SIZE", Least: 1, Most: 1, Doc: "SIZE(x): the number of elements", Check: fixed(array.Of(tensor.Int64), accept), Call: func(args []*array.Column) (*array.Column, error) {
-			return shapeValue(args[0], func(s tensor.Shape) int64 { return int64(array.SizeOf(s)) }), nil
+		{Name: "SIZE", Least: 1, Most: 1, Doc: "SIZE(x): the number of elements", Check: fixed(array.Of(tensor.Int64), accept), Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+			return shapeValue(w, args[0], func(s tensor.Shape) int64 { return int64(array.SizeOf(s)) }), nil
 		}, Facts: Facts{Infallible: always}},
 		{Name: "LENGTH", Least: 1, Most: 1, Doc: "LENGTH(x): characters of text, bytes, items of a list or of JSON, size of the first axis", Check: func(args []array.Type) (array.Type, error) {
 			x := args[0]
@@ -50,9 +51,12 @@ func reversed(s tensor.Shape) tensor.Shape {
 	return out
 }
 
-func shapeValue(x *array.Column, f func(s tensor.Shape) int64) *array.Column {
+func shapeValue(w *array.Work, x *array.Column, f func(s tensor.Shape) int64) *array.Column {
 	out := &array.Column{Type: array.Of(tensor.Int64), N: x.N, Const: x.Const, Same: tensor.Shape{}, Null: x.Nulls()}
-	dst := make([]int64, x.Stored())
+	dst, ok := array.Room[int64](w, x.Stored())
+	if !ok {
+		return array.Nothing(out.Type, x.N)
+	}
 	for i := range dst {
 		if !x.IsNull(i) {
 			dst[i] = f(x.ShapeAt(i))
@@ -62,7 +66,7 @@ func shapeValue(x *array.Column, f func(s tensor.Shape) int64) *array.Column {
 	return out
 }
 
-func shapeOf(args []*array.Column) (*array.Column, error) {
+func shapeOf(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	t, err := shapeType([]array.Type{x.Type})
 	if err != nil || x.DType == 0 {
@@ -72,8 +76,14 @@ func shapeOf(args []*array.Column) (*array.Column, error) {
 		x := c[0]
 		var data []int64
 		var last tensor.Shape
-		shapes := make([]tensor.Shape, n)
+		shapes, ok := array.Room[tensor.Shape](w, n)
+		if !ok {
+			return nil, w.Err()
+		}
 		for i := range n {
+			if s := x.ShapeAt(i); !w.Step(rowSteps) || !w.Reserve(16*int64(len(s)+1)) {
+				return nil, w.Err()
+			}
 			if s := x.ShapeAt(i); s != nil {
 				if last == nil || last[0] != int64(len(s)) {
 					last = tensor.Shape{int64(len(s))}
@@ -86,24 +96,24 @@ func shapeOf(args []*array.Column) (*array.Column, error) {
 	}, x)
 }
 
-func length(args []*array.Column) (*array.Column, error) {
+func length(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	if x.DType != 0 && x.Scalar() {
 		if x.Label() {
-			x = array.LabelText(x)
+			x = array.LabelText(w, x)
 		}
 		d := array.Elems[string](x)
-		return scalars(array.Of(tensor.Int64), []*array.Column{x}, func(i int) (int64, bool) {
+		return scalars(w, array.Of(tensor.Int64), []*array.Column{x}, func(i int) (int64, bool) {
 			switch x.DType {
 			case tensor.Bytes:
 				return int64(len(d[i])), true
 			case tensor.JSON:
 				return jsonLength(d[i])
 			}
-			return int64(utf8.RuneCountInString(d[i])), true
+			return int64(countRunes(w, d[i])), true
 		})
 	}
-	out := shapeValue(x, func(s tensor.Shape) int64 {
+	out := shapeValue(w, x, func(s tensor.Shape) int64 {
 		if len(s) == 0 {
 			return 1
 		}
@@ -129,7 +139,7 @@ func jsonLength(s string) (int64, bool) {
 	return 0, false
 }
 
-func flatten(args []*array.Column) (*array.Column, error) {
+func flatten(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	t, err := flattenType([]array.Type{x.Type})
 	if err != nil || x.DType == 0 {
@@ -140,6 +150,9 @@ func flatten(args []*array.Column) (*array.Column, error) {
 		out.Same = tensor.Shape{int64(x.RowSize())}
 		return out, nil
 	}
+	if !w.Reserve(32 * int64(len(x.Shapes))) {
+		return nil, w.Err()
+	}
 	out.Shapes = make([]tensor.Shape, len(x.Shapes))
 	for i, s := range x.Shapes {
 		if s != nil {
@@ -149,7 +162,7 @@ func flatten(args []*array.Column) (*array.Column, error) {
 	return out, nil
 }
 
-func transpose(args []*array.Column) (*array.Column, error) {
+func transpose(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	t, err := transposeType([]array.Type{x.Type})
 	if err != nil || x.DType == 0 {
@@ -157,16 +170,29 @@ func transpose(args []*array.Column) (*array.Column, error) {
 	}
 	out := array.Retyped(x, t)
 	src := x.Vector()
-	dst := src.Fresh(src.Len())
+	dst, ok := array.RoomOf(w, x.DType, src.Len())
+	if !ok {
+		return nil, w.Err()
+	}
 	var last tensor.Shape
 	var order []int
 	for i := range x.Stored() {
 		if s := x.ShapeAt(i); s != nil {
 			lo, hi := x.Span(i)
 			if last == nil || !s.Equal(last) {
-				last, order = s, turned(s)
+				w.Return(8 * int64(len(order)))
+				if last, order = s, turned(w, s); w.Err() != nil {
+					return nil, w.Err()
+				}
 			}
-			dst.Gather(lo, src.Cut(lo, hi), order, 1)
+			row := src.Cut(lo, hi)
+			for at := 0; at < len(order); at += array.Block {
+				end := min(len(order), at+array.Block)
+				if !w.Step(2 * array.Block) {
+					return nil, w.Err()
+				}
+				dst.Gather(lo+at, row, order[at:end], 1)
+			}
 		}
 	}
 	out.Data = dst.Data()
@@ -181,9 +207,12 @@ func transpose(args []*array.Column) (*array.Column, error) {
 }
 
 // turned returns the source index of each element of the transpose.
-func turned(s tensor.Shape) []int {
+func turned(w *array.Work, s tensor.Shape) []int {
 	n := array.SizeOf(s)
-	out := make([]int, n)
+	out, ok := array.Room[int](w, n)
+	if !ok {
+		return nil
+	}
 	steps := make([]int, len(s))
 	step := 1
 	for i := len(s) - 1; i >= 0; i-- {
@@ -193,6 +222,9 @@ func turned(s tensor.Shape) []int {
 	at := make([]int64, len(s))
 	src := 0
 	for i := range out {
+		if i%array.Block == 0 && !w.Step(4*array.Block) {
+			return nil
+		}
 		out[i] = src
 		for d := 0; d < len(s); d++ { // the first axis of s is the last of the result
 			at[d]++
@@ -207,16 +239,29 @@ func turned(s tensor.Shape) []int {
 	return out
 }
 
-func nonzero(args []*array.Column) (*array.Column, error) {
+func nonzero(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x := args[0]
 	t, err := nonzeroType([]array.Type{x.Type})
 	if err != nil || x.DType == 0 {
 		return array.Nothing(t, x.N), err
 	}
 	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) {
-		x := truths(c[0])
+		x := truths(w, c[0])
 		d := array.Elems[bool](x)
-		var data []int64
+		total := 0
+		for i := range n {
+			if s := x.ShapeAt(i); s != nil {
+				lo, hi := x.Span(i)
+				total += max(1, len(s)) * bytes.Count(bytesOf(d[lo:hi]), []byte{1})
+				if !w.Step(rowSteps + (hi-lo)/8) {
+					return nil, w.Err()
+				}
+			}
+		}
+		if !w.Reserve(8*int64(total) + (24+8+16)*int64(n)) {
+			return nil, w.Err()
+		}
+		data := make([]int64, 0, total)
 		shapes := make([]tensor.Shape, n)
 		for i := range n {
 			s := x.ShapeAt(i)
@@ -226,6 +271,9 @@ func nonzero(args []*array.Column) (*array.Column, error) {
 			lo, hi := x.Span(i)
 			k := int64(0)
 			for j, v := range d[lo:hi] {
+				if j%array.Block == 0 && !w.Step(4*array.Block) {
+					return nil, w.Err()
+				}
 				if v {
 					k++
 					data = appendPlace(data, s, j)
@@ -277,7 +325,7 @@ func clipType(args []array.Type) (array.Type, error) {
 	return t, err
 }
 
-func clip(args []*array.Column) (*array.Column, error) {
+func clip(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := clipType([]array.Type{args[0].Type, args[1].Type, args[2].Type})
 	if err != nil {
 		return nil, err
@@ -294,21 +342,21 @@ func clip(args []*array.Column) (*array.Column, error) {
 		if err := fits64("CLIP", args...); err != nil {
 			return nil, err
 		}
-		out, err := clipAs[int64](mid, args)
+		out, err := clipAs[int64](w, mid, args)
 		if err != nil {
 			return nil, err
 		}
-		return clipped(out, t)
+		return clipped(w, out, t)
 	}
-	out, err := clipAs[float64](mid, args)
+	out, err := clipAs[float64](w, mid, args)
 	if err != nil {
 		return nil, err
 	}
-	return clipped(out, t)
+	return clipped(w, out, t)
 }
 
-func clipped(out *array.Column, t array.Type) (*array.Column, error) {
-	out, err := array.Cast(out, array.Of(t.DType))
+func clipped(w *array.Work, out *array.Column, t array.Type) (*array.Column, error) {
+	out, err := array.Cast(w, out, array.Of(t.DType))
 	if err != nil {
 		return nil, errs.Wrap(errs.Range, "CLIP", "", err)
 	}
@@ -316,8 +364,8 @@ func clipped(out *array.Column, t array.Type) (*array.Column, error) {
 	return out, nil
 }
 
-func clipAs[T int64 | float64](t array.Type, args []*array.Column) (*array.Column, error) {
-	low, err := zip("CLIP", t.WithAxes(nil), args[0], args[1], array.Lanes[T](args[0].Data), array.Lanes[T](args[1].Data), func(dst, a, b []T) {
+func clipAs[T int64 | float64](w *array.Work, t array.Type, args []*array.Column) (*array.Column, error) {
+	low, err := zip(w, "CLIP", t.WithAxes(nil), args[0], args[1], array.Lanes[T](args[0].Data), array.Lanes[T](args[1].Data), func(dst, a, b []T) {
 		for i := range dst {
 			dst[i] = max(at(a, i), at(b, i))
 		}
@@ -325,7 +373,7 @@ func clipAs[T int64 | float64](t array.Type, args []*array.Column) (*array.Colum
 	if err != nil {
 		return nil, err
 	}
-	return zip("CLIP", t.WithAxes(nil), low, args[2], array.Lanes[T](low.Data), array.Lanes[T](args[2].Data), func(dst, a, b []T) {
+	return zip(w, "CLIP", t.WithAxes(nil), low, args[2], array.Lanes[T](low.Data), array.Lanes[T](args[2].Data), func(dst, a, b []T) {
 		for i := range dst {
 			dst[i] = min(at(a, i), at(b, i))
 		}

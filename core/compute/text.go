@@ -3,7 +3,6 @@ package compute
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
@@ -30,7 +29,7 @@ func ConcatType(x, y array.Type) (array.Type, error) {
 }
 
 // ConcatText is x || y: texts, lists or arrays of one axis one behind the other.
-func ConcatText(x, y *array.Column) (*array.Column, error) {
+func ConcatText(w *array.Work, x, y *array.Column) (*array.Column, error) {
 	t, err := ConcatType(x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -40,34 +39,40 @@ func ConcatText(x, y *array.Column) (*array.Column, error) {
 		return array.Nothing(t, n), nil
 	}
 	if t.Text() && t.Dims == 0 && !t.List {
-		x, a := texts(x)
-		y, b := texts(y)
-		n, _ := array.RowsOf(x, y)
-		if textOf(x, n, a)+textOf(y, n, b) > array.MaxBatch {
-			return nil, array.TooLarge("||")
-		}
-		return scalars(t, []*array.Column{x, y}, func(i int) (string, bool) { return a(i) + b(i), true })
+		x, a := texts(w, x)
+		y, b := texts(w, y)
+		return scalars(w, t, []*array.Column{x, y}, func(i int) (string, bool) {
+			if p, q := a(i), b(i); w.Reserve(int64(len(p) + len(q))) {
+				return p + q, true
+			}
+			return "", false
+		})
 	}
-	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) { return joinRows(t, c[0], c[1], n) }, x, y)
+	return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) { return joinRows(w, t, c[0], c[1], n) }, x, y)
 }
 
 // joinRows appends the elements or items of each row of y to the same row of x.
-func joinRows(t array.Type, x, y *array.Column, n int) (*array.Column, error) {
+func joinRows(w *array.Work, t array.Type, x, y *array.Column, n int) (*array.Column, error) {
 	null := array.AnyNull(n, x, y)
-	x, err := array.Become(x, t)
+	x, err := array.Become(w, x, t)
 	if err == nil {
-		y, err = array.Become(y, t)
+		y, err = array.Become(w, y, t)
 	}
 	if err != nil {
 		return nil, err
 	}
-	x, y = x.Expand(), y.Expand()
+	if x, y = x.ExpandIn(w), y.ExpandIn(w); w.Err() != nil {
+		return nil, w.Err()
+	}
 	if t.List {
 		a, b := array.ItemsOf(x), array.ItemsOf(y)
-		if err := array.WithinBatch("||", a.Elements()+b.Elements(), t.DType, a, b); err != nil {
+		if !w.Reserve(16 * int64(a.N+b.N+n)) {
+			return nil, w.Err()
+		}
+		if err := array.WithinBatch(w, "||", a.Elements()+b.Elements(), t.DType, a, b); err != nil {
 			return nil, err
 		}
-		items, err := array.Concat(array.ItemType(t), []*array.Column{array.ItemsOf(x), array.ItemsOf(y)})
+		items, err := array.Concat(w, array.ItemType(t), []*array.Column{array.ItemsOf(x), array.ItemsOf(y)})
 		if err != nil {
 			return nil, err
 		}
@@ -86,14 +91,18 @@ func joinRows(t array.Type, x, y *array.Column, n int) (*array.Column, error) {
 			}
 			ends[i] = len(rows)
 		}
-		out := array.FromLists(items.Take(rows), ends, null)
+		out := array.FromLists(items.TakeIn(w, rows), ends, null)
 		out.Type = t
 		return out, nil
 	}
-	if err := array.WithinBatch("||", x.Elements()+y.Elements(), t.DType, x, y); err != nil {
+	if err := array.WithinBatch(w, "||", x.Elements()+y.Elements(), t.DType, x, y); err != nil {
 		return nil, err
 	}
-	shapes := make([]tensor.Shape, n)
+	shapes, ok := array.Room[tensor.Shape](w, 2*n)
+	if !ok {
+		return nil, w.Err()
+	}
+	shapes = shapes[:n]
 	v := array.NewVector(t.DType, x.Elements()+y.Elements())
 	at := 0
 	for i := range n {
@@ -112,21 +121,21 @@ func joinRows(t array.Type, x, y *array.Column, n int) (*array.Column, error) {
 }
 
 // textFunction returns a function of texts: args from the given number on are whole numbers.
-func textFunction(name string, least, most, numbers int, t array.Type, doc string, f func(s []string, n []int64) any) Function {
+func textFunction(name string, least, most, numbers int, t array.Type, doc string, f func(w *array.Work, s []string, n []int64) any) Function {
 	check := func(args []array.Type) (array.Type, error) {
 		if err := wantText(name, args, 0, numbers); err != nil {
 			return array.Type{}, err
 		}
 		return t, wantInts(name, args, numbers, len(args))
 	}
-	return Function{Name: name, Least: least, Most: most, Doc: name + doc, Check: check, Call: func(args []*array.Column) (*array.Column, error) {
+	return Function{Name: name, Least: least, Most: most, Doc: name + doc, Check: check, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 		cols := append([]*array.Column{}, args...)
 		var read []func(int) string
 		var count []func(int) int64
 		for i := range cols {
 			if i < numbers {
 				var r func(int) string
-				cols[i], r = texts(cols[i])
+				cols[i], r = texts(w, cols[i])
 				read = append(read, r)
 			} else {
 				count = append(count, ints(cols[i]))
@@ -143,77 +152,39 @@ func textFunction(name string, least, most, numbers int, t array.Type, doc strin
 		}
 		switch t.DType {
 		case tensor.Bool:
-			return scalars(t, cols, func(i int) (bool, bool) { fill(i); return f(s, n).(bool), true })
+			return scalars(w, t, cols, func(i int) (bool, bool) { fill(i); return f(w, s, n).(bool), true })
 		case tensor.Int64:
-			return scalars(t, cols, func(i int) (int64, bool) { fill(i); return f(s, n).(int64), true })
+			return scalars(w, t, cols, func(i int) (int64, bool) { fill(i); return f(w, s, n).(int64), true })
 		}
 		over := false
-		var sum textSum
-		out, err := scalars(t, cols, func(i int) (string, bool) {
-			if over || sum.over {
+		out, err := scalars(w, t, cols, func(i int) (string, bool) {
+			if over || w.Err() != nil {
 				return "", true
 			}
 			fill(i)
-			v, ok := f(s, n).(string)
+			for _, arg := range s {
+				w.Allow(int64(len(arg)))
+			}
+			v, ok := f(w, s, n).(string)
 			over = !ok
-			return sum.add(v, s...), true
+			return v, true
 		})
 		if over {
 			return nil, errs.New(errs.Invalid, "%s: the text of a row would have more than 1 GiB", name)
-		}
-		if sum.over {
-			return nil, array.TooLarge(name)
 		}
 		return out, err
 	}}
 }
 
-// textSum counts the text that a call has read and made.
-type textSum struct {
-	read, made int64
-	over       bool
-}
-
-// add counts one result and its arguments. It returns the result, or nothing once the bound is
-// passed.
-func (m *textSum) add(result string, args ...string) string {
-	for _, a := range args {
-		m.read += int64(len(a))
-	}
-	m.made += int64(len(result))
-	if m.made > array.MaxBatch && m.made > m.read {
-		m.over = true
-		return ""
-	}
-	return result
-}
-
-// textOf sums the bytes of n texts.
-func textOf(c *array.Column, n int, read func(int) string) (sum int64) {
-	for i := range n {
-		if !c.IsNull(i) {
-			sum += int64(len(read(i)))
-		}
-	}
-	return sum
-}
-
 func textFunctions() []Function {
 	text, truth, whole := array.Of(tensor.String), array.Of(tensor.Bool), array.Of(tensor.Int64)
 	trim := func(name, doc string, left, right bool) Function {
-		return textFunction(name, 1, 2, 2, text, doc, func(s []string, _ []int64) any {
+		return textFunction(name, 1, 2, 2, text, doc, func(w *array.Work, s []string, _ []int64) any {
 			set := " "
 			if len(s) > 1 {
 				set = s[1]
 			}
-			out := s[0]
-			if left {
-				out = strings.TrimLeft(out, set)
-			}
-			if right {
-				out = strings.TrimRight(out, set)
-			}
-			return out
+			return trimmed(w, s[0], set, left, right)
 		})
 	}
 	return []Function{
@@ -221,7 +192,9 @@ func textFunctions() []Function {
 			Facts: Facts{Infallible: always}},
 		{Name: "EQUALS", Least: 2, Most: 2, Doc: "EQUALS(a, b): whether both are the same text", Check: func(args []array.Type) (array.Type, error) {
 			return CompareType("=", args[0], args[1])
-		}, Call: func(args []*array.Column) (*array.Column, error) { return Compare("=", args[0], args[1]) }, Facts: comparisonFacts()},
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+			return Compare(w, "=", args[0], args[1])
+		}, Facts: comparisonFacts()},
 		{Name: "CONCAT", Least: 1, Most: -1, Doc: "CONCAT(a, b, ...): texts one behind the other, NULL left out", Check: func(args []array.Type) (array.Type, error) {
 			for i, t := range args {
 				if t.DType != 0 && (!t.Scalar() || t.DType == tensor.Bytes) {
@@ -230,71 +203,54 @@ func textFunctions() []Function {
 			}
 			return text, nil
 		}, Call: concat},
-		textFunction("LOWER", 1, 1, 1, text, "(text): in small letters", func(s []string, _ []int64) any { return strings.ToLower(s[0]) }).with(Facts{Infallible: always}),
-		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(s []string, _ []int64) any { return strings.ToUpper(s[0]) }).with(Facts{Infallible: always}),
-		textFunction("REVERSE", 1, 1, 1, text, "(text): its characters from the last to the first", func(s []string, _ []int64) any { return backwards(s[0]) }),
+		textFunction("LOWER", 1, 1, 1, text, "(text): in small letters", func(w *array.Work, s []string, _ []int64) any { return mapText(w, s[0], strings.ToLower) }).with(Facts{Infallible: always}),
+		textFunction("UPPER", 1, 1, 1, text, "(text): in capital letters", func(w *array.Work, s []string, _ []int64) any { return mapText(w, s[0], strings.ToUpper) }).with(Facts{Infallible: always}),
+		textFunction("REVERSE", 1, 1, 1, text, "(text): its characters from the last to the first", func(w *array.Work, s []string, _ []int64) any { return backwards(w, s[0]) }),
 		trim("TRIM", "(text[, characters]): without spaces, or such characters, at both ends", true, true),
 		trim("LTRIM", "(text[, characters]): without spaces, or such characters, at the start", true, false),
 		trim("RTRIM", "(text[, characters]): without spaces, or such characters, at the end", false, true),
-		textFunction("REPLACE", 3, 3, 3, text, "(text, old, new): with every old replaced", func(s []string, _ []int64) any {
+		textFunction("REPLACE", 3, 3, 3, text, "(text, old, new): with every old replaced", func(w *array.Work, s []string, _ []int64) any {
 			if s[1] == "" {
 				return s[0]
 			}
-			if n := strings.Count(s[0], s[1]); len(s[0])+n*(len(s[2])-len(s[1])) > array.MaxRow {
-				return nil
-			}
-			return strings.ReplaceAll(s[0], s[1], s[2])
+			return replaceText(w, s[0], s[1], s[2])
 		}),
-		textFunction("STARTS_WITH", 2, 2, 2, truth, "(text, part): whether the text begins so", func(s []string, _ []int64) any { return strings.HasPrefix(s[0], s[1]) }).with(Facts{Infallible: always}),
-		textFunction("ENDS_WITH", 2, 2, 2, truth, "(text, part): whether the text ends so", func(s []string, _ []int64) any { return strings.HasSuffix(s[0], s[1]) }).with(Facts{Infallible: always}),
-		textFunction("INSTR", 2, 2, 2, whole, "(text, part): where part is first, from 1; 0 where it is not", func(s []string, _ []int64) any {
-			i := strings.Index(s[0], s[1])
+		textFunction("STARTS_WITH", 2, 2, 2, truth, "(text, part): whether the text begins so", func(_ *array.Work, s []string, _ []int64) any { return strings.HasPrefix(s[0], s[1]) }).with(Facts{Infallible: always}),
+		textFunction("ENDS_WITH", 2, 2, 2, truth, "(text, part): whether the text ends so", func(_ *array.Work, s []string, _ []int64) any { return strings.HasSuffix(s[0], s[1]) }).with(Facts{Infallible: always}),
+		textFunction("INSTR", 2, 2, 2, whole, "(text, part): where part is first, from 1; 0 where it is not", func(w *array.Work, s []string, _ []int64) any {
+			i := indexText(w, s[0], s[1])
 			if i < 0 {
 				return int64(0)
 			}
-			return int64(utf8.RuneCountInString(s[0][:i])) + 1
+			return int64(countRunes(w, s[0][:i])) + 1
 		}),
-		textFunction("SUBSTRING", 2, 3, 1, text, "(text, from[, count]): characters from a place, the first is 1, -1 the last", func(s []string, n []int64) any {
+		textFunction("SUBSTRING", 2, 3, 1, text, "(text, from[, count]): characters from a place, the first is 1, -1 the last", func(w *array.Work, s []string, n []int64) any {
 			count := int64(array.MaxRow)
 			if len(n) > 1 {
 				count = n[1]
 			}
-			return substring(s[0], n[0], count)
+			return substring(w, s[0], n[0], count)
 		}),
-		textFunction("LEFT", 2, 2, 1, text, "(text, count): the first characters; all but the last -count", func(s []string, n []int64) any {
-			return cutText(s[0], 0, n[0])
+		textFunction("LEFT", 2, 2, 1, text, "(text, count): the first characters; all but the last -count", func(w *array.Work, s []string, n []int64) any {
+			return cutText(w, s[0], 0, n[0])
 		}),
-		textFunction("RIGHT", 2, 2, 1, text, "(text, count): the last characters; all but the first -count", func(s []string, n []int64) any {
-			size := int64(utf8.RuneCountInString(s[0]))
+		textFunction("RIGHT", 2, 2, 1, text, "(text, count): the last characters; all but the first -count", func(w *array.Work, s []string, n []int64) any {
+			size := int64(countRunes(w, s[0]))
 			if n[0] >= 0 {
-				return cutText(s[0], max(size-n[0], 0), size)
+				return cutText(w, s[0], max(size-n[0], 0), size)
 			}
-			return cutText(s[0], -max(n[0], -size), size)
+			return cutText(w, s[0], -max(n[0], -size), size)
 		}),
-		textFunction("REPEAT", 2, 2, 1, text, "(text, count): several times", func(s []string, n []int64) any {
-			if n[0] <= 0 || s[0] == "" {
-				return ""
-			}
-			if n[0] > array.MaxRow/int64(len(s[0])) {
-				return nil
-			}
-			return strings.Repeat(s[0], int(n[0]))
+		textFunction("REPEAT", 2, 2, 1, text, "(text, count): several times", func(w *array.Work, s []string, n []int64) any {
+			return repeatText(w, s[0], n[0])
 		}),
 	}
-}
-
-func backwards(s string) string {
-	r := []rune(s)
-	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
-		r[i], r[j] = r[j], r[i]
-	}
-	return string(r)
 }
 
 // substring is SUBSTRING as DuckDB has it: places count from 1, negative ones from the end, a
 // negative count goes left.
-func substring(s string, from, count int64) string {
-	size := int64(utf8.RuneCountInString(s))
+func substring(w *array.Work, s string, from, count int64) string {
+	size := int64(countRunes(w, s))
 	from, count = min(max(from, -array.MaxRow), array.MaxRow), min(max(count, -array.MaxRow), array.MaxRow)
 	switch {
 	case from > 0:
@@ -311,29 +267,19 @@ func substring(s string, from, count int64) string {
 	if count < 0 {
 		from, to = to, from
 	}
-	return cutText(s, max(from, 0), max(min(to, size), 0))
+	return cutText(w, s, max(from, 0), max(min(to, size), 0))
 }
 
 // cutText returns the characters [from, to), to counted from the end where it is negative.
-func cutText(s string, from, to int64) string {
+func cutText(w *array.Work, s string, from, to int64) string {
 	if to < 0 {
-		to = max(int64(utf8.RuneCountInString(s))+to, 0)
+		to = max(int64(countRunes(w, s))+to, 0)
 	}
 	if from >= to {
 		return ""
 	}
-	begin := len(s)
-	k := int64(0)
-	for i := range s {
-		if k == from {
-			begin = i
-		}
-		if k == to {
-			return s[begin:i]
-		}
-		k++
-	}
-	return s[begin:]
+	s = s[skipRunes(w, s, from):]
+	return s[:skipRunes(w, s, to-from)]
 }
 
 func containsType(args []array.Type) (array.Type, error) {
@@ -359,7 +305,7 @@ func containsType(args []array.Type) (array.Type, error) {
 	return array.Type{}, wrong("CONTAINS", 0, x, "text, JSON, or an array")
 }
 
-func contains(args []*array.Column) (*array.Column, error) {
+func contains(w *array.Work, args []*array.Column) (*array.Column, error) {
 	x, y := args[0], args[1]
 	t := array.Of(tensor.Bool)
 	n, _ := array.RowsOf(args...)
@@ -370,37 +316,40 @@ func contains(args []*array.Column) (*array.Column, error) {
 		return array.ForAll(func(c []*array.Column, _ int) (*array.Column, error) {
 			x, y := c[0], c[1]
 			if y.Label() {
-				y = array.LabelText(y)
+				y = array.LabelText(w, y)
 			}
-			return scalars(t, []*array.Column{x, y}, func(i int) (bool, bool) { return containsJSON(x.Value(i).(string), array.JSONValue(y, i)) })
+			return scalars(w, t, []*array.Column{x, y}, func(i int) (bool, bool) { return containsJSON(x.Value(i).(string), array.JSONValue(y, i)) })
 		}, x, y)
 	case x.List:
-		return array.ForAll(containsItem, x, y)
+		return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) { return containsItem(w, c, n) }, x, y)
 	case x.Dims != 0:
-		same, err := Compare("=", x, y)
+		same, err := Compare(w, "=", x, y)
 		if err != nil {
 			return nil, err
 		}
-		return Truth(same)
+		return Truth(w, same)
 	}
-	x, a := texts(x)
-	y, b := texts(y)
-	return scalars(t, []*array.Column{x, y}, func(i int) (bool, bool) { return strings.Contains(a(i), b(i)), true })
+	x, a := texts(w, x)
+	y, b := texts(w, y)
+	return scalars(w, t, []*array.Column{x, y}, func(i int) (bool, bool) { return indexText(w, a(i), b(i)) >= 0, true })
 }
 
 // containsItem returns whether a list has an item that is, or has, the value.
-func containsItem(c []*array.Column, n int) (*array.Column, error) {
+func containsItem(w *array.Work, c []*array.Column, n int) (*array.Column, error) {
 	x, y := c[0], c[1]
 	var rows, owner []int
+	if !w.Reserve(32 * int64(array.ItemsOf(x).N)) {
+		return nil, w.Err()
+	}
 	for i := range n {
 		lo, hi := x.ItemSpan(i)
 		for ; lo < hi; lo++ {
 			rows, owner = append(rows, lo), append(owner, i)
 		}
 	}
-	same, err := Compare("=", array.ItemsOf(x).Take(rows), y.Take(owner))
+	same, err := Compare(w, "=", array.ItemsOf(x).TakeIn(w, rows), y.TakeIn(w, owner))
 	if err == nil {
-		same, err = Truth(same)
+		same, err = Truth(w, same)
 	}
 	if err != nil {
 		return nil, err
@@ -413,26 +362,46 @@ func containsItem(c []*array.Column, n int) (*array.Column, error) {
 	return out.ZeroNulls(), nil
 }
 
-func concat(args []*array.Column) (*array.Column, error) {
+func concat(w *array.Work, args []*array.Column) (*array.Column, error) {
 	return array.ForAll(func(args []*array.Column, n int) (*array.Column, error) {
-		dst, made := make([]string, n), int64(0)
+		dst, ok := array.Room[string](w, n)
+		if !ok {
+			return nil, w.Err()
+		}
+		var read []func(int) string
+		var cols []*array.Column
 		for _, c := range args {
 			if c.DType == 0 {
 				continue
 			}
-			c, err := array.Cast(c, array.Of(tensor.String))
+			c, err := array.Cast(w, c, array.Of(tensor.String))
 			if err != nil {
 				return nil, err
 			}
-			_, read := texts(c)
-			if made += textOf(c, n, read); made > array.MaxBatch && len(args) > 1 {
-				return nil, array.TooLarge("CONCAT")
-			}
-			for i := range dst {
+			c, r := texts(w, c)
+			cols, read = append(cols, c), append(read, r)
+		}
+		for i := range dst {
+			size := 0
+			for k, c := range cols {
 				if !c.IsNull(i) {
-					dst[i] += read(i)
+					size += len(read[k](i))
 				}
 			}
+			if len(cols) == 1 {
+				w.Allow(int64(size))
+			}
+			if !w.Step(1+size/16) || !w.Reserve(int64(size)) {
+				return nil, w.Err()
+			}
+			var b strings.Builder
+			b.Grow(size)
+			for k, c := range cols {
+				if !c.IsNull(i) {
+					b.WriteString(read[k](i))
+				}
+			}
+			dst[i] = b.String()
 		}
 		return array.FromStrings(dst, nil), nil
 	}, args...)

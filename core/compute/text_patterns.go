@@ -2,10 +2,7 @@ package compute
 
 import (
 	"encoding/json"
-	"regexp"
 	"sort"
-	"strings"
-	"unicode/utf8"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
@@ -23,88 +20,45 @@ func moreTexts() []Function {
 				return array.Type{}, wrong("KEYS", 0, x, "json")
 			}
 			return list, nil
-		}, Call: func(args []*array.Column) (*array.Column, error) { return lists(list, args, keysOf) }},
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) { return lists(w, list, args, keysOf) }},
 		{Name: "JSON_TYPE", Least: 1, Most: 1, Doc: "JSON_TYPE(json): object, array, string, number, bool or null", Check: func(args []array.Type) (array.Type, error) {
 			if x := args[0]; x.DType != 0 && (x.DType != tensor.JSON || !x.Scalar()) {
 				return array.Type{}, wrong("JSON_TYPE", 0, x, "json")
 			}
 			return text, nil
-		}, Call: func(args []*array.Column) (*array.Column, error) {
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
 			x := args[0]
 			if x.DType == 0 {
 				return array.Nothing(text, x.N), nil
 			}
-			return array.MapText(x, text, func(s string) (string, bool) { return jsonKind(s), true }), nil
+			return array.MapText(w, x, text, func(s string) (string, bool) { return jsonKind(s), true }), nil
 		}},
 		{Name: "SPLIT", Least: 2, Most: 2, Doc: "SPLIT(text, separator): a list of the parts", Check: func(args []array.Type) (array.Type, error) {
 			return list, wantText("SPLIT", args, 0, 2)
-		}, Call: func(args []*array.Column) (*array.Column, error) {
-			return lists(list, args, func(s []string) ([]string, bool) { return strings.Split(s[0], s[1]), true })
+		}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+			return lists(w, list, args, func(w *array.Work, s []string) ([]string, bool) { return splitText(w, s[0], s[1]), true })
 		}},
-		pattern("REGEXP_MATCHES", 2, 2, 2, array.Of(tensor.Bool), "REGEXP_MATCHES(text, pattern): whether a part of the text matches (RE2)", func(r *regexp.Regexp, args []string, _ []int64) any {
-			return r.MatchString(args[0])
+		pattern("REGEXP_MATCHES", 2, 2, 2, array.Of(tensor.Bool), "REGEXP_MATCHES(text, pattern): whether a part of the text matches (RE2)", func(w *array.Work, p *regex, args []string, _ []int64) any {
+			return p.matches(w, args[0])
 		}),
-		pattern("REGEXP_REPLACE", 3, 3, 3, text, "REGEXP_REPLACE(text, pattern, new): with every match replaced; $1 is the first group (RE2)", func(r *regexp.Regexp, args []string, _ []int64) any {
-			out := r.ReplaceAllString(args[0], args[2])
-			if len(out) > array.MaxRow {
-				return nil
-			}
-			return out
+		pattern("REGEXP_REPLACE", 3, 3, 3, text, "REGEXP_REPLACE(text, pattern, new): with every match replaced; $1 is the first group (RE2)", func(w *array.Work, p *regex, args []string, _ []int64) any {
+			return p.replace(w, args[0], args[2])
 		}),
-		pattern("REGEXP_EXTRACT", 2, 3, 2, text, "REGEXP_EXTRACT(text, pattern[, group]): the first match, or a group of it; empty where there is none (RE2)", func(r *regexp.Regexp, args []string, n []int64) any {
-			m := r.FindStringSubmatch(args[0])
+		pattern("REGEXP_EXTRACT", 2, 3, 2, text, "REGEXP_EXTRACT(text, pattern[, group]): the first match, or a group of it; empty where there is none (RE2)", func(w *array.Work, p *regex, args []string, n []int64) any {
 			group := int64(0)
 			if len(n) > 0 {
 				group = n[0]
 			}
-			if group < 0 || group >= int64(len(m)) {
-				return ""
-			}
-			return m[group]
+			return p.extract(w, args[0], group)
 		}),
-		textFunction("LPAD", 2, 2, 1, text, "(text, count): spaces in front until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], true) }),
-		textFunction("RPAD", 2, 2, 1, text, "(text, count): spaces behind until there are count characters; the first count of more", func(s []string, n []int64) any { return pad(s[0], n[0], false) }),
-		textFunction("LEVENSHTEIN", 2, 2, 2, array.Of(tensor.Int64), "(a, b): how many characters have to change", func(s []string, _ []int64) any { return levenshtein([]rune(s[0]), []rune(s[1])) }),
+		textFunction("LPAD", 2, 2, 1, text, "(text, count): spaces in front until there are count characters; the first count of more", func(w *array.Work, s []string, n []int64) any { return pad(w, s[0], n[0], true) }),
+		textFunction("RPAD", 2, 2, 1, text, "(text, count): spaces behind until there are count characters; the first count of more", func(w *array.Work, s []string, n []int64) any { return pad(w, s[0], n[0], false) }),
+		textFunction("LEVENSHTEIN", 2, 2, 2, array.Of(tensor.Int64), "(a, b): how many characters have to change", func(w *array.Work, s []string, _ []int64) any { return levenshtein(w, s[0], s[1]) }),
 	}
-}
-
-func pad(s string, count int64, left bool) any {
-	size := int64(utf8.RuneCountInString(s))
-	switch {
-	case count > array.MaxRow:
-		return nil
-	case size >= count:
-		return cutText(s, 0, max(count, 0))
-	}
-	space := strings.Repeat(" ", int(count-size))
-	if left {
-		return space + s
-	}
-	return s + space
-}
-
-func levenshtein(a, b []rune) int64 {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range b {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return int64(row[len(b)])
 }
 
 // lists makes a list of texts of each row; !ok is NULL.
-func lists(t array.Type, args []*array.Column, f func(s []string) ([]string, bool)) (*array.Column, error) {
+func lists(w *array.Work, t array.Type, args []*array.Column, f func(w *array.Work, s []string) ([]string, bool)) (*array.Column, error) {
 	n, _ := array.RowsOf(args...)
 	if anyUntyped(args) {
 		return array.Nothing(t, n), nil
@@ -119,7 +73,10 @@ func lists(t array.Type, args []*array.Column, f func(s []string) ([]string, boo
 				read[i] = func(row int) string { return d[at(row)] }
 				continue
 			}
-			c[i], read[i] = texts(c[i])
+			c[i], read[i] = texts(w, c[i])
+		}
+		if !w.Reserve(9 * int64(n)) {
+			return nil, w.Err()
 		}
 		null := make([]bool, n)
 		copy(null, array.AnyNull(n, c...))
@@ -131,11 +88,11 @@ func lists(t array.Type, args []*array.Column, f func(s []string) ([]string, boo
 				for k := range c {
 					s[k] = read[k](i)
 				}
-				parts, ok := f(s)
-				null[i] = !ok
-				if items = append(items, parts...); len(items) > array.MaxBatch/array.TextBytes {
-					return nil, array.TooLarge("a list of texts")
+				parts, ok := f(w, s)
+				if null[i] = !ok; !w.Reserve(int64(len(parts))*array.TextBytes) || !w.Step(rowSteps+len(parts)) {
+					return nil, w.Err()
 				}
+				items = append(items, parts...)
 			}
 			ends[i] = len(items)
 		}
@@ -146,7 +103,7 @@ func lists(t array.Type, args []*array.Column, f func(s []string) ([]string, boo
 	}, args...)
 }
 
-func keysOf(s []string) ([]string, bool) {
+func keysOf(w *array.Work, s []string) ([]string, bool) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(s[0]), &object) != nil || object == nil {
 		return nil, false
@@ -179,35 +136,30 @@ func jsonKind(s string) string {
 
 // pattern returns a function with a regular expression as its second argument. It compiles a
 // constant one once.
-func pattern(name string, least, most, texts int, t array.Type, doc string, f func(r *regexp.Regexp, args []string, n []int64) any) Function {
+func pattern(name string, least, most, texts int, t array.Type, doc string, f func(w *array.Work, p *regex, args []string, n []int64) any) Function {
 	return Function{Name: name, Least: least, Most: most, Doc: doc, Check: func(args []array.Type) (array.Type, error) {
 		if err := wantText(name, args, 0, texts); err != nil {
 			return array.Type{}, err
 		}
 		return t, wantInts(name, args, texts, len(args))
-	}, Call: func(args []*array.Column) (*array.Column, error) {
-		var r *regexp.Regexp
+	}, Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+		var p *regex
 		var bad error
 		last := ""
-		call := textFunction(name, least, most, texts, t, "", func(s []string, n []int64) any {
-			if r == nil || s[1] != last {
+		call := textFunction(name, least, most, texts, t, "", func(w *array.Work, s []string, n []int64) any {
+			if p == nil || s[1] != last {
 				var err error
-				if len(s[1]) > 10000 {
-					err = errs.New(errs.Invalid, "it has %d characters, want at most 10000", len(s[1]))
-				} else {
-					r, err = regexp.Compile(s[1])
-				}
-				if err != nil {
+				if p, err = newRegex(w, s[1]); err != nil {
 					if bad == nil {
 						bad = errs.New(errs.Invalid, "%s: the pattern %.100q cannot be read: %w", name, s[1], err)
 					}
-					r = regexp.MustCompile("")
+					p = emptyRegex()
 				}
 				last = s[1]
 			}
-			return f(r, s, n)
+			return f(w, p, s, n)
 		})
-		out, err := call.Call(args)
+		out, err := call.Call(w, args)
 		if bad != nil {
 			return nil, bad
 		}

@@ -261,16 +261,16 @@ func TestLogic(t *testing.T) {
 	v := array.FromBools([]bool{true, true, true, false, false, false, false, false, false}, []bool{false, false, false, false, false, false, true, true, true})
 	w := array.FromBools([]bool{true, false, false, true, false, false, true, false, false}, []bool{false, false, true, false, false, true, false, false, true})
 	for _, c := range []struct {
-		f    func(x, y *array.Column) (*array.Column, error)
+		f    func(w *array.Work, x, y *array.Column) (*array.Column, error)
 		want string
 	}{
 		{And, "bool: true false NULL false false false NULL false NULL"},
 		{Or, "bool: true true true true false NULL true NULL NULL"},
 	} {
-		if got := arraytest.Show(c.f(v, w)); got != c.want {
+		if got := arraytest.Show(c.f(nil, v, w)); got != c.want {
 			t.Errorf("got %s, want %s", got, c.want)
 		}
-		if got := arraytest.Show(c.f(w, v)); rows(mustBe(t)(c.f(v, w))) != strings.TrimPrefix(got, "bool: ") {
+		if got := arraytest.Show(c.f(nil, w, v)); rows(mustBe(t)(c.f(nil, v, w))) != strings.TrimPrefix(got, "bool: ") {
 			t.Errorf("the other way round: %s", got)
 		}
 	}
@@ -278,7 +278,7 @@ func TestLogic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := arraytest.Show(IsIn(array.FromInts([]int64{1, 2, 0}, []bool{false, false, true}), set)); got != "bool: true NULL NULL" {
+	if got := arraytest.Show(IsIn(nil, array.FromInts([]int64{1, 2, 0}, []bool{false, false, true}), set)); got != "bool: true NULL NULL" {
 		t.Error(got)
 	}
 	for _, c := range []struct {
@@ -300,7 +300,7 @@ func TestLogic(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := arraytest.Show(IsIn(c.x, s)); got != c.want {
+		if got := arraytest.Show(IsIn(nil, c.x, s)); got != c.want {
 			t.Errorf("%s IN %s: got %s, want %s", arraytest.Show(c.x, nil), arraytest.Show(c.set, nil), got, c.want)
 		}
 	}
@@ -352,7 +352,7 @@ func TestLongRows(t *testing.T) {
 func TestHugeRows(t *testing.T) {
 	tall := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{40000, 1}, make([]int8, 40000), nil)
 	flat := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{1, 40000}, make([]int8, 40000), nil)
-	if got := arraytest.Show(Arith("+", tall, flat)); got != "error: addition: row 0 would have shape (40000, 40000) of int64, more than 1 GiB" {
+	if got := arraytest.Show(Arith(nil, "+", tall, flat)); got != "error: addition: row 0 would have shape (40000, 40000) of int64, more than 1 GiB" {
 		t.Error(got)
 	}
 	many := array.FromArrays(array.Type{DType: tensor.Int8}, tensor.Shape{20000, 4}, make([]int8, 80000), nil)

@@ -28,11 +28,11 @@ const (
 )
 
 // norm returns a norm of all elements of each row.
-func norm(x *array.Column, m measure) *array.Column {
-	if out := normNative(x, m); out != nil {
+func norm(w *array.Work, x *array.Column, m measure) *array.Column {
+	if out := normNative(w, x, m); out != nil {
 		return out
 	}
-	return reduce(tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return normOf(v, m), true })
+	return reduce(w, tensor.Float64, x, array.Lanes[float64](x.Data), func(v []float64) (float64, bool) { return normOf(v, m), true })
 }
 
 func normOf(v []float64, m measure) float64 {
@@ -71,7 +71,9 @@ func vectorFunctions() []Function {
 	pair := func(name, doc string, m measure) Function {
 		return Function{Name: name, Least: 2, Most: 2, Doc: name + "(a, b): " + doc,
 			Check: func(args []array.Type) (array.Type, error) { return pairType(name, m, args[0], args[1]) },
-			Call:  func(args []*array.Column) (*array.Column, error) { return pairs(name, m, args[0], args[1], nil) },
+			Call: func(w *array.Work, args []*array.Column) (*array.Column, error) {
+				return pairs(w, name, m, args[0], args[1], nil)
+			},
 			// Vectors of different lengths fail, and so does DOT beyond int64.
 			Facts: Facts{NoAlias: true, Infallible: func(args []Arg, t array.Type) bool {
 				return args[0].Known() && args[1].Known() && (m != dot || t.Float())
@@ -79,8 +81,8 @@ func vectorFunctions() []Function {
 	}
 	sought := func(name, doc string, m measure) Function {
 		f := pair(name, doc, m)
-		f.Bounded = func(args []*array.Column, l Limit) (*array.Column, error) {
-			out, err := pairs(name, m, args[0], args[1], &l)
+		f.Bounded = func(w *array.Work, args []*array.Column, l Limit) (*array.Column, error) {
+			out, err := pairs(w, name, m, args[0], args[1], &l)
 			if invariant.Enabled && err == nil {
 				checkBounded(&f, args, l, out)
 			}
@@ -123,7 +125,7 @@ func pairType(name string, m measure, x, y array.Type) (array.Type, error) {
 }
 
 // pairs measures two vectors a row, of equal shapes. Function.Near defines a limit.
-func pairs(name string, m measure, x, y *array.Column, l *Limit) (*array.Column, error) {
+func pairs(w *array.Work, name string, m measure, x, y *array.Column, l *Limit) (*array.Column, error) {
 	t, err := pairType(name, m, x.Type, y.Type)
 	if err != nil {
 		return nil, err
@@ -153,16 +155,22 @@ func pairs(name string, m measure, x, y *array.Column, l *Limit) (*array.Column,
 		}
 		p := newPairing(m, x, y)
 		if t.DType == tensor.Int64 {
-			dst := make([]int64, n)
+			dst, ok := array.Room[int64](w, n)
+			if !ok {
+				return nil, w.Err()
+			}
 			out.Data = dst
-			if over := p.ints(dst, out.Null); over {
+			if over := p.ints(w, dst, out.Null); over {
 				return nil, errs.New(errs.Range, "%s: the result of a row does not fit int64; CAST(... AS DOUBLE) computes with floating point", name)
 			}
 		} else {
+			if !w.Reserve(8 * int64(n)) {
+				return nil, w.Err()
+			}
 			dst, twice := l.room(n)
 			p.limit, p.twice = l, twice
 			out.Data = dst
-			p.floats(dst, out.Null)
+			p.floats(w, dst, out.Null)
 		}
 		return out.ZeroNulls(), nil
 	}, x, y)
@@ -217,7 +225,7 @@ func newPairing(m measure, x, y *array.Column) *pairing {
 	return &pairing{m: m, x: x, y: y}
 }
 
-func (p *pairing) floats(dst []float64, null []bool) {
+func (p *pairing) floats(w *array.Work, dst []float64, null []bool) {
 	if p.native(dst) {
 		return
 	}
@@ -228,8 +236,10 @@ func (p *pairing) floats(dst []float64, null []bool) {
 			continue
 		}
 		lo, hi := p.x.Span(i)
-		if hi-lo > len(sa) {
-			sa, sb = make([]float64, max(hi-lo, array.Block)), make([]float64, max(hi-lo, array.Block))
+		var one, two bool
+		sa, one = array.Scratch(w, sa, hi-lo)
+		if sb, two = array.Scratch(w, sb, hi-lo); !one || !two || !w.Step(rowSteps+3*(hi-lo)) {
+			return
 		}
 		from, to := p.y.Span(i)
 		dst[i] = measureFloats(p.m, a(lo, hi, sa), b(from, to, sb))
@@ -274,8 +284,11 @@ func measureFloats(m measure, a, b []float64) float64 {
 	return s
 }
 
-func (p *pairing) ints(dst []int64, null []bool) (over bool) {
+func (p *pairing) ints(w *array.Work, dst []int64, null []bool) (over bool) {
 	if p.m == popcount && p.bits(dst, null) || p.m != popcount && p.nativeInts(dst) {
+		return false
+	}
+	if !w.Reserve(8 * int64(p.x.Elements()+p.y.Elements())) {
 		return false
 	}
 	if p.m == unequal && (p.x.Float() || p.y.Float()) {
@@ -283,6 +296,9 @@ func (p *pairing) ints(dst []int64, null []bool) (over bool) {
 		for i := range dst {
 			lo, hi := p.x.Span(i)
 			from, _ := p.y.Span(i)
+			if !w.Step(rowSteps + hi - lo) {
+				return false
+			}
 			if null == nil || !null[i] {
 				dst[i] = different(a[lo:hi], b[from:])
 			}
@@ -297,6 +313,9 @@ func (p *pairing) ints(dst []int64, null []bool) (over bool) {
 		lo, hi := p.x.Span(i)
 		from, to := p.y.Span(i)
 		u, v := a[lo:hi], b[from:to]
+		if !w.Step(rowSteps + 2*(hi-lo)) {
+			return false
+		}
 		switch p.m {
 		case unequal:
 			dst[i] = different(u, v)
@@ -342,7 +361,7 @@ func maxsimType(args []array.Type) (array.Type, error) {
 	return array.Of(tensor.Float64), nil
 }
 
-func maxsim(args []*array.Column) (*array.Column, error) {
+func maxsim(w *array.Work, args []*array.Column) (*array.Column, error) {
 	t, err := maxsimType([]array.Type{args[0].Type, args[1].Type})
 	if err != nil {
 		return nil, err
@@ -355,7 +374,11 @@ func maxsim(args []*array.Column) (*array.Column, error) {
 		x, y := c[0], c[1]
 		a, b := array.Lanes[float64](x.Data), hold(y, array.Lanes[float64](y.Data))
 		out := &array.Column{Type: t, N: n, Same: tensor.Shape{}, Null: array.AnyNull(n, x, y)}
-		dst := make([]float64, n)
+		dst, ok := array.Room[float64](w, n)
+		if !ok {
+			return nil, w.Err()
+		}
+		var sa, sb, products []float64
 		for i := range n {
 			if out.Null != nil && out.Null[i] {
 				continue
@@ -366,20 +389,24 @@ func maxsim(args []*array.Column) (*array.Column, error) {
 			}
 			lo, hi := x.Span(i)
 			from, to := y.Span(i)
-			dst[i] = maxsimOf(a(lo, hi, make([]float64, hi-lo)), b(from, to, make([]float64, to-from)), int(s[1]))
+			sa, _ = array.Scratch(w, sa, hi-lo)
+			sb, _ = array.Scratch(w, sb, to-from)
+			if products, ok = array.Scratch(w, products, 2*int(s[0])); !ok || !w.Step(rowSteps+hi-lo+to-from) {
+				return nil, w.Err()
+			}
+			dst[i] = maxsimOf(w, a(lo, hi, sa), b(from, to, sb), int(s[1]), products)
 		}
 		out.Data = dst
 		return out, nil
 	}, args...)
 }
 
-func maxsimOf(a, b []float64, d int) float64 {
+func maxsimOf(w *array.Work, a, b []float64, d int, out []float64) float64 {
 	if d == 0 || len(a) == 0 {
 		return 0
 	}
 	sum := 0.0
-	out := make([]float64, 2*(len(a)/d))
-	for len(b) > 0 {
+	for len(b) > 0 && w.Step(rowSteps+len(a)) {
 		if n := len(a) / d; measureNative(dot, tensor.Float64, tensor.Float64, pointer(a), pointer(b), 0, n, d, out, nil) {
 			sum += slices.Max(out[:n])
 			b = b[d:]

@@ -242,13 +242,16 @@ func differentBits(u, v []uint8) int64 {
 }
 
 // normNative is norms as distances from nothing; nil where C cannot.
-func normNative(x *array.Column, m measure) *array.Column {
+func normNative(w *array.Work, x *array.Column, m measure) *array.Column {
 	if !x.Uniform() || x.Const || x.DType != tensor.Float32 && x.DType != tensor.Float64 || x.RowSize() == 0 {
 		return nil
 	}
 	zero := array.Constant(array.Type{DType: x.DType, Dims: 1}, array.NewVector(x.DType, x.RowSize()).Data(), x.N)
 	p := &pairing{m: map[measure]measure{l1: l1Apart, l2: l2Apart, linf: linfApart}[m], x: x, y: zero}
-	dst := make([]float64, x.N)
+	dst, ok := array.Room[float64](w, x.N)
+	if !ok {
+		return array.Nothing(array.Of(tensor.Float64), x.N)
+	}
 	if !p.native(dst) {
 		return nil
 	}

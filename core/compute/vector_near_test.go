@@ -128,7 +128,7 @@ func nearRound(t *testing.T, r *rand.Rand, kind string, n int) (saved, beyond in
 		for _, at := range limits {
 			for _, above := range []bool{false, true} {
 				l := Limit{At: at, Above: above}
-				got, err := f.Bounded([]*array.Column{x, y}, l)
+				got, err := f.Bounded(nil, []*array.Column{x, y}, l)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -1,6 +1,8 @@
 package compute
 
 import (
+	"unsafe"
+
 	"deeplake/core/array"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -11,6 +13,7 @@ type kernel[A, R any] func(dst []R, a, b []A)
 
 // zipper is the state of zip, which pairs the rows of two columns, element by element.
 type zipper[A, R array.Element] struct {
+	w    *array.Work
 	what string
 	x, y *array.Column
 	a, b array.Lane[A]
@@ -23,9 +26,9 @@ type zipper[A, R array.Element] struct {
 
 // zip computes one column of two, row by row and broadcast as NumPy does. a and b read the elements
 // of x and y.
-func zip[A, R array.Element](what string, t array.Type, x, y *array.Column, a, b array.Lane[A], f kernel[A, R]) (*array.Column, error) {
+func zip[A, R array.Element](w *array.Work, what string, t array.Type, x, y *array.Column, a, b array.Lane[A], f kernel[A, R]) (*array.Column, error) {
 	n, constant := array.RowsOf(x, y)
-	z := &zipper[A, R]{what: what, x: x, y: y, a: a, b: b, n: n, t: t, f: f, sa: make([]A, array.Block), sb: make([]A, array.Block)}
+	z := &zipper[A, R]{w: w, what: what, x: x, y: y, a: a, b: b, n: n, t: t, f: f, sa: make([]A, array.Block), sb: make([]A, array.Block)}
 	if constant {
 		z.x, z.y, z.n = x.OnlyRow(), y.OnlyRow(), 1
 	}
@@ -34,6 +37,9 @@ func zip[A, R array.Element](what string, t array.Type, x, y *array.Column, a, b
 	}
 	z.a, z.b = hold(z.x, a), hold(z.y, b)
 	out, err := z.run()
+	if err == nil {
+		err = w.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +83,7 @@ func (z *zipper[A, R]) run() (*array.Column, error) {
 		}
 	}
 	k, kx, ky := array.SizeOf(same), x.RowSize(), y.RowSize()
-	if err := array.WithinBatch(z.what, z.n*k, z.t.DType, x, y); err != nil {
+	if err := array.WithinBatch(z.w, z.what, z.n*k, z.t.DType, x, y); err != nil {
 		return nil, err
 	}
 	dst := make([]R, z.n*k)
@@ -111,7 +117,7 @@ func (z *zipper[A, R]) blocks(dst []R, alo, ahi, blo, bhi int) {
 	if !two {
 		b = z.b(blo, bhi, z.sb)
 	}
-	for at := 0; at < n; at += array.Block {
+	for at := 0; at < n && z.w.Step(2*array.Block); at += array.Block {
 		end := min(at+array.Block, n)
 		if one {
 			a = z.a(alo+at, alo+end, z.sa)
@@ -140,7 +146,7 @@ func (z *zipper[A, R]) tiled(dst []R, k int) {
 	if z.y.Const {
 		b = repeat(z.b)
 	}
-	for at := 0; at < len(dst); at += many {
+	for at := 0; at < len(dst) && z.w.Step(2*many); at += many {
 		end := min(at+many, len(dst))
 		va, vb := a, b
 		if a == nil {
@@ -158,19 +164,29 @@ func (z *zipper[A, R]) row(dst []R, shape tensor.Shape, i int) {
 	alo, ahi := z.x.Span(i)
 	blo, bhi := z.y.Span(i)
 	n := len(dst)
-	if n == 0 {
+	if n == 0 || !z.w.Step(rowSteps) {
 		return
 	}
 	if (ahi-alo == n || ahi-alo == 1) && (bhi-blo == n || bhi-blo == 1) {
 		z.blocks(dst, alo, ahi, blo, bhi)
 		return
 	}
-	a := broadcast(z.a(alo, ahi, make([]A, ahi-alo)), z.x.ShapeAt(i), shape)
-	b := broadcast(z.b(blo, bhi, make([]A, bhi-blo)), z.y.ShapeAt(i), shape)
+	var one A
+	if !z.w.Reserve(2*int64(n)*int64(unsafe.Sizeof(one))) || !z.w.Step(16*n) {
+		return
+	}
+	a := broadcast(z.w, z.a(alo, ahi, make([]A, ahi-alo)), z.x.ShapeAt(i), shape)
+	b := broadcast(z.w, z.b(blo, bhi, make([]A, bhi-blo)), z.y.ShapeAt(i), shape)
 	z.f(dst, a, b)
 }
 
+// shapeBytes is the memory of a row of its own shape: the shape and where its elements begin.
+const shapeBytes = 32
+
 func (z *zipper[A, R]) ragged(out *array.Column) (*array.Column, error) {
+	if !z.w.Reserve(shapeBytes * int64(z.n+1)) {
+		return nil, z.w.Err()
+	}
 	out.Shapes, out.Starts = make([]tensor.Shape, z.n), make([]int, z.n+1)
 	for i := range z.n {
 		if out.Null == nil || !out.Null[i] {
@@ -187,7 +203,7 @@ func (z *zipper[A, R]) ragged(out *array.Column) (*array.Column, error) {
 		}
 		out.Starts[i+1] += out.Starts[i]
 	}
-	if err := array.WithinBatch(z.what, out.Starts[z.n], z.t.DType, z.x, z.y); err != nil {
+	if err := array.WithinBatch(z.w, z.what, out.Starts[z.n], z.t.DType, z.x, z.y); err != nil {
 		return nil, err
 	}
 	dst := make([]R, out.Starts[z.n])
@@ -199,7 +215,7 @@ func (z *zipper[A, R]) ragged(out *array.Column) (*array.Column, error) {
 }
 
 // broadcast repeats v, of shape from, until it has the shape to.
-func broadcast[T any](v []T, from, to tensor.Shape) []T {
+func broadcast[T any](w *array.Work, v []T, from, to tensor.Shape) []T {
 	n := array.SizeOf(to)
 	if len(v) == n {
 		return v
@@ -216,6 +232,9 @@ func broadcast[T any](v []T, from, to tensor.Shape) []T {
 	at := make([]int64, len(to))
 	src := 0
 	for i := range out {
+		if i%array.Block == 0 && !w.Step(4*array.Block) {
+			break
+		}
 		out[i] = v[src]
 		for d := len(to) - 1; d >= 0; d-- {
 			at[d]++

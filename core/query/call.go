@@ -163,7 +163,7 @@ func (c *checker) aggregate(x *tql.Call, args []*node, s *scope) (*node, error) 
 // present returns a value where a column has one and NULL elsewhere, without reading it.
 func (c *checker) present(of *node) *node {
 	nulls := c.reading(of, Nulls, array.Of(tensor.Bool))
-	n, err := c.apply(of.at, "present", nulls.t, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) {
+	n, err := c.apply(of.at, "present", nulls.t, cheap, []*node{nulls}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
 		out := *a[0].Expand()
 		out.Null, _ = out.Data.([]bool)
 		return &out, nil
@@ -325,9 +325,16 @@ func (c *checker) user(x *tql.Call, u User, args []*node) (*node, error) {
 	n.compute = func(f *frame, a []*array.Column) (*array.Column, error) {
 		full := make([]*array.Column, len(a))
 		for i := range a {
-			full[i] = a[i].Expand()
+			var err error
+			if full[i], err = f.counted(func(w *array.Work) (*array.Column, error) { return a[i].ExpandIn(w), nil }); err != nil {
+				return nil, err
+			}
 		}
-		return u.Call(f.run.ctx, full)
+		out, err := u.Call(f.run.ctx, full)
+		if err == nil {
+			err = f.ledger.hold(out)
+		}
+		return out, err
 	}
 	if len(args) == 0 {
 		return nil, c.fail(x.Pos(), "%s() wants an argument: a function of the user is called with columns", x.Name)
@@ -429,7 +436,7 @@ func (c *checker) data(x *tql.Call, s *scope) (*node, error) {
 				return nil, err
 			}
 			at := make([]int, f.n)
-			return v.Take(at), nil
+			return f.counted(func(w *array.Work) (*array.Column, error) { return v.TakeIn(w, at), nil })
 		}
 		return c.make(n, fmt.Sprint("DATA ", of.id, " ", row.id))
 	}
@@ -469,7 +476,9 @@ func (c *checker) weights(x *tql.Call, s *scope) (*node, error) {
 		if x.Name == "MAX_WEIGHT" {
 			all, err = c.function(x.Pos(), "GREATEST", a)
 		} else {
-			all, err = c.apply(x.Pos(), "+", one, cheap, a, func(v []*array.Column) (*array.Column, error) { return compute.Arith("+", v[0], v[1]) })
+			all, err = c.apply(x.Pos(), "+", one, cheap, a, func(w *array.Work, v []*array.Column) (*array.Column, error) {
+				return compute.Arith(w, "+", v[0], v[1])
+			})
 		}
 		if err != nil {
 			return nil, err

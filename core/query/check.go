@@ -37,8 +37,9 @@ type checker struct {
 	batched int // batched parameters found so far
 	belows  int // queries of FROM
 	deep    int
-	far     bool // a table lies behind a network
-	places  bool // RANDOM or ROW_NUMBER is called
+	held    int64 // bytes of constants
+	far     bool  // a table lies behind a network
+	places  bool  // RANDOM or ROW_NUMBER is called
 
 	randoms []int // positions of RANDOM in the text; nil until the first use
 }

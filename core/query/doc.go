@@ -2,7 +2,7 @@
 //
 // Its interface:
 //
-//   - query.go: Prepare, Plan and Result; batched.go: parameters that take several values;
+//   - query.go: Prepare, Plan and Result, and parameters that take several values;
 //   - table.go: the tables and readers that a caller provides;
 //   - explain.go: the description of a plan.
 //
@@ -22,8 +22,8 @@
 // Execution:
 //
 //   - scan.go: rows of one table; bounds.go: conditions on statistics, which skip rows unread;
-//   - rel.go: rows of an intermediate result; frame.go: one batch;
-//   - borrow.go: columns without a copy.
+//   - rel.go: rows of an intermediate result;
+//   - frame.go: one batch between operators, and columns that are not copied.
 //
 // The package knows no datasets, stores or Python. The files of testdata state results of queries;
 // tests here and in Python run them.

@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
+	"deeplake/core/compute/aggregate"
 	"deeplake/core/errs"
 )
 
@@ -42,14 +43,6 @@ type answered struct {
 
 func newAnswers() *answers {
 	return &answers{seen: map[string]*answered{}, sets: map[*rel]*compute.Set{}}
-}
-
-// hold accounts for memory that stays in use until the query ends.
-func (r *run) hold(bytes int64) error {
-	if total := r.used.Add(bytes); total > r.o.Budget {
-		return errs.Op("run a query", "").New(errs.Invalid, "it takes more than %d MB of memory; select less, add LIMIT, or allow more with memory=", r.o.Budget>>20)
-	}
-	return nil
 }
 
 // alive fails when the caller has given up.
@@ -100,6 +93,7 @@ type frame struct {
 	first  int64   // where the first row stands among all; the others follow
 	places []int64 // where the rows stand; nil: as in parent, or they follow
 	memo   map[int]*array.Column
+	ledger *ledger // shared with the frames of some of the rows
 
 	parent *frame // of which these are some rows
 	picked []int  // which
@@ -153,7 +147,7 @@ func (f *frame) only(rows []int) *frame {
 	if len(rows) == f.n {
 		return f
 	}
-	out := &frame{run: f.run, w: f.w, tables: f.tables, n: len(rows), memo: map[int]*array.Column{}, parent: f, picked: rows}
+	out := &frame{run: f.run, w: f.w, tables: f.tables, n: len(rows), memo: map[int]*array.Column{}, ledger: f.ledger, parent: f, picked: rows}
 	out.rows = make([]Rows, len(f.rows))
 	for k, from := range f.rows {
 		if from.N == 0 {
@@ -202,7 +196,7 @@ func (f *frame) inTable(err error) error {
 func (f *frame) compute(n *node) (*array.Column, error) {
 	if f.parent != nil {
 		if v := f.parent.memo[n.id]; v != nil {
-			return v.Take(f.picked), nil
+			return f.some(v)
 		}
 	}
 	switch {
@@ -211,14 +205,14 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 		v.Const, v.N = true, f.n
 		return &v, nil
 	case n.extra >= 0:
-		return f.taken(n.extra), nil
+		return f.taken(n.extra)
 	case n.ref != nil && n.ref.part == nil && f.parent != nil && len(f.picked)*few > f.parent.n && n.cost < dear/10 && n.size <= 64:
 		// a run of rows costs less to read than most of its rows one by one
 		v, err := f.parent.borrow(n)
 		if err != nil {
 			return nil, err
 		}
-		return v.Take(f.picked), nil
+		return f.some(v)
 	case n.ref != nil:
 		return f.read(n.ref.origin, n.ref.column, f.rows[n.ref.origin], n.ref.want, n.ref.part)
 	case n.alone != nil:
@@ -251,15 +245,40 @@ func (f *frame) compute(n *node) (*array.Column, error) {
 const few = 8
 
 // taken returns an extra column.
-func (f *frame) taken(i int) *array.Column {
-	if f.extra[i] == nil {
-		f.extra[i] = f.parent.taken(i).Take(f.picked)
+func (f *frame) taken(i int) (*array.Column, error) {
+	if f.extra[i] != nil {
+		return f.extra[i], nil
 	}
-	return f.extra[i]
+	all, err := f.parent.taken(i)
+	if err != nil {
+		return nil, err
+	}
+	f.extra[i], err = f.some(all)
+	return f.extra[i], err
 }
 
-// read reads a column of a table; row -1 has none.
+// some returns the picked rows of a column of the parent.
+func (f *frame) some(all *array.Column) (*array.Column, error) {
+	bytes := all.TakeBytes(f.picked)
+	if err := f.run.hold(bytes); err != nil {
+		return nil, err
+	}
+	out := all.Take(f.picked)
+	f.ledger.add(out, bytes)
+	return out, nil
+}
+
+// read reads a column of a table, which is counted until the batch ends.
 func (f *frame) read(origin, column int, rows Rows, want Want, part []Span) (*array.Column, error) {
+	v, err := f.fetch(origin, column, rows, want, part)
+	if err == nil {
+		err = f.ledger.hold(v)
+	}
+	return v, err
+}
+
+// fetch reads a column of a table; row -1 has none.
+func (f *frame) fetch(origin, column int, rows Rows, want Want, part []Span) (*array.Column, error) {
 	if err := f.run.alive(); err != nil {
 		return nil, err
 	}
@@ -313,4 +332,134 @@ func (f *frame) elsewhere(of *node, at *array.Column) (*array.Column, error) {
 	}
 	v, err := f.read(of.ref.origin, of.ref.column, Rows{List: rows, N: int64(len(rows))}, Values, of.ref.part)
 	return v, err
+}
+
+// passes reports whether an aggregate keeps no reference to the columns that it takes.
+func (a *aggregateCall) passes() bool {
+	f := aggregate.Find(a.name)
+	return f != nil && f.NoAlias
+}
+
+// borrow is eval for a caller that keeps no reference to the column. A stored column is then used
+// in place, without a copy, if its reader allows that.
+func (f *frame) borrow(n *node) (*array.Column, error) {
+	if f.memo[n.id] == nil {
+		if v := f.shown(n); v != nil {
+			return v, nil
+		}
+	}
+	return f.eval(n)
+}
+
+// shown returns a stored column in place, valid until its batch ends. Returns nil if the column
+// must be read or lies in several pieces.
+func (f *frame) shown(n *node) *array.Column {
+	if n.ref == nil || n.ref.want != Values || n.ref.part != nil || f.rows[n.ref.origin].List != nil {
+		return nil
+	}
+	if v, asked := f.shows[n.id]; asked {
+		return v
+	}
+	v := f.borrowRows(n, f.rows[n.ref.origin])
+	if v != nil && v.N < f.n {
+		v = nil
+	}
+	f.show(n, v)
+	return v
+}
+
+func (f *frame) show(n *node, v *array.Column) {
+	if f.shows == nil {
+		f.shows = map[int]*array.Column{}
+	}
+	f.shows[n.id] = v
+}
+
+func (f *frame) borrowRows(n *node, rows Rows) *array.Column {
+	l, ok := f.w.reader(f.tables[n.ref.origin]).(Borrower)
+	if !ok {
+		return nil
+	}
+	v, err := l.Borrow(f.run.ctx, n.ref.column, rows)
+	if err != nil {
+		return nil // reading reports the error
+	}
+	return v
+}
+
+// large is the size of a value, in bytes, from which computing a batch by pieces pays.
+const large = 256
+
+// inPieces computes n by pieces. Returns nil if n cannot be computed so.
+func (f *frame) inPieces(n *node) (*array.Column, error) {
+	var parts []*array.Column
+	found, err := f.pieces(n, func(part *array.Column, _ int) {
+		parts = append(parts, part)
+	})
+	if !found || err != nil {
+		return nil, err
+	}
+	return f.run.concat(n.t, parts)
+}
+
+// pieces computes n if one argument is a column of large values and the others are constants. It
+// calls take for each contiguous piece of the column; from is the first row of the piece in the
+// frame. If found is false, the caller must discard all results of take.
+func (f *frame) pieces(n *node, take func(part *array.Column, from int)) (found bool, err error) {
+	if !n.facts.NoAlias || !n.t.Scalar() || f.parent != nil {
+		return false, nil
+	}
+	var of *node
+	for _, a := range n.args {
+		switch {
+		case a.constant():
+		case of == nil && a.size >= large && a.ref != nil && a.ref.want == Values && a.ref.part == nil && f.memo[a.id] == nil:
+			of = a
+		default:
+			return false, nil
+		}
+	}
+	if of == nil || f.rows[of.ref.origin].List != nil {
+		return false, nil
+	}
+	all := f.rows[of.ref.origin]
+	for from := 0; from < f.n; {
+		if err := f.run.alive(); err != nil {
+			return false, err
+		}
+		rows := Rows{From: all.From + int64(from), N: int64(f.n - from)}
+		v := f.borrowRows(of, rows)
+		if v == nil || v.N == 0 {
+			return false, nil
+		}
+		if v.N == f.n {
+			f.show(of, v)
+			return false, nil // as any other
+		}
+		rows.N = int64(v.N)
+		g := &frame{run: f.run, w: f.w, tables: f.tables, n: v.N, first: f.first + int64(from), rows: make([]Rows, len(f.rows)), memo: map[int]*array.Column{}, ledger: f.ledger}
+		g.rows[of.ref.origin] = rows
+		args := make([]*array.Column, len(n.args))
+		for i, a := range n.args {
+			if args[i] = v; a.constant() {
+				args[i], _ = g.eval(a) // which cannot fail
+			}
+		}
+		part, err := n.compute(g, args)
+		if err != nil {
+			return false, err
+		}
+		take(part, from)
+		from += v.N
+	}
+	return true, nil
+}
+
+// ended returns all columns that a worker borrowed.
+func (w *worker) ended() {
+	for _, r := range w.readers {
+		if l, ok := r.(Borrower); ok {
+			l.Return()
+		}
+	}
 }

@@ -208,7 +208,7 @@ func (c *checker) joinCoarse(j *join, at tql.Pos, a, b *node) error {
 	} else {
 		for _, x := range []**node{&a, &b} {
 			var err error
-			*x, err = c.apply(at, "coarse", array.Of(tensor.String), moderate, []*node{*x}, func(v []*array.Column) (*array.Column, error) { return compute.Coarse(v[0]) })
+			*x, err = c.apply(at, "coarse", array.Of(tensor.String), moderate, []*node{*x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return compute.Coarse(w, v[0]) })
 			if err != nil {
 				return err
 			}
@@ -239,7 +239,7 @@ func (c *checker) become(x *node, t array.Type) (*node, error) {
 	if x.t.DType == t.DType && x.t.Unit == t.Unit && x.t.Names == nil && t.Names == nil && x.t.List == t.List {
 		return x, nil
 	}
-	n, err := c.apply(x.at, "become "+t.String(), t, cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return array.Become(v[0], t) })
+	n, err := c.apply(x.at, "become "+t.String(), t, cheap, []*node{x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return array.Become(w, v[0], t) })
 	if err == nil {
 		n.say = x.say
 	}

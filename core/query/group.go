@@ -3,6 +3,7 @@ package query
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
@@ -50,11 +51,11 @@ func (c *checker) lift(g *grouping, n *node) (*node, error) {
 	if key := g.ofKey(n); key >= 0 {
 		// Index pages answer this for rows; for groups it is computed.
 		of := g.extra(n, key)
-		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(a []*array.Column) (*array.Column, error) {
+		return c.apply(n.at, n.say, n.t, cheap, []*node{of}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
 			if n.ref.want == Nulls {
 				return compute.IsNull(a[0]), nil
 			}
-			return compute.Find("SHAPE").Call(a)
+			return compute.Find("SHAPE").Call(w, a)
 		})
 	}
 	switch {
@@ -406,7 +407,7 @@ func (g *grouping) merge(r *run, total, p *partial) error {
 	} else {
 		cols := make([]*array.Column, len(g.keys))
 		for k := range cols {
-			c, err := array.Concat(g.keys[k].t, p.groups.keys[k])
+			c, err := r.concat(g.keys[k].t, p.groups.keys[k])
 			if err != nil {
 				return err
 			}
@@ -433,7 +434,7 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 		return nil, err
 	}
 	for i, s := range g.slots {
-		v, err := g.column(total, i)
+		v, err := g.column(r, total, i)
 		if err != nil && s.agg != nil {
 			err = placed(r.text, s.agg.at(), err)
 		}
@@ -444,7 +445,7 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 			return nil, errs.New(errs.Internal, "group: %d values of %d groups", v.N, n)
 		}
 		if v = v.Slice(0, n); s.space {
-			if v, err = array.JoinItems(v); err != nil {
+			if v, err = r.do("ACROSS SPACE", func(w *array.Work) (*array.Column, error) { return array.JoinItems(w, v) }); err != nil {
 				return nil, placed(r.text, s.agg.at(), err)
 			}
 		}
@@ -452,9 +453,6 @@ func (g *grouping) result(r *run, total *partial) (*rel, error) {
 			v = withoutNull(v)
 		}
 		out.extra[i] = v
-		if err := r.hold(v.Bytes()); err != nil {
-			return nil, err
-		}
 	}
 	return out, nil
 }
@@ -486,28 +484,36 @@ func withoutNull(c *array.Column) *array.Column {
 }
 
 // column returns one column of the groups.
-func (g *grouping) column(total *partial, i int) (*array.Column, error) {
+func (g *grouping) column(r *run, total *partial, i int) (*array.Column, error) {
 	s := g.slots[i]
 	if s.key >= 0 {
-		return array.Concat(s.t, total.groups.keys[s.key])
+		return r.concat(s.t, total.groups.keys[s.key])
 	}
-	return total.aggs[i].Result()
+	return r.do(s.agg.name, total.aggs[i].Result)
 }
 
-// computed returns an expression for all rows, in their order.
+// computed returns an expression for all rows, in their order. It counts as memory of the query.
 func computed(r *run, rows flow, x *node) (*array.Column, error) {
 	weight := x.weight()
 	parts := make([][]*array.Column, rows.units(r, weight))
+	var held atomic.Int64
 	err := rows.each(r, weight, nil, func(unit int, f *frame) error {
 		v, err := f.eval(x)
 		if err != nil {
 			return err
 		}
 		parts[unit] = append(parts[unit], v)
-		return r.hold(v.Bytes())
+		bytes, err := f.ledger.keep(v)
+		held.Add(bytes)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return array.Concat(x.t, slices.Concat(parts...))
+	all := slices.Concat(parts...)
+	out, err := r.concat(x.t, all)
+	if err == nil && len(all) > 1 {
+		r.release(max(0, held.Load()-out.TextBytes())) // texts of the parts are those of the whole
+	}
+	return out, err
 }

@@ -57,7 +57,7 @@ func (c *checker) negate(x *tql.In, n *node, err error) (*node, error) {
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 }
 
 // inParam is IN ?, with the items of an array or of a JSON list.
@@ -86,7 +86,7 @@ func (c *checker) inParam(x *tql.In, v *node) (*node, error) {
 	}
 	both, meet := meets(v.t, items.Type)
 	if meet {
-		if items, err = array.Become(items, both.WithAxes(tensor.Shape{})); err != nil {
+		if items, err = array.Become(nil, items, both.WithAxes(tensor.Shape{})); err != nil {
 			return nil, placed(c.text, p.at, err)
 		}
 	}
@@ -220,11 +220,11 @@ func (c *checker) inSet(at tql.Pos, v *node, list []*node) (*node, error) {
 	parts := make([]*array.Column, len(list))
 	for i, y := range list {
 		var err error
-		if parts[i], err = array.Become(y.value, t); err != nil {
+		if parts[i], err = array.Become(nil, y.value, t); err != nil {
 			return c.anyOf(at, v, list) // which the type of the others does not hold
 		}
 	}
-	values, err := array.Concat(t, parts)
+	values, err := array.Concat(nil, t, parts)
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
@@ -241,15 +241,15 @@ func (c *checker) oneOf(at tql.Pos, v *node, values *array.Column, t array.Type,
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	return c.apply(at, "IN", of, 20, args, func(a []*array.Column) (*array.Column, error) {
+	return c.apply(at, "IN", of, 20, args, func(w *array.Work, a []*array.Column) (*array.Column, error) {
 		x := a[0]
 		if meet {
 			var err error
-			if x, err = array.Become(x, t); err != nil {
+			if x, err = array.Become(w, x, t); err != nil {
 				return nil, err
 			}
 		}
-		return compute.IsIn(x, set)
+		return compute.IsIn(w, x, set)
 	})
 }
 

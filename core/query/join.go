@@ -186,7 +186,10 @@ func (j *join) run(r *run, left, right *rel) (*rel, error) {
 			}
 		}
 	}
-	out := left.take(p.a)
+	out, err := left.taken(r, p.a)
+	if err != nil {
+		return nil, err
+	}
 	other := right.take(p.b)
 	for k, list := range other.rows {
 		if list != nil {

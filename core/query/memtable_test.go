@@ -163,7 +163,7 @@ func (r *memReader) Read(ctx context.Context, column int, rows query.Rows, want 
 		items[i] = array.Item{Ellipsis: s.Ellipsis, At: number(s.At), Low: number(s.Low), High: number(s.High), Step: number(s.Step)}
 		items[i].Slice = s.At == nil && !s.Ellipsis
 	}
-	return array.Index(c, items)
+	return array.Index(nil, c, items)
 }
 
 func number(v *int64) *array.Column {

@@ -26,7 +26,7 @@ type node struct {
 
 	// bounded is compute for a caller that needs no values beyond a limit, as
 	// compute.Function.Bounded; nil: there is no such form.
-	bounded func(args []*array.Column, l compute.Limit) (*array.Column, error)
+	bounded func(w *array.Work, args []*array.Column, l compute.Limit) (*array.Column, error)
 
 	facts compute.Facts // of the function or operator
 	ref   *ref          // a column of an origin

@@ -24,33 +24,59 @@ const (
 )
 
 // apply makes a node of a function of columns.
-func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args []*node, fn func(args []*array.Column) (*array.Column, error)) (*node, error) {
+func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args []*node, fn operation) (*node, error) {
 	perValue := max(1, sizeOf(t)/8)
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
 	}
 	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: compute.FactsOf(op)}
 	infallible := sync.OnceValue(n.infallible)
-	n.compute = func(_ *frame, values []*array.Column) (*array.Column, error) {
+	n.compute = func(f *frame, values []*array.Column) (*array.Column, error) {
+		checked := fn
 		if invariant.Enabled {
-			out, err := fn(values)
-			n.facts.Check(op, values, infallible(), out, err)
-			return out, err
+			checked = func(w *array.Work, values []*array.Column) (*array.Column, error) {
+				out, err := fn(w, values)
+				if w.Err() == nil {
+					n.facts.Check(op, values, infallible(), out, err)
+				}
+				return out, err
+			}
 		}
-		return contained(op, fn, values)
+		if f == nil {
+			return c.fold(op, checked, values)
+		}
+		return f.call(op, checked, values)
 	}
 	return c.make(n, op)
 }
 
+// operation computes a column of others. Its Work counts the memory that it allocates.
+type operation = func(w *array.Work, args []*array.Column) (*array.Column, error)
+
+// outcome computes an operator. The error of w counts before all others: what follows it is
+// arbitrary.
+func outcome(op string, fn operation, w *array.Work, values []*array.Column) (out *array.Column, err error) {
+	defer func() {
+		if w.Err() != nil {
+			_ = recover()
+			out, err = nil, w.Err()
+		}
+	}()
+	if invariant.Enabled {
+		return fn(w, values)
+	}
+	return contained(op, fn, w, values)
+}
+
 // contained computes an operator. A panic fails the query alone: an operator holds no lock, and
 // what it made is dropped.
-func contained(op string, fn func(args []*array.Column) (*array.Column, error), values []*array.Column) (out *array.Column, err error) {
+func contained(op string, fn operation, w *array.Work, values []*array.Column) (out *array.Column, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			out, err = nil, errs.New(errs.Internal, "compute %s: panic: %v\n%s", op, p, debug.Stack())
 		}
 	}()
-	return fn(values)
+	return fn(w, values)
 }
 
 func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
@@ -71,13 +97,13 @@ func (c *checker) unary(x *tql.Unary, s *scope) (*node, error) {
 		if err := compute.TruthType(v.t); err != nil {
 			return nil, placed(c.text, v.at, err)
 		}
-		return c.apply(x.Pos(), "NOT", logic(v.t), cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+		return c.apply(x.Pos(), "NOT", logic(v.t), cheap, []*node{v}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 	case "-":
 		t, err := compute.NegType(v.t)
 		if err != nil {
 			return nil, placed(c.text, x.Pos(), err)
 		}
-		return c.apply(x.Pos(), "negative", t, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Neg(a[0]) })
+		return c.apply(x.Pos(), "negative", t, cheap, []*node{v}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Neg(w, a[0]) })
 	default:
 		if _, err := compute.NegType(v.t); err != nil {
 			return nil, placed(c.text, x.Pos(), err)
@@ -112,7 +138,9 @@ func (c *checker) binary(x *tql.Binary, s *scope) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Arith(x.Op, v[0], v[1]) })
+	return c.apply(x.Pos(), x.Op, t, cheap, []*node{a, b}, func(w *array.Work, v []*array.Column) (*array.Column, error) {
+		return compute.Arith(w, x.Op, v[0], v[1])
+	})
 }
 
 // logical is AND or OR: of scalars with three values, of arrays element by element. Scalar operands
@@ -138,7 +166,7 @@ func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
 	if op == "OR" {
 		fn = compute.Or
 	}
-	return c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return fn(v[0], v[1]) })
+	return c.apply(at, op, t, cheap, []*node{a, b}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return fn(w, v[0], v[1]) })
 }
 
 // truthOp is the condition that a number or an array is.
@@ -152,7 +180,7 @@ func (c *checker) truth(x *node) (*node, error) {
 	if x.t.Scalar() && x.t.DType == tensor.Bool {
 		return x, nil
 	}
-	return c.apply(x.at, truthOp, array.Of(tensor.Bool), cheap, []*node{x}, func(v []*array.Column) (*array.Column, error) { return compute.Truth(v[0]) })
+	return c.apply(x.at, truthOp, array.Of(tensor.Bool), cheap, []*node{x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return compute.Truth(w, v[0]) })
 }
 
 // byName makes two operands comparable if one is a class label: a string that the query gives
@@ -225,7 +253,9 @@ func (c *checker) compare(at tql.Pos, op string, a, b *node) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.Compare(op, v[0], v[1]) })
+	n, err := c.apply(at, op, t, cheap, []*node{a, b}, func(w *array.Work, v []*array.Column) (*array.Column, error) {
+		return compute.Compare(w, op, v[0], v[1])
+	})
 	return n, err
 }
 
@@ -249,7 +279,9 @@ func (c *checker) joined(at tql.Pos, a, b *node) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	return c.apply(at, "||", t, moderate, []*node{a, b}, func(v []*array.Column) (*array.Column, error) { return compute.ConcatText(v[0], v[1]) })
+	return c.apply(at, "||", t, moderate, []*node{a, b}, func(w *array.Work, v []*array.Column) (*array.Column, error) {
+		return compute.ConcatText(w, v[0], v[1])
+	})
 }
 
 func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
@@ -263,16 +295,16 @@ func (c *checker) isNull(x *tql.IsNull, s *scope) (*node, error) {
 		if !x.Not {
 			return nulls, nil
 		}
-		return c.apply(x.Pos(), "NOT", scalar, cheap, []*node{nulls}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+		return c.apply(x.Pos(), "NOT", scalar, cheap, []*node{nulls}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 	}
 	op := "IS NULL"
 	if x.Not {
 		op = "IS NOT NULL"
 	}
-	return c.apply(x.Pos(), op, scalar, cheap, []*node{v}, func(a []*array.Column) (*array.Column, error) {
+	return c.apply(x.Pos(), op, scalar, cheap, []*node{v}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
 		nulls := compute.IsNull(a[0])
 		if x.Not {
-			return compute.Not(nulls)
+			return compute.Not(w, nulls)
 		}
 		return nulls, nil
 	})
@@ -318,7 +350,7 @@ func (c *checker) between(x *tql.Between, s *scope) (*node, error) {
 	if err != nil || !x.Not {
 		return both, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(both.t), cheap, []*node{both}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 }
 
 func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
@@ -344,11 +376,13 @@ func (c *checker) like(x *tql.Like, s *scope) (*node, error) {
 	if x.Fold {
 		op = "ILIKE"
 	}
-	n, err := c.apply(x.Pos(), op, t, moderate*4, []*node{v, pattern}, func(a []*array.Column) (*array.Column, error) { return compute.Like(a[0], a[1], x.Fold) })
+	n, err := c.apply(x.Pos(), op, t, moderate*4, []*node{v, pattern}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
+		return compute.Like(w, a[0], a[1], x.Fold)
+	})
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(t), cheap, []*node{n}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 }
 
 func (c *checker) cast(x *tql.Cast, s *scope) (*node, error) {
@@ -364,7 +398,7 @@ func (c *checker) castTo(at tql.Pos, v *node, to string) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, at, err)
 	}
-	n, err := c.apply(at, "CAST "+to, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return array.Cast(a[0], t) })
+	n, err := c.apply(at, "CAST "+to, t, moderate, []*node{v}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return array.Cast(w, a[0], t) })
 	if err == nil {
 		n.say = "CAST(" + v.say + " AS " + to + ")"
 	}
@@ -380,5 +414,7 @@ func (c *checker) extract(x *tql.Extract, s *scope) (*node, error) {
 	if err != nil {
 		return nil, placed(c.text, x.Pos(), err)
 	}
-	return c.apply(x.Pos(), "EXTRACT "+x.Field, t, moderate, []*node{v}, func(a []*array.Column) (*array.Column, error) { return compute.Extract(x.Field, a[0]) })
+	return c.apply(x.Pos(), "EXTRACT "+x.Field, t, moderate, []*node{v}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
+		return compute.Extract(w, x.Field, a[0])
+	})
 }

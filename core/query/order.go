@@ -31,7 +31,7 @@ func ordered(r *run, rows *rel, order []key, most int64) (*rel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows.take(picked), nil
+	return rows.taken(r, picked)
 }
 
 // best holds the first rows so far in an order, at most most of them, with their sort keys.
@@ -81,7 +81,9 @@ func (b *best) look(f *frame) error {
 			more.cols[i] = c.Take(picked)
 		}
 	}
-	more.rows = f.rel()
+	if more.rows, err = f.rel(); err != nil {
+		return err
+	}
 	return b.add(f.run, &more)
 }
 
@@ -104,7 +106,7 @@ func (b *best) better(c *array.Column) (picked []int, some bool, err error) {
 	t.Names, t.Weak = nil, false
 	plain := *c
 	plain.Type = t
-	holds, err := compute.Compare(op, &plain, array.Constant(t, last, c.N))
+	holds, err := compute.Compare(nil, op, &plain, array.Constant(t, last, c.N))
 	if err != nil {
 		return nil, false, err
 	}
@@ -129,7 +131,7 @@ func (b *best) add(r *run, more *best) error {
 	} else {
 		b.rows = joined(b.rows, more.rows)
 		for i := range b.cols {
-			v, err := array.Concat(b.order[i].x.t, []*array.Column{b.cols[i], more.cols[i]})
+			v, err := array.Concat(nil, b.order[i].x.t, []*array.Column{b.cols[i], more.cols[i]})
 			if err != nil {
 				return err
 			}
@@ -320,7 +322,7 @@ func listed(from, to int) []int {
 }
 
 // rel returns the rows of a frame.
-func (f *frame) rel() *rel {
+func (f *frame) rel() (*rel, error) {
 	out := &rel{n: f.n, tables: f.tables, rows: make([][]int64, len(f.rows))}
 	for k, rows := range f.rows {
 		if rows.N == 0 && f.n > 0 {
@@ -333,12 +335,16 @@ func (f *frame) rel() *rel {
 		out.rows[k] = list
 	}
 	for i := range f.extra {
-		out.extra = append(out.extra, f.taken(i))
+		v, err := f.taken(i)
+		if err != nil {
+			return nil, err
+		}
+		out.extra = append(out.extra, v)
 	}
 	if len(f.rows) != 1 {
 		out.places = f.standing()
 	}
-	return out
+	return out, nil
 }
 
 // joined appends the rows of b to the rows of a. Both are of the same tables, without extra
@@ -388,7 +394,7 @@ func arranged(r *run, rows *rel, by []*node) (*rel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows.take(picked), nil
+	return rows.taken(r, picked)
 }
 
 // run draws rows by their weights: with replacement one by one, without by the keys of Efraimidis
@@ -441,13 +447,13 @@ func (s *sampling) run(r *run, rows *rel) (*rel, error) {
 		if err != nil {
 			return nil, err
 		}
-		return rows.take(picked), nil
+		return rows.taken(r, picked)
 	}
 	picked, err := s.drawWithout(r, weights, int(count))
 	if err != nil {
 		return nil, err
 	}
-	return rows.take(picked), nil
+	return rows.taken(r, picked)
 }
 
 // maxSources bounds the drawn rows, far beyond the size of memory.

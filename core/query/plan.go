@@ -140,7 +140,7 @@ func (c *checker) storable(p *plan) error {
 		if list.List = true; t.List || t.Dims > 1 {
 			return tql.Errorf(c.text, o.x.at, errs.Type, "result %q is a %s, want texts or lists of texts", o.name, t)
 		}
-		x, err := c.apply(o.x.at, "LIST", list, cheap, []*node{o.x}, func(v []*array.Column) (*array.Column, error) { return array.TextLists(v[0]) })
+		x, err := c.apply(o.x.at, "LIST", list, cheap, []*node{o.x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return array.TextLists(w, v[0]) })
 		if err != nil {
 			return err
 		}
@@ -415,6 +415,7 @@ func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Wa
 	now := *r.d.r
 	now.ctx = ctx // the query itself may have ended long ago
 	f := few.frame(&now, r.w, 0, few.n)
+	defer f.ledger.end() // the caller counts the column
 	x := r.d.outs[column].x
 	if x.ref != nil && x.ref.want == Values && x.ref.part == nil {
 		// Reading below this must not read more than the part either.
@@ -432,10 +433,12 @@ func (r *derivedReader) Read(ctx context.Context, column int, rows Rows, want Wa
 		if v.List || want == Length {
 			name = "LENGTH"
 		}
-		return compute.Find(name).Call([]*array.Column{v})
+		return f.call(name, compute.Find(name).Call, []*array.Column{v})
 	}
 	if part != nil {
-		return array.Index(v, itemsOf(part))
+		return f.call("index", func(w *array.Work, a []*array.Column) (*array.Column, error) {
+			return array.Index(w, a[0], itemsOf(part))
+		}, []*array.Column{v})
 	}
 	return v, nil
 }

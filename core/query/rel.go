@@ -75,7 +75,8 @@ func (rl *rel) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 		from := unit * rl.unitSize(size)
 		for to := min(rl.n, from+rl.unitSize(size)); from < to && !halted(halt, unit); from += size {
 			f := rl.frame(r, w, from, min(to, from+size))
-			if err := do(unit, f); err != nil {
+			err := do(unit, f)
+			if f.ledger.end(); err != nil {
 				return err
 			}
 		}
@@ -103,7 +104,7 @@ func (rl *rel) units(r *run, weight float64) int {
 
 // frame returns a batch of the rows from to to.
 func (rl *rel) frame(r *run, w *worker, from, to int) *frame {
-	f := &frame{run: r, w: w, tables: rl.tables, n: to - from, first: int64(from), memo: map[int]*array.Column{}}
+	f := &frame{run: r, w: w, tables: rl.tables, n: to - from, first: int64(from), memo: map[int]*array.Column{}, ledger: &ledger{r: r}}
 	f.rows = make([]Rows, len(rl.rows))
 	for k, list := range rl.rows {
 		if list != nil {
@@ -150,6 +151,23 @@ func (rl *rel) take(rows []int) *rel {
 		}
 	}
 	return out
+}
+
+// taken is take after the memory of the result is counted.
+func (rl *rel) taken(r *run, rows []int) (*rel, error) {
+	bytes := int64(0)
+	for _, list := range rl.rows {
+		if list != nil {
+			bytes += 8 * int64(len(rows))
+		}
+	}
+	for _, c := range rl.extra {
+		bytes += c.TakeBytes(rows)
+	}
+	if err := r.hold(bytes); err != nil {
+		return nil, err
+	}
+	return rl.take(rows), nil
 }
 
 // parallel calls do for the units 0 to n-1 below halt, in order of their numbers, several at once.
@@ -301,5 +319,5 @@ func filtered(r *run, rows *rel, cond *node) (*rel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows.take(slices.Concat(parts...)), nil
+	return rows.taken(r, slices.Concat(parts...))
 }

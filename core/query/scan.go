@@ -159,13 +159,11 @@ func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 			end := min(to, starts[k+1], from+int64(batch))
 			all := s.frame(r, w, sp.from+from-starts[k], sp.from+end-starts[k])
 			f, err := s.filter(all, sp.sure)
-			if err != nil {
-				return err
+			if err == nil && f.n > 0 {
+				err = do(unit, f)
 			}
-			if f.n > 0 {
-				if err := do(unit, f); err != nil {
-					return err
-				}
+			if all.ledger.end(); err != nil {
+				return err
 			}
 			if f != all { // columns computed for f are copies
 				all.recycle()
@@ -179,7 +177,7 @@ func (s *scan) each(r *run, weight float64, halt *atomic.Int64, do func(unit int
 }
 
 func (s *scan) frame(r *run, w *worker, from, to int64) *frame {
-	f := &frame{run: r, w: w, tables: s.tables, rows: make([]Rows, len(s.tables)), n: int(to - from), first: from, memo: map[int]*array.Column{}}
+	f := &frame{run: r, w: w, tables: s.tables, rows: make([]Rows, len(s.tables)), n: int(to - from), first: from, memo: map[int]*array.Column{}, ledger: &ledger{r: r}}
 	f.rows[s.origin] = Rows{From: from, N: to - from}
 	return f
 }
@@ -218,8 +216,12 @@ func (f *frame) where(cond *node) (*frame, error) {
 				rows[i] = from + i
 			}
 			part = f.only(rows)
+			part.ledger = &ledger{r: f.run} // the values of a part are free before the next
 		}
 		v, err := part.eval(cond)
+		if part.ledger != f.ledger {
+			part.ledger.end()
+		}
 		if err != nil {
 			return nil, err
 		}

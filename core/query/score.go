@@ -276,7 +276,9 @@ func (b *best) within(f *frame) (picked []int, key *array.Column, found bool) {
 	l.Room = f.w.room
 	n := *c.measure
 	n.id = unknown
-	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) { return n.bounded(args, l) }
+	n.compute = func(_ *frame, args []*array.Column) (*array.Column, error) {
+		return n.bounded(f.run.work("a measure"), args, l)
+	}
 	var values []float64
 	plain := true
 	take := func(v *array.Column, from int) {

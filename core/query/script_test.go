@@ -344,7 +344,7 @@ func widened(v any) any {
 }
 
 func timeText(u array.Unit, n int64) string {
-	c, err := array.Cast(array.From(array.OfUnit(u), []int64{n}, nil), array.Of(tensor.String))
+	c, err := array.Cast(nil, array.From(array.OfUnit(u), []int64{n}, nil), array.Of(tensor.String))
 	if err != nil {
 		return err.Error()
 	}

@@ -188,7 +188,7 @@ func (u *united) values(r *run, rows *rel, x []*node) (*rel, error) {
 		if err != nil {
 			return nil, err
 		}
-		if v, err = array.Become(v, u.outs[i].x.t); err != nil {
+		if v, err = r.become(v, u.outs[i].x.t); err != nil {
 			return nil, err
 		}
 		made.extra = append(made.extra, v)
@@ -213,7 +213,7 @@ func (u *united) together(r *run, a, b *rel, x, y []*node) (*rel, error) {
 	}
 	out.tables = nil
 	for i := range u.outs {
-		v, err := array.Concat(u.outs[i].x.t, []*array.Column{left.extra[i], right.extra[i]})
+		v, err := r.concat(u.outs[i].x.t, []*array.Column{left.extra[i], right.extra[i]})
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func (s *selected) distinct(r *run, rows *rel, most int64) (*rel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rows.take(picked), nil
+	return rows.taken(r, picked)
 }
 
 // inOrder calls do with the values of expressions as keys, batch by batch in order of rows.

@@ -116,7 +116,7 @@ func (f *frame) eachRow(n *node, p *plan, own int, cols []*array.Column, most in
 			return nil, err
 		}
 	}
-	return array.Concat(n.t, parts)
+	return f.counted(func(w *array.Work) (*array.Column, error) { return array.Concat(w, n.t, parts) })
 }
 
 // answer returns the rows of a subquery, and the run that computes its results. Equal outer values
@@ -270,7 +270,7 @@ func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 		}
 		become := func(c *array.Column) (*array.Column, error) { return c, nil }
 		if meet {
-			become = func(c *array.Column) (*array.Column, error) { return array.Become(c, t) }
+			become = func(c *array.Column) (*array.Column, error) { return r.become(c, t) }
 		}
 		set, err := r.answers.set(r, rows, y, become)
 		if err != nil {
@@ -280,12 +280,12 @@ func (c *checker) inQuery(x *tql.In, v *node, s *scope) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return compute.IsIn(a, set)
+		return r.do("IN", func(w *array.Work) (*array.Column, error) { return compute.IsIn(w, a, set) })
 	})
 	if err != nil || !x.Not {
 		return n, err
 	}
-	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(a []*array.Column) (*array.Column, error) { return compute.Not(a[0]) })
+	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 }
 
 // set returns the values of a query as a set, made once.

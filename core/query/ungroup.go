@@ -79,7 +79,9 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 		if cols[i], err = computed(r, rows, o.x); err != nil {
 			return nil, false, err
 		}
-		cols[i] = cols[i].Expand()
+		if cols[i], err = r.expand(cols[i]); err != nil {
+			return nil, false, err
+		}
 	}
 	counts, err := u.counts(cols, rows.n)
 	if err != nil {
@@ -118,17 +120,17 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 	}
 	out := &rel{n: len(repeat)}
 	for i, c := range cols {
-		v := c.Take(repeat)
-		if c.List || c.Dims > 0 && c.DType.Fixed() {
-			if v, err = array.Items(c, repeat, from, to, u.by == nil); err != nil {
-				return nil, false, placed(r.text, u.outs[i].x.at, err)
+		v, err := r.do("UNGROUP BY", func(w *array.Work) (*array.Column, error) {
+			if c.List || c.Dims > 0 && c.DType.Fixed() {
+				return array.Items(w, c, repeat, from, to, u.by == nil)
 			}
-			if v.List {
-				v = withoutNull(v)
-			}
+			return c.TakeIn(w, repeat), nil
+		})
+		if err != nil {
+			return nil, false, placed(r.text, u.outs[i].x.at, err)
 		}
-		if err := r.hold(v.Bytes()); err != nil {
-			return nil, false, err
+		if v.List {
+			v = withoutNull(v)
 		}
 		out.extra = append(out.extra, v)
 	}

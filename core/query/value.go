@@ -106,7 +106,7 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 		if err != nil {
 			return err
 		}
-		if v, err = array.Become(v, n.t); err != nil {
+		if v, err = f.counted(func(w *array.Work) (*array.Column, error) { return array.Become(w, v, n.t) }); err != nil {
 			return err
 		}
 		parts = append(parts, v)
@@ -138,11 +138,13 @@ func (f *frame) cases(n *node) (*array.Column, error) {
 	if err := give(left, n.args[len(n.args)-1]); err != nil {
 		return nil, err
 	}
-	all, err := array.Concat(n.t, parts)
-	if err != nil {
-		return nil, err
-	}
-	return all.Take(place), nil
+	return f.counted(func(w *array.Work) (*array.Column, error) {
+		all, err := array.Concat(w, n.t, parts)
+		if err != nil {
+			return nil, err
+		}
+		return all.TakeIn(w, place), nil
+	})
 }
 
 // index makes the node of x[...]. If x is a stored column, only the indexed part is read.
@@ -184,8 +186,8 @@ func (c *checker) index(x *tql.Index, s *scope) (*node, error) {
 	if n := c.part(x, v, args, items, where, t); n != nil {
 		return n, nil
 	}
-	n, err := c.apply(x.Pos(), "index "+shapeOf(items, where), t, cheap, args, func(a []*array.Column) (*array.Column, error) {
-		return array.Index(a[0], placedItems(items, where, a))
+	n, err := c.apply(x.Pos(), "index "+shapeOf(items, where), t, cheap, args, func(w *array.Work, a []*array.Column) (*array.Column, error) {
+		return array.Index(w, a[0], placedItems(items, where, a))
 	})
 	if err == nil {
 		n.say = tql.Text(x)

@@ -72,7 +72,7 @@ func index(c *array.Column, spans []query.Span) (*array.Column, error) {
 		items[i] = array.Item{Ellipsis: s.Ellipsis, Slice: s.At == nil && !s.Ellipsis,
 			At: number(s.At), Low: number(s.Low), High: number(s.High), Step: number(s.Step)}
 	}
-	return array.Index(c, items)
+	return array.Index(nil, c, items)
 }
 
 // cutter reads regions.

@@ -19,7 +19,7 @@ type Aggregator interface {
 	// group to[i] here; a nil to keeps the numbers. other must not be used afterwards.
 	Merge(other Aggregator, to []int32) error
 	// Result is one row for each group, at least one.
-	Result() (*array.Column, error)
+	Result(w *array.Work) (*array.Column, error)
 }
 
 // Keeper is an Aggregator that keeps values, about so many bytes of them by now.
@@ -208,7 +208,7 @@ func (a *counting) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *counting) Result() (*array.Column, error) {
+func (a *counting) Result(w *array.Work) (*array.Column, error) {
 	return array.FromInts(append([]int64{}, grown(a.n, 1)...), nil), nil
 }
 
@@ -278,7 +278,7 @@ func (a *distinctly) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *distinctly) Result() (*array.Column, error) { return a.inner.Result() }
+func (a *distinctly) Result(w *array.Work) (*array.Column, error) { return a.inner.Result(w) }
 
 // aliasChecked checks the NoAlias of an Aggregator: its result must share no memory with its input
 // columns.
@@ -309,8 +309,8 @@ func (a *aliasChecked) Merge(other Aggregator, to []int32) error {
 	return a.Aggregator.Merge(other, to)
 }
 
-func (a *aliasChecked) Result() (*array.Column, error) {
-	out, err := a.Aggregator.Result()
+func (a *aliasChecked) Result(w *array.Work) (*array.Column, error) {
+	out, err := a.Aggregator.Result(w)
 	for _, c := range a.given {
 		invariant.Check(err != nil || !array.SharesMemory(out.Data, c.Data), a.name+" is called free of aliases, and its result shares memory")
 	}

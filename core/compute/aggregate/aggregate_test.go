@@ -21,7 +21,7 @@ func aggregate(name string, distinct bool, c *array.Column, group []int32, group
 	if err != nil {
 		return nil, err
 	}
-	return a.Result()
+	return a.Result(nil)
 }
 
 func TestAggregates(t *testing.T) {
@@ -172,5 +172,5 @@ func merged(r *rand.Rand, name string, distinct bool, c *array.Column, group []i
 	if err := total.Add(array.Empty(c.Type), nil, groups); err != nil {
 		return nil, err
 	}
-	return total.Result()
+	return total.Result(nil)
 }

@@ -152,7 +152,7 @@ func (a *countingWords) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *countingWords) Result() (*array.Column, error) {
+func (a *countingWords) Result(w *array.Work) (*array.Column, error) {
 	total := 0
 	for k := range a.parts {
 		p := &a.parts[k]

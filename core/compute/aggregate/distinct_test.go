@@ -91,7 +91,7 @@ func countOver(t *testing.T, values []int64, nulls []bool, of []int32, grouped b
 			t.Fatal(err)
 		}
 	}
-	c, err := total.Result()
+	c, err := total.Result(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"cmp"
 	"sort"
+	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
@@ -121,7 +122,7 @@ func (a *extreme[T]) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *extreme[T]) Result() (*array.Column, error) {
+func (a *extreme[T]) Result(w *array.Work) (*array.Column, error) {
 	a.n, a.best = grown(a.n, 1), grown(a.best, 1)
 	var data any = append([]T{}, a.best...)
 	if a.t.DType == tensor.Bool {
@@ -227,25 +228,28 @@ func (a *gathering) byGroup() (rows []int, ends []int) {
 	return rows, ends[1:]
 }
 
-func (a *gathering) Result() (*array.Column, error) {
+func (a *gathering) Result(w *array.Work) (*array.Column, error) {
 	a.groups = max(a.groups, 1)
-	all, err := array.Concat(a.x, a.parts)
+	all, err := array.Concat(w, a.x, a.parts)
 	if err != nil {
 		return nil, err
 	}
+	if !w.Reserve(8 * int64(len(a.group)+2*a.groups)) {
+		return nil, w.Err()
+	}
 	rows, ends := a.byGroup()
 	if a.distinct {
-		rows, ends = distinctRows(all, rows, ends)
+		rows, ends = distinctRows(w, all, rows, ends)
 	}
 	switch a.name {
 	case "LIST":
-		items := all.Take(rows)
+		items := all.TakeIn(w, rows)
 		items.Type.Weak = false
 		return array.FromLists(items, ends, nil), nil
 	case "MEDIAN":
-		return median(all, rows, ends), nil
+		return median(w, all, rows, ends), nil
 	case "STRING_AGG":
-		return joined(all, rows, ends, a.separator), nil
+		return joined(w, all, rows, ends, a.separator), nil
 	}
 	pick := make([]int, a.groups)
 	from := 0
@@ -259,17 +263,23 @@ func (a *gathering) Result() (*array.Column, error) {
 		}
 		from = end
 	}
-	return array.Retyped(all.Take(pick), a.t), nil
+	return array.Retyped(all.TakeIn(w, pick), a.t), nil
 }
 
-func distinctRows(c *array.Column, rows, ends []int) (kept, keptEnds []int) {
+func distinctRows(w *array.Work, c *array.Column, rows, ends []int) (kept, keptEnds []int) {
 	from := 0
 	var key []byte
 	for _, end := range ends {
 		seen := map[string]struct{}{}
 		for _, r := range rows[from:end] {
 			key = array.AppendKey(key[:0], c, r)
+			if !w.Step(keySteps + len(key)) {
+				return nil, make([]int, len(ends))
+			}
 			if _, known := seen[string(key)]; !known {
+				if !w.Reserve(keptRow + int64(len(key))) {
+					return nil, make([]int, len(ends))
+				}
 				seen[string(key)] = struct{}{}
 				kept = append(kept, r)
 			}
@@ -280,13 +290,18 @@ func distinctRows(c *array.Column, rows, ends []int) (kept, keptEnds []int) {
 	return kept, keptEnds
 }
 
-func median(c *array.Column, rows, ends []int) *array.Column {
-	c = c.Expand()
+func median(w *array.Work, c *array.Column, rows, ends []int) *array.Column {
+	if c = c.ExpandIn(w); !w.Reserve(8*int64(c.Elements()+len(rows)) + 9*int64(len(ends))) {
+		return array.Nothing(array.Of(tensor.Float64), len(ends))
+	}
 	d := array.As[float64](c.Data)
 	out, null := make([]float64, len(ends)), make([]bool, len(ends))
 	from := 0
 	for g, end := range ends {
 		var v []float64
+		if !w.Step(keySteps + 16*(end-from)) {
+			break
+		}
 		for _, r := range rows[from:end] {
 			if !c.IsNull(r) {
 				v = append(v, d[r])
@@ -304,26 +319,51 @@ func median(c *array.Column, rows, ends []int) *array.Column {
 	return array.FromFloats(out, null)
 }
 
-// joined is texts with commas between.
-func joined(c *array.Column, rows, ends []int, separator string) *array.Column {
-	c = c.Expand()
-	if c.Label() {
-		c = array.LabelText(c)
+// keySteps is the number of steps that a row costs at least.
+const keySteps = 8
+
+// joined returns the texts of each group with a separator between them.
+func joined(w *array.Work, c *array.Column, rows, ends []int, separator string) *array.Column {
+	nothing := array.Nothing(array.Of(tensor.String), len(ends))
+	if c = c.ExpandIn(w); c.Label() {
+		c = array.LabelText(w, c)
 	}
 	d, _ := c.Data.([]string)
+	if !w.Reserve((array.TextBytes + 1) * int64(len(ends))) {
+		return nothing
+	}
 	out, null := make([]string, len(ends)), make([]bool, len(ends))
 	from := 0
 	for g, end := range ends {
-		null[g] = true
+		size, n := 0, 0
 		for _, r := range rows[from:end] {
-			if c.IsNull(r) {
-				continue
+			if !w.Step(keySteps) {
+				return nothing
 			}
-			if !null[g] {
-				out[g] += separator
+			if !c.IsNull(r) {
+				size += len(d[r])
+				n++
 			}
-			null[g] = false
-			out[g] += d[r]
+		}
+		if null[g] = n == 0; n > 0 {
+			if size += (n - 1) * len(separator); size < 0 || !w.Reserve(int64(size)) {
+				return nothing
+			}
+			var b strings.Builder
+			b.Grow(size)
+			for _, r := range rows[from:end] {
+				if c.IsNull(r) {
+					continue
+				}
+				if n--; !w.Step(keySteps + (len(d[r])+len(separator))/16) {
+					return nothing
+				}
+				b.WriteString(d[r])
+				if n > 0 {
+					b.WriteString(separator)
+				}
+			}
+			out[g] = b.String()
 		}
 		from = end
 	}

@@ -139,7 +139,7 @@ func (a *sumInts) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *sumInts) Result() (*array.Column, error) {
+func (a *sumInts) Result(w *array.Work) (*array.Column, error) {
 	a.grow(1)
 	null := empties(a.n)
 	if a.mean {
@@ -306,7 +306,7 @@ func (a *sumFloats) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *sumFloats) Result() (*array.Column, error) {
+func (a *sumFloats) Result(w *array.Work) (*array.Column, error) {
 	a.grow(1)
 	out := make([]float64, len(a.n))
 	for g := range out {
@@ -415,7 +415,7 @@ func (a *spreading) Merge(other Aggregator, to []int32) error {
 	return nil
 }
 
-func (a *spreading) Result() (*array.Column, error) {
+func (a *spreading) Result(w *array.Work) (*array.Column, error) {
 	a.grow(1)
 	out := make([]float64, len(a.n))
 	null := make([]bool, len(a.n))
