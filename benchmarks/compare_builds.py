@@ -1,6 +1,7 @@
 """Two builds of this library, alternating: python benchmarks/compare_builds.py FOLDER [--rounds N] [name...]
 
-FOLDER is another checkout in which `make build` has run. Both builds run the contenders of this checkout, in processes
+FOLDER is another checkout in which `make build` has run. If it cannot read what this build writes, let it write the
+datasets: set PYTHONPATH=FOLDER/python. Both builds run the contenders of this checkout, in processes
 of their own, on the same datasets. The ratio is the other build's time over ours within a round, above 1 where ours is
 faster. The other build takes part twice: the ratio of its two processes is the noise. Writes
 benchmarks/results/builds.md.

@@ -183,11 +183,8 @@ def dataset(folder: Path, build: Callable[[Path], None]) -> Path:
 
 
 def deeplake_command() -> list[str]:
-    """Returns the command line of the package in this environment."""
-    script = Path(sys.executable).parent / "deeplake"
-    if not script.exists():
-        raise SystemExit(f"{script.name}: no such command beside {Path(sys.executable).name}; run make build first")
-    return [str(script)]
+    """Returns the command line of the package that this process imports, which PYTHONPATH may name."""
+    return [sys.executable, "-m", "deeplake"]
 
 
 def program(name: str, *libraries: str) -> Path:
