@@ -13,6 +13,8 @@ package main
 import "C"
 
 import (
+	"io"
+	"log"
 	"os"
 	"runtime"
 	"sync/atomic"
@@ -56,6 +58,8 @@ func newLibrary() *library {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
 	}
+	// net/http prints bytes of servers that break its protocol, which may repeat a secret.
+	log.SetOutput(io.Discard)
 	beat()
 	codecs := all.All()
 	stores, sources := places.New()

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"net/url"
 	"strings"
 )
 
@@ -87,6 +88,21 @@ func RedactURL(uri string) string {
 		out.WriteString(end)
 	}
 	return out.String()
+}
+
+// SecretValues calls fn for the values of the parameters of a query that may be secret, as the
+// query writes them and decoded.
+func SecretValues(query string, fn func(value string)) {
+	for part := range strings.FieldsFuncSeq(query, isParamEnd) {
+		name, value, _ := strings.Cut(part, "=")
+		if value == "" || !hides(name) {
+			continue
+		}
+		fn(value)
+		if plain, err := url.QueryUnescape(value); err == nil && plain != value {
+			fn(plain)
+		}
+	}
 }
 
 func hides(name string) bool {

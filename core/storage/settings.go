@@ -1,6 +1,10 @@
 package storage
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+)
 
 // Options are the arguments of an opener besides the address.
 type Options struct {
@@ -76,6 +80,22 @@ type Settings struct {
 	CacheBytes int64  `json:"cache_bytes"` // bound of the disk cache; default 16 GiB
 	// bound of the memory cache; default 0: none
 	CacheMemoryBytes int64 `json:"cache_memory_bytes"`
+}
+
+// Secrets returns the values that no message may show.
+func (s *Settings) Secrets() []string {
+	out := []string{s.AccessKeyID, s.SecretAccessKey.Reveal(), s.SessionToken.Reveal(), s.BearerToken.Reveal(), s.CustomerKey.Reveal()}
+	for _, value := range s.Headers {
+		out = append(out, value.Reveal())
+		if _, token, found := strings.Cut(value.Reveal(), " "); found { // "Basic ...", "Bearer ..."
+			out = append(out, token)
+		}
+	}
+	if u, err := url.Parse(s.Proxy); err == nil && u.User != nil {
+		password, _ := u.User.Password()
+		out = append(out, password)
+	}
+	return out
 }
 
 // Secret is text that must not be seen: it prints, formats and marshals as "***".

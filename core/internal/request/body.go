@@ -12,6 +12,7 @@ import (
 
 // body is the storage.Body of a response. One goroutine at a time reads it.
 type body struct {
+	client *Client
 	rq     *http.Request // its context covers the body
 	host   string
 	in     io.ReadCloser // nil: nothing comes
@@ -65,7 +66,7 @@ func (b *body) broken(err error) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage,
-		"connection to %q broke after %d of %d bytes: %w", b.host, b.length-b.left, b.length, CleanError(rootOf(err)))}
+		"connection to %q broke after %d of %d bytes: %w", b.host, b.length-b.left, b.length, b.client.CleanError(rootOf(err)))}
 }
 
 // Close gives the connection back, or drops it if the answer was not read to its end. It may be

@@ -50,6 +50,8 @@ type Client struct {
 	reached atomic.Bool  // the other side has answered something
 	failed  atomic.Int32 // attempts to connect that failed before it did
 	skew    atomic.Int64 // nanoseconds that the store's clock is ahead of ours
+
+	secrets secrets
 }
 
 // NewClient prepares connections by the settings s. environ is storage.Options.Environ. Messages
@@ -64,6 +66,7 @@ func NewClient(host string, s storage.Settings, environ map[string]string) (*Cli
 		return nil, err
 	}
 	c := &Client{host: host, limit: seconds(s.ConnectTimeout, defaultConnect), wait: seconds(s.Timeout, defaultTimeout)}
+	c.Keep(s.Secrets()...)
 	dialer := &net.Dialer{Timeout: c.limit, KeepAlive: 30 * time.Second}
 	transport := func(dial func(ctx context.Context, network, addr string) (net.Conn, error), wait time.Duration) *http.Transport {
 		return &http.Transport{
@@ -135,6 +138,7 @@ func (c *Client) SetDate(h http.Header) (ahead time.Duration, news bool) {
 
 // RoundTrip sends rq.
 func (c *Client) RoundTrip(rq *http.Request) (*http.Response, error) {
+	c.secrets.note(rq)
 	transport := c.writes
 	if rq.Method == http.MethodGet || rq.Method == http.MethodHead {
 		transport = c.reads

@@ -28,19 +28,26 @@ type Response struct {
 	Path   string
 	Status int
 	Header http.Header
-	Text   []byte // the beginning of the body
+	Text   []byte  // the beginning of the body
+	Client *Client // that asked; nil: its secrets are not known
 }
 
-// Refusal reads the reason that rs, an answer to rq, gives for a refusal, and closes rs. It hides
-// secrets of rq in the answer, among them the values of private headers.
-func Refusal(rq *http.Request, rs *http.Response, private ...string) *Response {
+// Refusal reads the reason that rs, an answer to rq, gives for a refusal, and closes rs.
+func (c *Client) Refusal(rq *http.Request, rs *http.Response) *Response {
 	defer rs.Body.Close()
 	// half an explanation is better than none
 	text, _ := io.ReadAll(io.LimitReader(rs.Body, maxText))
-	text = []byte(Scrub(string(text), secretsOf(rq.Header, private)...))
 	return &Response{
-		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text,
+		Method: rq.Method, Host: rq.URL.Host, Path: rq.URL.Path, Status: rs.StatusCode, Header: rs.Header, Text: text, Client: c,
 	}
+}
+
+// Clean is Clean of a text of the answer, without secrets.
+func (a *Response) Clean(text string, most int) string {
+	if a.Client != nil {
+		text = a.Client.secrets.scrub(text)
+	}
+	return Clean(text, most)
 }
 
 // requestIDs are the headers by which stores name a request: S3, Google, and web servers.
@@ -53,7 +60,7 @@ const maxID = 120
 // explains a. It returns err.
 func (a *Response) Identify(err error) error {
 	for _, name := range requestIDs {
-		id := Clean(a.Header.Get(name), maxID)
+		id := a.Clean(a.Header.Get(name), maxID)
 		var e *errs.Error
 		for cause := err; id != "" && errors.As(cause, &e); cause = e.Err {
 		}
@@ -92,7 +99,7 @@ func IsPage(h http.Header) bool {
 // Quote returns the text of the answer, shortened for a message.
 func (a *Response) Quote() string {
 	const most = 200
-	text := Clean(string(a.Text), most)
+	text := a.Clean(string(a.Text), most)
 	head := strconv.Itoa(a.Status) + " " + http.StatusText(a.Status)
 	if text == "" {
 		return head
@@ -127,7 +134,9 @@ func kindOfStatus(status int) errs.Kind {
 }
 
 // sendError returns the reason why rq got no answer.
-func (c *Client) sendError(rq *http.Request, err error) error {
+func (c *Client) sendError(rq *http.Request, err error) error { return c.Hide(c.reasonOf(rq, err)) }
+
+func (c *Client) reasonOf(rq *http.Request, err error) error {
 	if ctxErr := rq.Context().Err(); ctxErr != nil {
 		return errs.New(errs.Canceled, "%w", context.Cause(rq.Context()))
 	}
@@ -153,7 +162,7 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	case errors.As(err, &unknown):
 		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", where)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
-		return final("certificate of %q: %w; check the %s", where, CleanError(rootOf(err)), role)
+		return final("certificate of %q: %w; check the %s", where, c.CleanError(rootOf(err)), role)
 	case errors.As(err, &record):
 		return final("%q does not speak TLS; check the %s (http instead of https?)", where, role)
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -167,7 +176,7 @@ func (c *Client) sendError(rq *http.Request, err error) error {
 	if strings.Contains(err.Error(), "malformed HTTP") { // net/http has no type for it
 		return final("%q does not speak HTTP; check the endpoint (https instead of http, another port?)", rq.URL.Host)
 	}
-	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, CleanError(rootOf(err)))}
+	return &storage.Fault{Repeat: storage.Soon, Err: final("connection to %q broke before the answer: %w", rq.URL.Host, c.CleanError(rootOf(err)))}
 }
 
 // later is an error that is not repeated within the call. Another call may succeed.

@@ -42,6 +42,14 @@ type Dialect struct {
 // request of method GET with URL and Header; Get does not change it. A range of no bytes requests
 // the head alone.
 func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (storage.Body, error) {
+	b, err := c.get(ctx, d, rq, off, n, tag)
+	if err != nil {
+		return nil, c.Hide(err)
+	}
+	return b, nil
+}
+
+func (c *Client) get(ctx context.Context, d *Dialect, rq *http.Request, off, n int64, tag string) (*body, error) {
 	if off < 0 {
 		return nil, errs.New(errs.Invalid, "offset %d is negative", off)
 	}
@@ -50,7 +58,7 @@ func (c *Client) Get(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 	if err != nil {
 		return nil, err
 	}
-	b, err := d.open(rq, rs, off, n)
+	b, err := c.open(d, rq, rs, off, n)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +98,7 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 		if !d.AllowPrivate && (d.Public || !sameHost(rq.URL, first)) {
 			send = c.guarded
 		}
+		c.secrets.note(rq, d.Private...)
 		rs, err := send(rq)
 		if err != nil {
 			return nil, nil, err
@@ -147,8 +156,8 @@ func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, erro
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }
 
 // open checks the head of an answer. It closes every response that it does not return.
-func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body, error) {
-	b := &body{rq: rq, host: rq.URL.Host, in: rs.Body, size: -1, tag: d.tag(rs.Header)}
+func (c *Client) open(d *Dialect, rq *http.Request, rs *http.Response, off, n int64) (*body, error) {
+	b := &body{client: c, rq: rq, host: rq.URL.Host, in: rs.Body, size: -1, tag: d.tag(rs.Header)}
 	var err error
 	switch {
 	case rs.StatusCode == http.StatusOK && n == 0:
@@ -163,7 +172,7 @@ func (d *Dialect) open(rq *http.Request, rs *http.Response, off, n int64) (*body
 	case rs.StatusCode == http.StatusRequestedRangeNotSatisfiable && n != 0:
 		err = b.outside(rs, off)
 	default:
-		return nil, d.explain(Refusal(rq, rs, d.Private...))
+		return nil, d.explain(c.Refusal(rq, rs))
 	}
 	if err == nil && d.Admit != nil {
 		err = d.Admit(b.host, rs.Header)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -59,5 +60,34 @@ func TestResponsesRepeatNoSecret(t *testing.T) {
 	_, err := c.Get(t.Context(), &Dialect{Private: []string{"X-Key"}}, rq, 0, 1, "")
 	if !errs.Is(err, errs.Denied) || strings.Contains(err.Error(), "hunter") || strings.ContainsRune(err.Error(), 0x1b) || len(err.Error()) > 1000 {
 		t.Errorf("got %q", err)
+	}
+}
+
+// TestScrub: a secret is found in any case, and in the forms in which texts and errors write it.
+func TestScrub(t *testing.T) {
+	t.Parallel()
+	c := client(t, storage.Settings{SecretAccessKey: `a<b"c\d+e/f g`, BearerToken: "Token99", SessionToken: "abc"})
+	for text, want := range map[string]string{
+		"TOKEN99 token99": "*** ***", "xToken99Token99y": "x******y", "Token9": "Token9", "abc": "abc", "": "",
+		`a<b"c\d+e/f g`: "***", `a&lt;b&#34;c\d+e/f g`: "***", "a%3Cb%22c%5Cd%2Be%2Ff+g.": "***.", `"a<b\"c\\d+e/f g"`: `"***"`,
+		`{"a\u003cb\"c\\d+e/f g"}`: `{"***"}`, `"a\\u003cb\\\"c\\\\d+e/f g"`: `"***"`,
+	} {
+		if got := c.secrets.scrub(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+	for n := range 3 * mostSent {
+		rq := httptest.NewRequest(http.MethodGet, "http://host/?sig=query"+strconv.Itoa(n), nil)
+		rq.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=AKIA99/2026, Signature=signed"+strconv.Itoa(n))
+		c.secrets.note(rq)
+	}
+	last := strconv.Itoa(3*mostSent - 1)
+	if got := c.secrets.scrub("AKIA99 signed" + last + " query" + last); got != "*** *** ***" {
+		t.Errorf("of the last request: %s", got)
+	}
+	err := c.Hide(&storage.Fault{Repeat: storage.Later, Wait: 3, Err: errs.New(errs.Denied, "no token99")})
+	var fault *storage.Fault
+	if !errors.As(err, &fault) || fault.Repeat != storage.Later || fault.Wait != 3 || !errs.Is(err, errs.Denied) || err.Error() != "no ***" {
+		t.Errorf("hidden: %#v", err)
 	}
 }

@@ -95,6 +95,7 @@ func fromFile(o storage.Options, name string) (*identity, error) {
 	if err != nil {
 		return nil, err
 	}
+	net.Keep(about.PrivateKey, about.ClientSecret, about.RefreshToken)
 	id := &identity{project: about.Project, quota: about.Quota, side: []*request.Client{net}}
 	id.make = func() (auth.TokenProvider, error) {
 		// Read again each time: the file may have been replaced.
@@ -114,11 +115,15 @@ func fromFile(o storage.Options, name string) (*identity, error) {
 	return id, err
 }
 
-// credentialsFile is the head of a file of credentials.
+// credentialsFile has the fields of a file of credentials that are of use here.
 type credentialsFile struct {
 	Type    credentials.CredType `json:"type"`
 	Project string               `json:"project_id"`
 	Quota   string               `json:"quota_project_id"`
+
+	PrivateKey   string `json:"private_key"`
+	ClientSecret string `json:"client_secret"`
+	RefreshToken string `json:"refresh_token"`
 }
 
 func readCredentials(name string) (*credentialsFile, []byte, error) {
@@ -276,7 +281,11 @@ func (id *identity) ask(ctx context.Context) (token *auth.Token, err error) {
 		return nil, err
 	}
 	if token, err = tokens.Token(ctx); err != nil {
-		return nil, tokenError(ctx, err)
+		err = tokenError(ctx, err)
+		for _, c := range id.side {
+			err = c.Hide(err)
+		}
+		return nil, err
 	}
 	return token, nil
 }

@@ -53,12 +53,14 @@ func refusalOf(a *request.Response) *refusal {
 	case !a.IsPage():
 		r.message = string(a.Text)
 	}
-	r.message = request.Clean(r.message, maxMessage)
+	r.message = a.Clean(r.message, maxMessage)
 	return r
 }
 
 // explain returns the meaning of a refusal for any request; Dialect.Explain.
-func (c *Client) explain(a *request.Response) error { return a.Identify(c.meaning(refusalOf(a))) }
+func (c *Client) explain(a *request.Response) error {
+	return c.net.Hide(a.Identify(c.meaning(refusalOf(a))))
+}
 
 func (c *Client) meaning(r *refusal) error {
 	if r.IsPage() || r.Status/100 == 3 {
@@ -153,6 +155,10 @@ func (p *root) unknownBucket(op, key string, r *refusal) error {
 
 // sdkError classifies an error of Google's client.
 func (p *root) sdkError(ctx context.Context, err error) error {
+	return p.client.net.Hide(p.classify(ctx, err))
+}
+
+func (p *root) classify(ctx context.Context, err error) error {
 	var g *googleapi.Error
 	switch {
 	case errs.KindOf(err) != errs.Internal: // of the transport below: already classified
@@ -173,7 +179,7 @@ func (p *root) sdkError(ctx context.Context, err error) error {
 	if unreadable(err) && p.garbled.Add(1) >= mostGarbled {
 		return errs.New(errs.Storage, "%q does not answer as Google Cloud Storage; check the endpoint", p.client.base.Host)
 	}
-	return &storage.Fault{Repeat: storage.Soon, Err: errs.Op("request to", p.client.base.Host).New(errs.Storage, "%w", request.CleanError(err))}
+	return &storage.Fault{Repeat: storage.Soon, Err: errs.Op("request to", p.client.base.Host).New(errs.Storage, "%w", p.client.net.CleanError(err))}
 }
 
 // unreadable reports whether err is about an answer that is not the JSON that was asked for.
@@ -184,20 +190,9 @@ func unreadable(err error) bool {
 	return errors.As(err, &syntax) || errors.As(err, &kind) || strings.Contains(err.Error(), "json: ")
 }
 
-// secrets returns the sent values that must not be shown if the server repeats them.
-func (c *Client) secrets() []string {
-	out := []string{c.settings.BearerToken.Reveal(), c.settings.CustomerKey.Reveal()}
-	c.id.mu.Lock()
-	defer c.id.mu.Unlock()
-	if c.id.token != nil {
-		out = append(out, c.id.token.Value)
-	}
-	return out
-}
-
 // answer returns the response behind an error of Google's client.
 func (p *root) answer(g *googleapi.Error) *request.Response {
-	return &request.Response{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(request.Scrub(g.Body, p.client.secrets()...))}
+	return &request.Response{Host: p.client.base.Host, Status: g.Code, Header: g.Header, Text: []byte(g.Body), Client: p.client.net}
 }
 
 // writeError is the error of a request that changes an object. Only the bucket can be missing.
@@ -208,7 +203,7 @@ func (p *root) writeError(ctx context.Context, op, key string, ifAbsent bool, er
 		case g.Code == http.StatusPreconditionFailed && ifAbsent:
 			return errs.Op(op, key).New(errs.Exists, "the object exists already")
 		case g.Code == http.StatusNotFound && !p.answer(g).IsPage():
-			return p.unknownBucket(op, key, refusalOf(p.answer(g)))
+			return p.client.net.Hide(p.unknownBucket(op, key, refusalOf(p.answer(g))))
 		}
 	}
 	return errs.Wrap(errs.Storage, op, key, p.sdkError(ctx, err))

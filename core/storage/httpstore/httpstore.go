@@ -122,6 +122,7 @@ func (p *Stores) take(ctx context.Context, scheme, rest string, o storage.Option
 		p.open[key] = c
 	}
 	c.users++
+	c.net.Remember(base.RawQuery)
 	out.client, out.base, out.dialect = c, base, c.dialect
 	out.dialect.Public, out.dialect.AllowPrivate = o.Public, o.Settings.AllowPrivate
 	out.release = func() { p.drop(key, c) }

@@ -41,18 +41,20 @@ type identity struct {
 	settings storage.Settings
 	lookup   func(string) string
 	net      *awshttp.BuildableClient
+	client   *request.Client // of the store: it knows the secrets
 	files    files
 }
 
 var _ aws.CredentialsProvider = (*identity)(nil)
 
 // identify checks what the settings say. Nothing is asked.
-func identify(s storage.Settings, environ map[string]string, transport *http.Transport) (*identity, error) {
+func identify(s storage.Settings, environ map[string]string, client *request.Client) (*identity, error) {
 	if (s.AccessKeyID == "") != (s.SecretAccessKey == "") {
 		return nil, errs.New(errs.Invalid, "credentials: access_key_id and secret_access_key go together; give both")
 	}
 	lookup := request.Lookup(environ)
-	id := &identity{settings: s, lookup: lookup, files: filesOf(s.Profile, lookup)}
+	id := &identity{settings: s, lookup: lookup, files: filesOf(s.Profile, lookup), client: client}
+	transport := client.Transport()
 	id.net = awshttp.NewBuildableClient().WithTimeout(credentialTime).WithTransportOptions(func(t *http.Transport) {
 		t.Proxy, t.TLSClientConfig, t.TLSHandshakeTimeout = transport.Proxy, transport.TLSClientConfig.Clone(), transport.TLSHandshakeTimeout
 		t.DialContext = transport.DialContext
@@ -78,10 +80,11 @@ func (id *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	}
 	if s.Profile == "" {
 		if key, secret := id.lookup("AWS_ACCESS_KEY_ID"), id.lookup("AWS_SECRET_ACCESS_KEY"); key != "" && secret != "" {
+			id.client.Keep(key, secret, id.lookup("AWS_SESSION_TOKEN"))
 			return aws.Credentials{AccessKeyID: key, SecretAccessKey: secret, SessionToken: id.lookup("AWS_SESSION_TOKEN"), Source: "environment"}, nil
 		}
 		if token, role := id.lookup("AWS_WEB_IDENTITY_TOKEN_FILE"), id.lookup("AWS_ROLE_ARN"); token != "" && role != "" {
-			return found("web identity", ctx, id.webIdentity(token, role))
+			return id.found("web identity", ctx, id.webIdentity(token, role))
 		}
 	}
 	shared, err := id.files.load(ctx)
@@ -97,11 +100,12 @@ func (id *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	return id.ofMachine(ctx)
 }
 
-func found(where string, ctx context.Context, p aws.CredentialsProvider) (aws.Credentials, error) { //nolint:revive // p reads better last
+func (id *identity) found(where string, ctx context.Context, p aws.CredentialsProvider) (aws.Credentials, error) { //nolint:revive // p reads better last
 	c, err := p.Retrieve(ctx)
 	if err != nil {
-		return c, errs.New(errs.Denied, "credentials by %s: %w", where, request.CleanError(err))
+		return c, errs.New(errs.Denied, "credentials by %s: %w", where, id.client.CleanError(err))
 	}
+	id.client.Keep(c.AccessKeyID, c.SecretAccessKey, c.SessionToken)
 	return c, nil
 }
 
@@ -138,7 +142,7 @@ func (id *identity) fromProfile(ctx context.Context) (aws.Credentials, error) {
 	if err != nil {
 		return aws.Credentials{}, errs.New(errs.Denied, "credentials by %s: %w", where, err)
 	}
-	return found(where, ctx, cfg.Credentials)
+	return id.found(where, ctx, cfg.Credentials)
 }
 
 // ofMachine asks the container, then the machine.
@@ -195,7 +199,8 @@ func (id *identity) fromContainer(ctx context.Context, endpoint string) (aws.Cre
 		}
 		token = strings.TrimSpace(string(text))
 	}
-	return found("container", ctx, endpointcreds.New(endpoint, func(o *endpointcreds.Options) {
+	id.client.Keep(token)
+	return id.found("container", ctx, endpointcreds.New(endpoint, func(o *endpointcreds.Options) {
 		o.HTTPClient, o.AuthorizationToken = id.net, token
 		o.Retryer = aws.NopRetryer{}
 	}))

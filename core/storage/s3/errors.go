@@ -49,7 +49,7 @@ func refusalOf(a *request.Response) *refusal {
 	if region := a.Header.Get("X-Amz-Bucket-Region"); region != "" {
 		r.region = region
 	}
-	r.code, r.message = request.Clean(r.code, maxCode), request.Clean(r.message, maxMessage)
+	r.code, r.message = a.Clean(r.code, maxCode), a.Clean(r.message, maxMessage)
 	if strings.Trim(r.region, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || len(r.region) > maxCode {
 		r.region = "" // it would become a part of a host
 	}
@@ -78,7 +78,9 @@ type invalidRequest struct{ error }
 func (i *invalidRequest) Unwrap() error { return i.error }
 
 // explain returns the meaning of an answer other than the requested one; request.Dialect.Explain.
-func (s *store) explain(a *request.Response) error { return a.Identify(s.meaning(refusalOf(a))) }
+func (s *store) explain(a *request.Response) error {
+	return s.net.Hide(a.Identify(s.meaning(refusalOf(a))))
+}
 
 func (s *store) meaning(r *refusal) error {
 	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {
@@ -205,6 +207,10 @@ func (s *store) denied(r *refusal) error {
 // apiError classifies what the SDK returns. It keeps the classification of the connections below,
 // and not the SDK's words around it.
 func (s *store) apiError(ctx context.Context, err error) error {
+	return s.net.Hide(s.classify(ctx, err))
+}
+
+func (s *store) classify(ctx context.Context, err error) error {
 	var (
 		missing *missingBucket
 		invalid *invalidRequest
@@ -228,15 +234,14 @@ func (s *store) apiError(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q does not answer within %v", s.host(), s.net.Patience())}
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &broken):
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "connection to %q broke within the answer: %w", s.host(), request.CleanError(deepest(err)))}
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "connection to %q broke within the answer: %w", s.host(), s.net.CleanError(deepest(err)))}
 	case errors.As(err, &garbled) && s.garbled.Add(1) < mostGarbled:
-		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), request.CleanError(deepest(err)))}
+		return &storage.Fault{Repeat: storage.Soon, Err: errs.New(errs.Storage, "%q gives an answer that cannot be read: %w", s.host(), s.net.CleanError(deepest(err)))}
 	case errors.As(err, &api): // an error behind a status of 200
-		a := &request.Response{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}}
-		message := request.Scrub(api.ErrorMessage(), s.settings.SessionToken.Reveal(), s.settings.CustomerKey.Reveal())
-		return s.meaning(&refusal{Response: a, code: request.Clean(api.ErrorCode(), maxCode), message: request.Clean(message, maxMessage)})
+		a := &request.Response{Method: http.MethodPost, Host: s.host(), Status: http.StatusOK, Header: http.Header{}, Client: s.net}
+		return s.meaning(&refusal{Response: a, code: a.Clean(api.ErrorCode(), maxCode), message: a.Clean(api.ErrorMessage(), maxMessage)})
 	}
-	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), request.CleanError(deepest(err)))
+	return errs.New(errs.Storage, "%q does not answer as S3 (%w); check the endpoint and the proxy", s.host(), s.net.CleanError(deepest(err)))
 }
 
 // deepest drops the layers of the SDK, which repeat each other.

@@ -68,7 +68,7 @@ func connect(ctx context.Context, bucket string, o storage.Options) (*store, err
 	}
 	var provider aws.CredentialsProvider = aws.AnonymousCredentials{}
 	if !o.Settings.Anonymous {
-		if s.identity, err = identify(o.Settings, o.Environ, s.net.Transport()); err != nil {
+		if s.identity, err = identify(o.Settings, o.Environ, s.net); err != nil {
 			return nil, err
 		}
 		s.creds = aws.NewCredentialsCache(s.identity, func(o *aws.CredentialsCacheOptions) { o.ExpiryWindow = time.Minute })
@@ -258,7 +258,7 @@ func (w *wire) Do(rq *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPage(rs.Header) {
-		return nil, w.s.explain(request.Refusal(rq, rs))
+		return nil, w.s.explain(w.s.net.Refusal(rq, rs))
 	}
 	w.s.seen.Store(true)
 	return rs, nil
