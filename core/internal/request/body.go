@@ -84,3 +84,24 @@ func (b *body) Close() error {
 func (b *body) Len() int64  { return b.length }
 func (b *body) Size() int64 { return b.size }
 func (b *body) Tag() string { return b.tag }
+
+// MaxAnswer bounds the body of an answer that an SDK reads as a whole. A page of 1,000 objects with
+// the longest names takes 4 MiB.
+const MaxAnswer = 16 << 20
+
+// Bound makes the body of rs fail beyond MaxAnswer bytes.
+func Bound(rs *http.Response) { rs.Body = &bounded{rs.Body, MaxAnswer} }
+
+type bounded struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errs.New(errs.Storage, "an answer of the store is longer than %d MiB; check the endpoint", MaxAnswer>>20)
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}

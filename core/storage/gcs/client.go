@@ -178,6 +178,9 @@ func (a *authorized) RoundTrip(rq *http.Request) (*http.Response, error) {
 		rs.Body.Close()
 		return nil, notGoogle(rq.URL.Host, rs.StatusCode)
 	}
+	if err == nil {
+		request.Bound(rs)
+	}
 	return rs, err
 }
 

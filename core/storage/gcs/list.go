@@ -17,6 +17,8 @@ import (
 const (
 	firstPage = 100
 	laterPage = 1000
+	// mostIdle bounds the objects in a row that are not new.
+	mostIdle = 100_000
 )
 
 // List asks page by page. Objects put while it runs may be left out.
@@ -54,6 +56,8 @@ func (p *root) list(ctx context.Context, prefix, after string, fn func(key strin
 	it := p.bucketHandle().Objects(ctx, q)
 	pages := it.PageInfo()
 	pages.MaxSize = firstPage
+	idle := 0 // objects in a row that were shown before
+	last := after
 	for {
 		a, err := it.Next()
 		if err == nil || errors.Is(err, iterator.Done) {
@@ -69,9 +73,13 @@ func (p *root) list(ctx context.Context, prefix, after string, fn func(key strin
 		p.seen.Store(true)
 		pages.MaxSize = laterPage
 		key := strings.TrimPrefix(a.Name, p.prefix)
-		if key <= after || key == "" {
+		if key == "" || key <= last && last != "" {
+			if idle++; idle > mostIdle {
+				return errs.Op(op, prefix).New(errs.Storage, "%q shows %d objects in a row without a new one; check the endpoint", p.client.base.Host, mostIdle)
+			}
 			continue
 		}
+		last, idle = key, 0
 		if !fn(key, a) {
 			return nil
 		}

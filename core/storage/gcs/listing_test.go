@@ -2,7 +2,9 @@ package gcs
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"deeplake/core/errs"
@@ -55,6 +57,36 @@ func TestGarbledListing(t *testing.T) {
 			}
 			if again != 0 || !errs.Is(err, errs.Storage) {
 				t.Errorf("again and again: %v, want one that is final", err)
+			}
+		})
+	}
+}
+
+// TestEndlessListing: a page without an end, and pages without an end, are errors soon.
+func TestEndlessListing(t *testing.T) {
+	t.Parallel()
+	const object = `{"name": "root/a", "size": "1", "generation": "1"}`
+	for name, c := range map[string]struct {
+		head, more, tail string
+		want             string
+	}{
+		"objects":     {`{"items": [`, object + ",", "", "longer than 16 MiB"},
+		"name":        {`{"items": [{"name": "root/`, "aaaaaaaa", "", "longer than 16 MiB"},
+		"same object": {`{"items": [` + strings.Repeat(object+",", 999), "", object + `], "nextPageToken": "t"}`, "without a new one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, storage.Settings{Anonymous: true}, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, err := io.WriteString(w, c.head)
+				for more := strings.Repeat(c.more, 1<<13); more != "" && err == nil; {
+					_, err = io.WriteString(w, more)
+				}
+				_, _ = io.WriteString(w, c.tail)
+			})
+			err := p.List(t.Context(), "", "", func(storage.Object) bool { return true })
+			if !errs.Is(err, errs.Storage) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}

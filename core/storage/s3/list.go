@@ -16,6 +16,8 @@ import (
 const (
 	firstPage = 100 // most listings look for the newest few of something
 	fullPage  = 1000
+	// mostIdle bounds the pages in a row that show no object. Stores may leave some empty.
+	mostIdle = 1000
 )
 
 // List shows the objects of the dataset; storage.Provider. Objects whose names break the rules of
@@ -48,6 +50,7 @@ func (s *Source) Objects(ctx context.Context, prefix, after string, fn func(stor
 func (p *part) list(ctx context.Context, prefix, after string, first int32, fn func(name string, o *types.Object) bool) error {
 	var token *string
 	last := after
+	idle := 0 // pages in a row without an object
 	for size := first; ; size = fullPage {
 		if err := p.admit(ctx, "list", prefix); err != nil {
 			return err
@@ -57,6 +60,9 @@ func (p *part) list(ctx context.Context, prefix, after string, first int32, fn f
 			return errs.Wrap(errs.Storage, "list", p.prefix+prefix, err)
 		}
 		p.garbled.Store(0)
+		if idle++; idle > mostIdle {
+			return errs.Op("list", p.prefix+prefix).New(errs.Storage, "%q gives %d pages in a row without a new object; check the endpoint", p.host(), mostIdle)
+		}
 		for i := range out.Contents {
 			name, err := p.nameOf(out, &out.Contents[i])
 			if err != nil {
@@ -66,7 +72,7 @@ func (p *part) list(ctx context.Context, prefix, after string, first int32, fn f
 			if name <= last && last != "" || !strings.HasPrefix(name, prefix) {
 				continue
 			}
-			last = name
+			last, idle = name, 0
 			if !fn(name, &out.Contents[i]) {
 				return nil
 			}

@@ -2,6 +2,7 @@ package s3_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -71,5 +72,43 @@ func TestGarbledListing(t *testing.T) {
 				t.Errorf("again and again: %v, repeat %d, want %d", err, again, c.last)
 			}
 		})
+	}
+}
+
+// TestEndlessListing: a page without an end, and pages without an end, are errors soon.
+func TestEndlessListing(t *testing.T) {
+	t.Parallel()
+	const head, object = `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>`,
+		`<Contents><Key>root/a</Key><Size>1</Size></Contents>`
+	for name, c := range map[string]struct {
+		write func(w io.Writer)
+		want  string
+	}{
+		"objects":     {func(w io.Writer) { endless(w, head, object) }, "longer than 16 MiB"},
+		"name":        {func(w io.Writer) { endless(w, head+"<Contents><Key>root/", "aaaaaaaa") }, "longer than 16 MiB"},
+		"deep":        {func(w io.Writer) { endless(w, head, "<a>") }, "longer than 16 MiB"},
+		"token":       {func(w io.Writer) { endless(w, head+"<NextContinuationToken>", "tttttttt") }, "longer than 16 MiB"},
+		"same object": {func(w io.Writer) { _, _ = io.WriteString(w, head+object+"</ListBucketResult>") }, "without a new object"},
+		"no objects":  {func(w io.Writer) { _, _ = io.WriteString(w, head+"</ListBucketResult>") }, "without a new object"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { c.write(w) }))
+			t.Cleanup(server.Close)
+			settings := storage.Settings{Endpoint: server.URL, Region: "us-east-1", AccessKeyID: "a", SecretAccessKey: "b"}
+			p := open(t, new(s3.Stores), "bucket/root", storage.Options{Settings: settings, Environ: map[string]string{}})
+			err := p.List(t.Context(), "", "", func(storage.Object) bool { return true })
+			if !errs.Is(err, errs.Storage) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// endless writes head, and text until the reader leaves.
+func endless(w io.Writer, head, text string) {
+	_, err := io.WriteString(w, head)
+	for text = strings.Repeat(text, 1<<13); err == nil; {
+		_, err = io.WriteString(w, text)
 	}
 }

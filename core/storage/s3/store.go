@@ -261,6 +261,7 @@ func (w *wire) Do(rq *http.Request) (*http.Response, error) {
 		return nil, w.s.explain(w.s.net.Refusal(rq, rs))
 	}
 	w.s.seen.Store(true)
+	request.Bound(rs)
 	return rs, nil
 }
 
