@@ -60,6 +60,7 @@ func visualizerOptions(options string) (server.Options, error) {
 		Host  string   `json:"host"`
 		Port  int      `json:"port"`
 		Hosts []string `json:"allow_hosts"`
+		Allow []string `json:"allow"`
 		Page  string   `json:"page"`
 		Saves bool     `json:"save_views"`
 	}
@@ -68,6 +69,7 @@ func visualizerOptions(options string) (server.Options, error) {
 	}
 	o := server.Options{Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
 	o.Session, o.Codecs, o.SaveViews = lib.session, lib.codecs, in.Saves
+	o.Allow = in.Allow
 	var err error
 	o.Storage, err = in.options()
 	return o, err

@@ -844,7 +844,8 @@ DL_API dl_status dl_view_plot(dl_context context, dl_view view, dl_const_i64* ro
  * views. dataset is that of the view, for other versions and saved views; {0}: pages show none.
  * Both must stay open. JSON options: "page" (the directory of the built page), "host" (the address
  * to listen on, by default 127.0.0.1), "port" (0: any free one), "allow_hosts" (names besides
- * localhost by which browsers and proxies reach the server), "save_views" (pages may save views in
+ * localhost by which browsers and proxies reach the server), "allow" (addresses that queries of
+ * pages may read, and all below, besides the shown datasets), "save_views" (pages may save views in
  * the dataset; by default false), and, for datasets that queries name, "storage", "link_storage",
  * "named" and "environ". The caller closes *out. */
 DL_API dl_status dl_visualizer_open(dl_view view, dl_dataset dataset, dl_text* options,

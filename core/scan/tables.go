@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"deeplake/core/dataset"
+	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/storage"
 )
@@ -17,6 +18,7 @@ type Tables struct {
 	env    *dataset.Env
 	o      storage.Options
 	stored bool
+	bound  []string // what may be opened, and all below it; nil: everything
 
 	adopt  sync.Once
 	policy *storage.LinkPolicy // nil: of the first dataset that is opened
@@ -49,8 +51,15 @@ func NewTables(env *dataset.Env, home string, stored bool, o storage.Options) *T
 	return t
 }
 
+// Bound lets only the datasets at places, and below them, be opened.
+func (t *Tables) Bound(places []string) { t.bound = append([]string{}, places...) }
+
 // options returns how the dataset that a query names is opened.
 func (t *Tables) options(uri string) (storage.Options, error) {
+	if t.bound != nil && !slices.ContainsFunc(t.bound, func(place string) bool { return storage.Covers(place, uri) }) {
+		return storage.Options{}, errs.Op("open", storage.RedactURL(uri)).New(errs.Denied,
+			"a page reads only the dataset that it shows; to allow another start the visualizer with allow=[...] (--allow on the command line)")
+	}
 	t.adopt.Do(func() {
 		if t.policy == nil {
 			t.policy = storage.NewLinkPolicy(uri, t.o)

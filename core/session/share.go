@@ -95,3 +95,35 @@ func (s *sources) close() {
 		_ = s.Close() // opened for reading: nothing to lose
 	}
 }
+
+// places returns the addresses of the datasets that v reads.
+func (v *View) places() []string {
+	if v == nil {
+		return nil
+	}
+	out := []string{v.table().Base().URI()}
+	for s := v.share; s != nil; s = s.above {
+		if s.sources != nil {
+			for _, one := range s.sources.Views() {
+				out = append(out, one.URI())
+			}
+		}
+	}
+	return out
+}
+
+// placesOf returns addresses with the places of names.
+func placesOf(addresses []string, environ names.Environ) ([]string, error) {
+	out := make([]string, len(addresses))
+	for i, a := range addresses {
+		out[i] = a
+		if strings.HasPrefix(a, names.Scheme) {
+			place, err := names.Resolve(a, environ)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = place
+		}
+	}
+	return out, nil
+}

@@ -227,6 +227,16 @@ func webHost(scheme string, u *url.URL) string {
 	return strings.TrimSuffix(host, port)
 }
 
+// Covers reports whether uri is prefix or lies below it.
+func Covers(prefix, uri string) bool {
+	a, err := parseAddress(prefix)
+	if err != nil {
+		return false
+	}
+	to, err := parseAddress(uri)
+	return err == nil && a.covers(to)
+}
+
 // isLocal reports whether the address is of this machine, or of this process.
 func (a address) isLocal() bool { return a.scheme == "file" || a.scheme == "mem" }
 

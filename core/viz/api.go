@@ -126,7 +126,7 @@ func (s *Service) ask(body []byte, do func(v *openView, q *session.Query) (any, 
 		return nil, err
 	}
 	defer done()
-	out, err := do(v, &session.Query{Text: in.Text, Storage: s.o.Storage})
+	out, err := do(v, &session.Query{Text: in.Text, Storage: s.o.Storage, Bounded: true, Allow: s.o.Allow})
 	if err != nil {
 		return nil, &queryError{err, in.Text}
 	}

@@ -28,6 +28,8 @@ type Options struct {
 	// the dataset of the view: for other versions and saved views; nil: they are not shown
 	Dataset *dataset.Dataset
 	Storage storage.Options // of datasets that queries name
+	// addresses that queries of pages may read, and what lies below, besides the shown datasets
+	Allow []string
 	// pages may save views in Dataset; nothing else is ever written
 	SaveViews bool
 	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page

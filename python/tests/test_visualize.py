@@ -230,6 +230,49 @@ def test_views_are_saved_where_allowed(ds):
         ds.visualize(browser=False, save_views="yes")
 
 
+def test_queries_of_a_page_read_the_shown_datasets_alone(tmp_path):
+    lakes = {}
+    for name in ("shown", "other", "joined", "shown-too"):
+        with deeplake.create(tmp_path / name) as ds:
+            ds.create_tensor("x", dtype="int64")
+            ds.extend({"x": [1, 2, 3]})
+            ds.commit()
+        lakes[name] = str(tmp_path / name)
+    ds = deeplake.open(lakes["shown"])
+
+    def answers(page, view, text):
+        try:
+            return page.post("query", view=view, text=text)["rows"]
+        except urllib.error.HTTPError as failure:
+            error = json.loads(failure.read())["error"]
+            return error["kind"], "--allow" in error["message"]
+
+    def ask(text, **options):
+        with ds.visualize(browser=False, **options) as shown:
+            page = Page(shown.link())
+            return answers(page, page.post("open")["view"], text)
+
+    for address in (lakes["other"], f"file://{lakes['other']}", f"{lakes['shown']}/../other", lakes["shown-too"]):
+        for text in (
+            f"SELECT x FROM '{address}'",
+            f"SELECT x WHERE x IN (SELECT x FROM '{address}')",
+            f"WITH o AS (SELECT x FROM '{address}') SELECT o.x FROM o",
+        ):
+            assert ask(text) == ("denied", True), text
+    assert ask(f"SELECT x FROM '{lakes['shown']}' WHERE x > 1") == 2
+    assert ask(f"SELECT x FROM '{lakes['other']}'", allow=[lakes["other"]]) == 3
+    assert ask(f"SELECT x FROM '{lakes['other']}'", allow=[str(tmp_path)]) == 3
+    assert ask(f"SELECT x FROM '{lakes['other']}'", allow=[lakes["joined"]]) == ("denied", True)
+    joined = deeplake.query(f"SELECT a.x FROM '{lakes['shown']}' AS a JOIN '{lakes['joined']}' AS b ON a.x = b.x")
+    with joined.visualize(browser=False) as shown:
+        page = Page(shown.link())
+        view = page.post("open")["view"]
+        assert answers(page, view, f"SELECT x FROM '{lakes['joined']}'") == 3
+        assert answers(page, view, f"SELECT x FROM '{lakes['other']}'") == ("denied", True)
+    with pytest.raises(deeplake.InvalidArgumentError, match="allow"):
+        ds.visualize(browser=False, allow=lakes["other"])
+
+
 def test_a_dataset_open_for_reading_saves_no_view(tmp_path):
     with deeplake.create(tmp_path / "lake") as ds:
         ds.create_tensor("x", dtype="int64")

@@ -18,6 +18,7 @@ from deeplake._cli.output import at_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes any free one.")
 @click.option("--allow-host", "hosts", multiple=True, help="A name by which a proxy reaches the server.")
+@click.option("--allow", multiple=True, help="A dataset, or a folder of some, that queries of the page may name too.")
 @click.option("--browser/--no-browser", default=None, help="Open a browser; by default if there is a desktop.")
 @click.option("--save-views", is_flag=True, help="Let the page save what it shows as views of the dataset.")
 @click.option(
@@ -34,6 +35,7 @@ def visualize(
     host: str,
     port: int,
     hosts: tuple[str, ...],
+    allow: tuple[str, ...],
     browser: bool | None,
     save_views: bool,
     folder: Path | None,
@@ -57,7 +59,9 @@ def visualize(
 
     dataset = open_dataset(uri, at=at or None, read_only=not save_views)
     view = dataset.query(text) if text else dataset
-    with view.visualize(host=host, port=port, allow_hosts=hosts, browser=browser, save_views=save_views) as shown:
+    with view.visualize(
+        host=host, port=port, allow_hosts=hosts, browser=browser, save_views=save_views, allow=allow
+    ) as shown:
         if host not in ("127.0.0.1", "localhost", "::1"):
             print(f"anyone who reaches {shown.address} and has a link sees this dataset", file=sys.stderr)
         print(shown.link(), flush=True)

@@ -132,6 +132,7 @@ class Reading(Loadable):
         height: int = 600,
         browser: bool | None = None,
         save_views: bool = False,
+        allow: Sequence[str] = (),
     ) -> Visualizer:
         """Shows the rows in a browser or under a notebook cell. docs/visualizer.md describes the
         page.
@@ -147,6 +148,8 @@ class Reading(Loadable):
             height: of the page in a notebook, in pixels.
             browser: open a browser; None does so at a desktop's terminal.
             save_views: let pages save what they show as views of the dataset.
+            allow: addresses of datasets that queries of pages may name, and all below them. Without
+                it they read the shown datasets alone.
 
         Raises:
             NotFoundError: this installation has no page.
@@ -164,6 +167,7 @@ class Reading(Loadable):
             height=height,
             browser=browser,
             save_views=save_views,
+            allow=allow,
         )
 
     @checks_keywords

@@ -42,7 +42,14 @@ class Visualizer:
     __slots__ = ("__weakref__", "_height", "_native", "_shown")
 
     def __init__(
-        self, source: Pinned, host: str, port: int, allow_hosts: Sequence[str], height: int, save_views: bool
+        self,
+        source: Pinned,
+        host: str,
+        port: int,
+        allow_hosts: Sequence[str],
+        height: int,
+        save_views: bool,
+        allow: Sequence[str],
     ) -> None:
         self._height = height
         self._native = _native.visualize(
@@ -54,6 +61,7 @@ class Visualizer:
                 "port": port,
                 "allow_hosts": list(allow_hosts),
                 "save_views": save_views,
+                "allow": list(allow),
                 **_storage.reach(source.version.storage),
             },
         )
@@ -113,6 +121,7 @@ def visualize(
     height: int,
     browser: bool | None,
     save_views: bool,
+    allow: Sequence[str],
 ) -> Visualizer:
     """Starts a visualizer, and opens a browser if that is wanted or likely."""
     for name, value, most in (("port", port, 65535), ("height", height, _MOST_HEIGHT)):
@@ -122,9 +131,11 @@ def visualize(
         raise InvalidArgumentError(
             f"visualize: host is {host!r} and allow_hosts {allow_hosts!r}, want a str and a list"
         )
+    if isinstance(allow, str) or not all(isinstance(one, str) for one in allow):
+        raise InvalidArgumentError(f"visualize: allow is {allow!r}, want a list of addresses")
     if save_views is not True and save_views is not False:
         raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
-    shown = Visualizer(source, host, port, allow_hosts, height, save_views)
+    shown = Visualizer(source, host, port, allow_hosts, height, save_views, allow)
     if browser or (browser is None and _has_browser()):
         webbrowser.open(shown.link())
     return shown
