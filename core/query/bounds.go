@@ -111,7 +111,7 @@ func boundedRef(x *node) bool {
 
 // shapeTest is for SHAPE(x)[i] op v.
 func shapeTest(op string, x *node, v any) (test, bool) {
-	if len(x.args) != 2 || x.args[0].ref == nil || x.args[0].ref.want != Shapes || x.args[0].t.Dims != 1 || !x.args[1].constant() || x.op != "index x," {
+	if len(x.args) != 2 || x.args[0].ref == nil || x.args[0].ref.want != Shapes || x.args[0].t.Dims != 1 || !x.args[1].constant() || x.role != roleItem {
 		return test{}, false
 	}
 	axis, ok := x.args[1].value.Value(0).(int64)

@@ -31,12 +31,6 @@ func (a *aggregateCall) aggregator(t array.Type) (aggregate.Aggregator, error) {
 	return aggregate.New(a.name, a.distinct, t)
 }
 
-// The operations of nodes that read a row's position.
-const (
-	rowNumberOp = "ROW_NUMBER"
-	randomOp    = "RANDOM "
-)
-
 // plannedFunction is a function that needs more than the values of its arguments: a seed, the
 // position of the row, another row or all rows of the query.
 type plannedFunction struct {
@@ -363,8 +357,9 @@ func (c *checker) random(x *tql.Call, _ *scope) (*node, error) {
 		return nil, err
 	}
 	c.places = true
+	c.varied++
 	which, seed := c.nth(x.Pos()), c.o.Seed
-	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), cost: cheap, say: "RANDOM()"}
+	n := &node{at: x.Pos(), t: array.Of(tensor.Float64), cost: cheap, say: "RANDOM()", role: roleRandom}
 	n.alone = func(f *frame, _ *node) (*array.Column, error) {
 		out := make([]float64, f.n)
 		for i := range out {
@@ -372,7 +367,7 @@ func (c *checker) random(x *tql.Call, _ *scope) (*node, error) {
 		}
 		return array.FromFloats(out, nil), nil
 	}
-	return c.make(n, fmt.Sprint(randomOp, which))
+	return c.make(n, fmt.Sprint("RANDOM ", which))
 }
 
 // draw returns a number in [0, 1) made of three numbers by splitmix64 (Steele, Lea and Flood,
@@ -393,7 +388,7 @@ func (c *checker) rowNumber(x *tql.Call, _ *scope) (*node, error) {
 		return nil, err
 	}
 	c.places = true
-	n := &node{at: x.Pos(), t: array.Of(tensor.Int64), cost: cheap, say: "ROW_NUMBER()"}
+	n := &node{at: x.Pos(), t: array.Of(tensor.Int64), cost: cheap, say: "ROW_NUMBER()", role: roleRowNumber}
 	n.alone = func(f *frame, _ *node) (*array.Column, error) {
 		out := make([]int64, f.n)
 		for i := range out {
@@ -401,7 +396,7 @@ func (c *checker) rowNumber(x *tql.Call, _ *scope) (*node, error) {
 		}
 		return array.FromInts(out, nil), nil
 	}
-	return c.make(n, rowNumberOp)
+	return c.make(n, "ROW_NUMBER")
 }
 
 // data is DATA(column, row): the value of a column in another row of its table.
@@ -463,7 +458,7 @@ func (c *checker) weights(x *tql.Call, s *scope) (*node, error) {
 			return nil, tql.Errorf(c.text, then.at, errs.Type, "a weight is %s, want a number", then.t)
 		}
 		one := array.Of(tensor.Float64)
-		n := &node{at: w.If.Pos(), t: one, args: []*node{cond, then, c.literal(w.If.Pos(), 0.0)}, cost: moderate}
+		n := &node{at: w.If.Pos(), t: one, args: []*node{cond, then, c.literal(w.If.Pos(), 0.0)}, role: roleCase, cost: moderate}
 		n.alone = (*frame).cases
 		if n, err = c.make(n, "CASE"); err != nil {
 			return nil, err

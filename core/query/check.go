@@ -40,6 +40,7 @@ type checker struct {
 	held    int64 // bytes of constants
 	far     bool  // a table lies behind a network
 	places  bool  // RANDOM or ROW_NUMBER is called
+	varied  int   // calls of RANDOM, and parameters, found so far: the same words may differ
 
 	randoms []int // positions of RANDOM in the text; nil until the first use
 }
@@ -262,6 +263,7 @@ func (c *checker) param(x *tql.Param) (*node, error) {
 	if x.Number >= len(c.o.Params) {
 		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
 	}
+	c.varied++
 	if slices.Contains(c.o.Batched, x.Number) {
 		c.batched++
 	}

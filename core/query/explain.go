@@ -255,7 +255,7 @@ func (x *node) sentence(depth int) string {
 	}
 	switch len(x.args) {
 	case 1:
-		if x.op == truthOp {
+		if x.role == roleTruth {
 			return x.args[0].sentence(depth + 1)
 		}
 		if x.say == "IS NULL" || x.say == "IS NOT NULL" {

@@ -2,7 +2,6 @@ package query
 
 import (
 	"slices"
-	"strings"
 
 	"deeplake/core/compute"
 )
@@ -97,7 +96,7 @@ func (s *selected) pushed() (own [][]*node, rest []*node) {
 func (x *node) stands() int {
 	asks := 0
 	x.each(func(n *node) {
-		if n.op == rowNumberOp || strings.HasPrefix(n.op, randomOp) {
+		if n.placed() {
 			asks = 1
 		}
 	})
@@ -108,7 +107,7 @@ func (x *node) stands() int {
 // the enclosing query.
 func (x *node) fixed() bool {
 	ok := true
-	x.each(func(n *node) { ok = ok && (n.alone == nil || n.op == "CASE") && n.bound == 0 })
+	x.each(func(n *node) { ok = ok && (n.alone == nil || n.role == roleCase) && n.bound == 0 })
 	return ok
 }
 

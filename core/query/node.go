@@ -2,7 +2,6 @@ package query
 
 import (
 	"slices"
-	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
@@ -15,6 +14,7 @@ type node struct {
 	at    tql.Pos
 	id    int    // equal nodes have equal ids and equal values
 	op    string // the operation; say is its text in messages
+	role  role
 	t     array.Type
 	depth int
 	args  []*node
@@ -45,6 +45,21 @@ type node struct {
 	size float64 // of one row's value, in bytes
 	say  string  // for plans and names of columns
 }
+
+// role distinguishes the nodes that plans treat in a way of their own.
+type role uint8
+
+const (
+	_             role = iota
+	roleCase           // CASE and COALESCE: they evaluate their args themselves
+	roleRowNumber      // ROW_NUMBER()
+	roleRandom         // RANDOM()
+	roleTruth          // the condition that a number or an array is
+	roleItem           // x[i]: the args are x and i
+)
+
+// placed reports whether n reads the positions of rows.
+func (n *node) placed() bool { return n.role == roleRowNumber || n.role == roleRandom }
 
 // ref is a read of a column of an origin.
 type ref struct {
@@ -186,10 +201,9 @@ func (n *node) infallible() bool {
 	case n.ref != nil:
 		// Slices beyond the end are cut; a single index beyond it fails.
 		return n.t.Dims >= 0 && !slices.ContainsFunc(n.ref.part, func(s Span) bool { return s.At != nil }) || n.ref.part == nil
-	case n.compute == nil && n.alone == nil, n.op == "CASE", n.op == rowNumberOp, strings.HasPrefix(n.op, randomOp):
+	case n.compute == nil && n.alone == nil, n.role == roleCase, n.placed():
 		return true
-	}
-	if n.op == "index x," {
+	case n.role == roleItem:
 		return n.indexFits()
 	}
 	return n.facts.Infallible != nil && n.facts.Infallible(n.arguments(), n.t)

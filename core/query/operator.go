@@ -25,11 +25,16 @@ const (
 
 // apply makes a node of a function of columns.
 func (c *checker) apply(at tql.Pos, op string, t array.Type, cost float64, args []*node, fn operation) (*node, error) {
+	return c.applyAs(0, at, op, t, cost, args, fn)
+}
+
+// applyAs is apply for a node of a role.
+func (c *checker) applyAs(as role, at tql.Pos, op string, t array.Type, cost float64, args []*node, fn operation) (*node, error) {
 	perValue := max(1, sizeOf(t)/8)
 	for _, a := range args {
 		perValue = max(perValue, a.size/8)
 	}
-	n := &node{at: at, t: t, args: args, cost: cost * perValue, facts: compute.FactsOf(op)}
+	n := &node{at: at, role: as, t: t, args: args, cost: cost * perValue, facts: compute.FactsOf(op)}
 	infallible := sync.OnceValue(n.infallible)
 	n.compute = func(f *frame, values []*array.Column) (*array.Column, error) {
 		checked := fn
@@ -169,9 +174,6 @@ func (c *checker) logical(at tql.Pos, op string, a, b *node) (*node, error) {
 	return c.apply(at, op, t, cheap, []*node{a, b}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return fn(w, v[0], v[1]) })
 }
 
-// truthOp is the condition that a number or an array is.
-const truthOp = "TRUE OF"
-
 // truth is x as a condition: of an array, whether any element holds.
 func (c *checker) truth(x *node) (*node, error) {
 	if err := compute.TruthType(x.t); err != nil {
@@ -180,7 +182,7 @@ func (c *checker) truth(x *node) (*node, error) {
 	if x.t.Scalar() && x.t.DType == tensor.Bool {
 		return x, nil
 	}
-	return c.apply(x.at, truthOp, array.Of(tensor.Bool), cheap, []*node{x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return compute.Truth(w, v[0]) })
+	return c.applyAs(roleTruth, x.at, "TRUE OF", array.Of(tensor.Bool), cheap, []*node{x}, func(w *array.Work, v []*array.Column) (*array.Column, error) { return compute.Truth(w, v[0]) })
 }
 
 // byName makes two operands comparable if one is a class label: a string that the query gives

@@ -3,7 +3,6 @@ package query
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"deeplake/core/array"
@@ -17,7 +16,7 @@ import (
 // query.
 func (c *checker) inner(q *tql.Statement, s *scope) (*plan, error) {
 	var corr []*node
-	turned := c.batched
+	turned, varied := c.batched, c.varied
 	p, err := c.statement(q, s, &corr)
 	if err != nil {
 		return nil, err
@@ -27,8 +26,7 @@ func (c *checker) inner(q *tql.Statement, s *scope) (*plan, error) {
 	p.number = c.asks
 	alone := 0
 	text := q.String()
-	if strings.Contains(text, "RANDOM(") || strings.Contains(text, "?") {
-		// else the same words in the same place give the same
+	if c.varied > varied { // else the same words in the same place give the same
 		if alone = q.At.Offset + 1; c.batched > turned {
 			alone = -p.number
 		}

@@ -42,7 +42,7 @@ func (c *checker) cases(x *tql.Case, s *scope) (*node, error) {
 			return nil, err
 		}
 	}
-	n := &node{at: x.Pos(), say: "CASE", cost: moderate}
+	n := &node{at: x.Pos(), say: "CASE", role: roleCase, cost: moderate}
 	t := array.Type{}
 	arm := func(y tql.Expr) error {
 		v, err := c.expr(y, s)
@@ -186,7 +186,11 @@ func (c *checker) index(x *tql.Index, s *scope) (*node, error) {
 	if n := c.part(x, v, args, items, where, t); n != nil {
 		return n, nil
 	}
-	n, err := c.apply(x.Pos(), "index "+shapeOf(items, where), t, cheap, args, func(w *array.Work, a []*array.Column) (*array.Column, error) {
+	as := role(0)
+	if len(items) == 1 && !items[0].Slice && !items[0].Ellipsis {
+		as = roleItem
+	}
+	n, err := c.applyAs(as, x.Pos(), "index "+shapeOf(items, where), t, cheap, args, func(w *array.Work, a []*array.Column) (*array.Column, error) {
 		return array.Index(w, a[0], placedItems(items, where, a))
 	})
 	if err == nil {
