@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from deeplake._cli.main import cli
+from PIL import Image
 
 RED, BLUE = (230, 20, 20), (30, 30, 230)
 
@@ -134,6 +135,35 @@ def test_copy_beside_the_page(chromium, place, tmp_path):
         assert share(pixels, BLUE) > 0.02 and share(pixels, RED) < 0.01
 
 
+def test_a_copy_publishes_the_rows_alone(chromium, place, tmp_path):
+    """Deleted and replaced samples, other versions, and the paths of linked files stay at home."""
+    linked = tmp_path / "private-name.png"
+    Image.fromarray(np.full((64, 64, 3), BLUE, np.uint8)).save(linked)
+    with deeplake.create(tmp_path / "pets") as ds:
+        ds.create_tensor("images", "image.rgb", compression="png")
+        ds.create_tensor("words", "text", compression="none")
+        ds.create_tensor("labels", "class_label", class_names=["cat", "dog"])
+        words = [f"word-{row}-" * 9 for row in range(6)]
+        ds.extend({"images": [deeplake.link(linked)] * 6, "words": words, "labels": ["dog", "cat"] * 3})
+        ds.commit("secret message")
+        ds.delete([1])
+        ds.update(2, {"words": "other"})
+        ds.commit()
+    site = tmp_path / "site"
+    for _ in range(2):
+        export(tmp_path / "pets", "--export", site, "--copy")
+    published = b"".join(path.read_bytes() for path in (site / "data").rglob("*") if path.is_file())
+    for kept in (b"word-1-", b"word-3-", b"private-name", b"secret message", str(tmp_path).encode()):
+        assert kept not in published
+    assert b"word-0-" in published and b"other" in published
+    with deeplake.open(site / "data", read_only=True) as copy:
+        assert len(copy) == 5 and copy["labels"].class_names == ["cat", "dog"]
+        assert (copy["images"][3] == BLUE).all()
+    with serving(site) as address, shown(chromium, address) as tab:
+        tab.rows("5")
+        assert share(tab.drawn(), BLUE) > 0.02
+
+
 def test_a_folder_without_a_name_in_its_path(place, tmp_path, monkeypatch):
     monkeypatch.chdir(place)
     export(".", "--export", tmp_path / "site", "--copy")
@@ -219,7 +249,8 @@ def test_small_forms_and_computed_columns(chromium, tmp_path):
         ds.commit("four pictures")
     export(tmp_path / "lake", "--export", tmp_path / "site", "--copy")
     with deeplake.open(tmp_path / "site" / "data") as copied:
-        assert [commit.message for commit in copied.log()] == ["copy of lake"]  # no folder of this machine
+        # No message names a folder of this machine.
+        assert [commit.message for commit in copied.log()] == ["copy of lake", "create dataset"]
     with serving(tmp_path / "site") as address, shown(chromium, address) as tab:
         tab.rows("4")
         tab.shows(RED, 0.02)

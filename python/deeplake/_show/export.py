@@ -34,10 +34,7 @@ def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
     if folder.exists() and any(folder.iterdir()) and not (folder / _CONFIG).exists():
         raise AlreadyExistsError(f"export page: {str(folder)!r} has other files; name a new or an empty folder")
     if copy:
-        from deeplake._versions.copy import copy as copy_dataset
-
-        # Its readers learn the name of the dataset, not its place.
-        copy_dataset(uri, folder / _DATA, at=at or None, message=f"copy of {_name(uri)}")
+        _publish(uri, folder, at)
     for part in ("assets", "reader"):
         shutil.copytree(_PAGE / part, folder / part, dirs_exist_ok=True)
     (folder / "index.html").write_text(_marked(page.read_text("utf-8"), origin), "utf-8")
@@ -50,6 +47,20 @@ def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
         "query": query,
     }
     (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
+
+
+def _publish(uri: str, folder: Path, at: str) -> None:
+    """Writes the rows of a version, and nothing else of the dataset, beside the page.
+
+    The objects of the dataset are not copied: they may hold deleted and replaced samples, and the paths of links.
+    Linked files become samples. Readers learn the name of the dataset, not its place.
+    """
+    from deeplake._data.dataset import open as open_dataset
+
+    with open_dataset(uri, at=at or None, read_only=True) as source:
+        again = (folder / _CONFIG).exists()
+        made = source[:].materialize(folder / _DATA, overwrite=again, message=f"copy of {_name(uri)}")
+        made.close()
 
 
 def _name(uri: str) -> str:
