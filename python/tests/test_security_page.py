@@ -10,7 +10,9 @@ PAGE = (ROOT / "SECURITY.md").read_text()
 
 
 def test_every_test_that_the_page_names_is_there():
-    sources = [path.read_text() for folder in ("core", "go") for path in (ROOT / folder).rglob("*_test.go")]
+    sources = [
+        path.read_text() for folder in ("core", "go", "capi", "cuda") for path in (ROOT / folder).rglob("*_test.go")
+    ]
     sources += [path.read_text() for path in (ROOT / "python" / "tests").rglob("test_*.py")]
     text = "\n".join(sources)
     named = set(re.findall(r"`(Test\w+)`", PAGE)) | set(re.findall(r"`(test_\w+)`", PAGE))
