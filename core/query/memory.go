@@ -22,7 +22,7 @@ func overBudget(o *Options) error {
 	return errs.Op("run a query", "").New(errs.Invalid, "it takes more than %d MB of memory; select less, add LIMIT, or allow more with memory=", o.Budget>>20)
 }
 
-// work returns the account of a call. What the call reserves stays counted until release.
+// work returns the account of a call. Memory that the call reserves is counted until release.
 func (r *run) work(what string) *array.Work { return array.NewWork(what, r.alive, r.hold) }
 
 // do computes a column. The memory of the result stays counted, that of work space does not.

@@ -119,7 +119,7 @@ func scrub(text, value string) string {
 	for _, form := range []string{
 		value, html.EscapeString(value), url.QueryEscape(value), url.PathEscape(value), string(encoded[1 : len(encoded)-1]),
 	} {
-		quoted := strconv.Quote(form) // as errors of Go quote what they got
+		quoted := strconv.Quote(form) // errors of Go quote a text so
 		for _, f := range []string{form, quoted[1 : len(quoted)-1]} {
 			text = replaceFold(text, f)
 		}
