@@ -115,10 +115,10 @@ def lake(folder: Path) -> Path:
 
 def create(folder: Path, count: int) -> float:
     """Runs the command line; returns the seconds it took."""
-    command = [*data.deeplake_command(), "create", os.path.relpath(lake(folder)), f"from-{os.path.relpath(folder)}"]
-    print(f"   $ {' '.join(['deeplake', *command[1:]])}")
+    arguments = ["create", os.path.relpath(lake(folder)), f"from-{os.path.relpath(folder)}"]
+    print(f"   $ {' '.join(['deeplake', *arguments])}")
     begin = time.perf_counter()
-    subprocess.run(command, check=True)
+    subprocess.run([*data.deeplake_command(), *arguments], check=True)
     seconds = time.perf_counter() - begin
     rows = len(deeplake.open(lake(folder)))
     want(rows == count, f"the dataset has {rows} rows, want {count}")

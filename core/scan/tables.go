@@ -58,7 +58,7 @@ func (t *Tables) Bound(places []string) { t.bound = append([]string{}, places...
 func (t *Tables) options(uri string) (storage.Options, error) {
 	if t.bound != nil && !slices.ContainsFunc(t.bound, func(place string) bool { return storage.Covers(place, uri) }) {
 		return storage.Options{}, errs.Op("open", storage.RedactURL(uri)).New(errs.Denied,
-			"a page reads only the dataset that it shows; to allow another start the visualizer with allow=[...] (--allow on the command line)")
+			"a query of a page reads the shown datasets alone; start the visualizer with allow=[...], or --allow, to add others")
 	}
 	t.adopt.Do(func() {
 		if t.policy == nil {

@@ -227,10 +227,10 @@ func webHost(scheme string, u *url.URL) string {
 	return strings.TrimSuffix(host, port)
 }
 
-// Covers reports whether uri is prefix or lies below it.
+// Covers reports whether uri is prefix or lies below it. An empty prefix covers nothing.
 func Covers(prefix, uri string) bool {
 	a, err := parseAddress(prefix)
-	if err != nil {
+	if err != nil || prefix == "" {
 		return false
 	}
 	to, err := parseAddress(uri)
