@@ -16,7 +16,7 @@ type Work struct {
 	grow  func(bytes int64) error
 	made  int64 // reserved so far
 	allow int64 // of the arguments: a result as large as they are is not bounded by MaxBatch
-	steps int   // until alive is asked again
+	steps int   // left before the next call of alive
 	err   error
 }
 

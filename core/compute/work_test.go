@@ -28,7 +28,7 @@ func everything() []Function {
 // named is the size of the names of types and classes in a result: no call allocates those.
 const named = 64
 
-// wideRows is the number of rows of wide: enough for what a call reserves to be its rows.
+// wideRows is the number of rows of wide. So many rows take more memory than a call needs besides.
 const wideRows = 2000
 
 // wide returns the samples with as many rows.

@@ -138,7 +138,7 @@ func (c *Client) SetDate(h http.Header) (ahead time.Duration, news bool) {
 
 // RoundTrip sends rq.
 func (c *Client) RoundTrip(rq *http.Request) (*http.Response, error) {
-	c.secrets.note(rq)
+	c.secrets.note(rq) // of SDKs, which call it directly
 	transport := c.writes
 	if rq.Method == http.MethodGet || rq.Method == http.MethodHead {
 		transport = c.reads

@@ -45,7 +45,7 @@ func (c *Client) Refusal(rq *http.Request, rs *http.Response) *Response {
 // Clean is Clean of a text of the answer, without secrets.
 func (a *Response) Clean(text string, most int) string {
 	if a.Client != nil {
-		text = a.Client.secrets.scrub(text)
+		text = a.Client.secrets.scrub(text, leastSecret)
 	}
 	return Clean(text, most)
 }

@@ -98,7 +98,7 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 		if !d.AllowPrivate && (d.Public || !sameHost(rq.URL, first)) {
 			send = c.guarded
 		}
-		c.secrets.note(rq, d.Private...)
+		c.secrets.note(rq, d.Private...) // what follows a redirection carries less
 		rs, err := send(rq)
 		if err != nil {
 			return nil, nil, err

@@ -92,7 +92,6 @@ func guardedTransport(t *http.Transport, limit time.Duration) *http.Transport {
 // guarded sends rq to a public host only. Where a proxy is used it resolves the name, and decides
 // itself which networks it connects to; hosts given as numbers are checked all the same.
 func (c *Client) guarded(rq *http.Request) (*http.Response, error) {
-	c.secrets.note(rq)
 	proxy, err := c.reads.Proxy(rq)
 	if err != nil {
 		return nil, c.sendError(rq, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,9 +17,13 @@ import (
 )
 
 const (
-	// leastSecret is the length from which a value is looked for: shorter ones are parts of words.
+	// leastSecret is the length from which a value is removed from texts of another side: shorter
+	// ones are parts of words.
 	leastSecret = 4
-	// mostSent bounds the remembered secrets of requests: fewer requests are in flight.
+	// leastAnywhere is the length from which a value is removed from whole messages. The keys of
+	// test servers ("test") may be names of buckets, too.
+	leastAnywhere = 8
+	// mostSent bounds the secrets of requests in a generation: fewer requests are in flight.
 	mostSent = 512
 )
 
@@ -32,9 +37,8 @@ var secretHeaders = [...]string{
 // of the settings, and those of the latest requests.
 type secrets struct {
 	mu    sync.Mutex
-	given []string // of the settings and files
-	sent  [mostSent]string
-	next  int
+	given []string           // of the settings and files
+	sent  [2]map[string]bool // of requests: the newest generation, and the one before
 }
 
 // note remembers the secrets that rq carries, among them the values of private headers.
@@ -60,12 +64,15 @@ func (s *secrets) note(rq *http.Request, private ...string) {
 	}
 }
 
-// add remembers a value, in place of the oldest one.
+// add remembers a value. A full generation takes the place of the one before.
 func (s *secrets) add(value string) {
-	if len(value) >= leastSecret && s.sent[(s.next+mostSent-1)%mostSent] != value {
-		s.sent[s.next] = value
-		s.next = (s.next + 1) % mostSent
+	if len(value) < leastSecret || s.sent[0][value] || slices.Contains(s.given, value) {
+		return
 	}
+	if s.sent[0] == nil || len(s.sent[0]) == mostSent {
+		s.sent[0], s.sent[1] = map[string]bool{}, s.sent[0]
+	}
+	s.sent[0][value] = true
 }
 
 // Remember keeps the signatures in the query of a URL out of messages, until many more requests
@@ -94,24 +101,26 @@ func credentialsOf(value string, add func(string)) {
 	}
 }
 
-// scrub replaces the secrets in text, plain or as HTML, JSON, Go and URLs write them, in any case.
-func (s *secrets) scrub(text string) string {
+// scrub replaces the secrets of `least` bytes or more in text, plain or as HTML, JSON, Go and URLs
+// write them, in any case.
+func (s *secrets) scrub(text string, least int) string {
 	s.mu.Lock()
-	given, sent := s.given, s.sent
-	s.mu.Unlock()
-	for _, value := range given {
-		text = scrub(text, value)
+	values := slices.Clone(s.given)
+	for _, sent := range s.sent {
+		values = slices.AppendSeq(values, maps.Keys(sent))
 	}
-	for _, value := range sent {
-		text = scrub(text, value)
+	s.mu.Unlock()
+	// A secret that contains another one goes first.
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
+	for _, value := range values {
+		if len(value) >= least {
+			text = scrub(text, value)
+		}
 	}
 	return text
 }
 
 func scrub(text, value string) string {
-	if len(value) < leastSecret || len(text) < leastSecret {
-		return text
-	}
 	if plain(value) {
 		return replaceFold(text, value)
 	}
@@ -168,7 +177,7 @@ func lower(c byte) byte {
 // CleanError is err without secrets, as a message may show what another side has sent. It unwraps
 // to err.
 func (c *Client) CleanError(err error) error {
-	text := Clean(c.secrets.scrub(err.Error()), maxWords)
+	text := Clean(c.secrets.scrub(err.Error(), leastSecret), maxWords)
 	if text == err.Error() {
 		return err
 	}
@@ -182,7 +191,7 @@ func (c *Client) Hide(err error) error {
 		return nil
 	}
 	text, id := err.Error(), errs.FieldsOf(err).RequestID
-	hidden, hiddenID := c.secrets.scrub(text), c.secrets.scrub(id)
+	hidden, hiddenID := c.secrets.scrub(text, leastAnywhere), c.secrets.scrub(id, leastAnywhere)
 	if hidden == text && hiddenID == id {
 		return err
 	}
@@ -190,11 +199,15 @@ func (c *Client) Hide(err error) error {
 	var (
 		bucket *storage.NoBucket
 		fault  *storage.Fault
+		again  later
 	)
 	if errors.As(err, &bucket) {
 		out = &storage.NoBucket{Err: out}
 	}
-	if errors.As(err, &fault) {
+	switch {
+	case errors.As(err, &again):
+		out = later{out}
+	case errors.As(err, &fault):
 		out = &storage.Fault{Repeat: fault.Repeat, Wait: fault.Wait, Err: out}
 	}
 	return out

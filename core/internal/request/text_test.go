@@ -72,7 +72,7 @@ func TestScrub(t *testing.T) {
 		`a<b"c\d+e/f g`: "***", `a&lt;b&#34;c\d+e/f g`: "***", "a%3Cb%22c%5Cd%2Be%2Ff+g.": "***.", `"a<b\"c\\d+e/f g"`: `"***"`,
 		`{"a\u003cb\"c\\d+e/f g"}`: `{"***"}`, `"a\\u003cb\\\"c\\\\d+e/f g"`: `"***"`,
 	} {
-		if got := c.secrets.scrub(text); got != want {
+		if got := c.secrets.scrub(text, leastSecret); got != want {
 			t.Errorf("%s becomes %s, want %s", text, got, want)
 		}
 	}
@@ -82,12 +82,19 @@ func TestScrub(t *testing.T) {
 		c.secrets.note(rq)
 	}
 	last := strconv.Itoa(3*mostSent - 1)
-	if got := c.secrets.scrub("AKIA99 signed" + last + " query" + last); got != "*** *** ***" {
+	if got := c.secrets.scrub("AKIA99 signed"+last+" query"+last, leastSecret); got != "*** *** ***" {
 		t.Errorf("of the last request: %s", got)
 	}
-	err := c.Hide(&storage.Fault{Repeat: storage.Later, Wait: 3, Err: errs.New(errs.Denied, "no token99")})
+	c.Keep("long-token", "test")
+	err := c.Hide(&storage.Fault{Repeat: storage.Later, Wait: 3, Err: errs.New(errs.Denied, `bucket "test": no LONG-token`)})
 	var fault *storage.Fault
-	if !errors.As(err, &fault) || fault.Repeat != storage.Later || fault.Wait != 3 || !errs.Is(err, errs.Denied) || err.Error() != "no ***" {
+	if !errors.As(err, &fault) || fault.Repeat != storage.Later || fault.Wait != 3 || !errs.Is(err, errs.Denied) || err.Error() != `bucket "test": no ***` {
 		t.Errorf("hidden: %#v", err)
+	}
+	if err := c.Hide(later{errs.New(errs.Storage, "long-token")}); errs.FieldsOf(err).Retry != errs.RetryYes || err.Error() != "***" {
+		t.Errorf("hidden: %#v", err)
+	}
+	if quoted := (&Response{Client: c}).Clean("a test", 99); quoted != "a ***" {
+		t.Errorf("a text of the server: %q", quoted)
 	}
 }
