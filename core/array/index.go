@@ -303,6 +303,9 @@ func indexJSON(w *Work, t Type, x *Column, items []Item, n int) (*Column, error)
 			s = d[x.StoredAt(i)]
 		}
 		for k := 0; k < len(items) && ok; k++ {
+			if !StepJSON(w, s) {
+				return nil, w.Err()
+			}
 			switch v := items[k].At.Value(i).(type) {
 			case string:
 				s, ok = pathJSON(s, v, 0, false)

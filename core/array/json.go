@@ -60,6 +60,10 @@ func JSONText(s string) (string, bool) {
 	return s, ok
 }
 
+// StepJSON counts the steps of parsing a document. The caller parses it after that; false, it may
+// not.
+func StepJSON(w *Work, s string) bool { return w.Step(textSteps + 4*len(s)) }
+
 // pathJSON finds a key of an object, or an item of a list where byNumber.
 func pathJSON(s, key string, at int64, byNumber bool) (string, bool) {
 	s = strings.TrimSpace(s)
@@ -257,11 +261,11 @@ func fromJSON(w *Work, x *Column, t Type) (*Column, error) {
 		}
 		src, _ := x.Data.([]string)
 		for i := range n {
-			if !w.Step(textSteps) {
-				break
-			}
 			var value any
 			if !x.IsNull(i) {
+				if !StepJSON(w, src[i]) {
+					break
+				}
 				value, _ = ParseJSON(src[i])
 			}
 			var one any

@@ -108,7 +108,7 @@ func length(w *array.Work, args []*array.Column) (*array.Column, error) {
 			case tensor.Bytes:
 				return int64(len(d[i])), true
 			case tensor.JSON:
-				return jsonLength(d[i])
+				return jsonLength(w, d[i])
 			}
 			return int64(countRunes(w, d[i])), true
 		})
@@ -122,7 +122,10 @@ func length(w *array.Work, args []*array.Column) (*array.Column, error) {
 	return out, nil
 }
 
-func jsonLength(s string) (int64, bool) {
+func jsonLength(w *array.Work, s string) (int64, bool) {
+	if !array.StepJSON(w, s) {
+		return 0, false
+	}
 	v, _ := array.ParseJSON(s)
 	switch x := v.(type) {
 	case string:

@@ -318,7 +318,7 @@ func contains(w *array.Work, args []*array.Column) (*array.Column, error) {
 			if y.Label() {
 				y = array.LabelText(w, y)
 			}
-			return scalars(w, t, []*array.Column{x, y}, func(i int) (bool, bool) { return containsJSON(x.Value(i).(string), array.JSONValue(y, i)) })
+			return scalars(w, t, []*array.Column{x, y}, func(i int) (bool, bool) { return containsJSON(w, x.Value(i).(string), array.JSONValue(y, i)) })
 		}, x, y)
 	case x.List:
 		return array.ForAll(func(c []*array.Column, n int) (*array.Column, error) { return containsItem(w, c, n) }, x, y)
@@ -408,7 +408,10 @@ func concat(w *array.Work, args []*array.Column) (*array.Column, error) {
 }
 
 // containsJSON returns whether a list has an item, an object a key, or a string a part.
-func containsJSON(s string, v any) (bool, bool) {
+func containsJSON(w *array.Work, s string, v any) (bool, bool) {
+	if !array.StepJSON(w, s) {
+		return false, false
+	}
 	whole, ok := array.ParseJSON(s)
 	part, _ := v.(string)
 	switch x := whole.(type) {

@@ -105,7 +105,7 @@ func lists(w *array.Work, t array.Type, args []*array.Column, f func(w *array.Wo
 
 func keysOf(w *array.Work, s []string) ([]string, bool) {
 	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(s[0]), &object) != nil || object == nil {
+	if !array.StepJSON(w, s[0]) || json.Unmarshal([]byte(s[0]), &object) != nil || object == nil {
 		return nil, false
 	}
 	out := make([]string, 0, len(object))

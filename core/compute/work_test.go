@@ -360,7 +360,7 @@ func large() []*array.Column {
 		array.Constant(array.Of(tensor.Float64), 0.5, rows),
 		many(array.FromInts([]int64{5}, nil)),
 		many(array.From(array.OfUnit(array.Timestamp), []int64{1}, nil)),
-		many(array.From(array.Of(tensor.JSON), []string{document}, nil)).Slice(0, 256),
+		many(array.From(array.Of(tensor.JSON), []string{document}, nil)),
 		one(array.Type{DType: tensor.Float32}, tensor.Shape{1 << 21, 4}),
 		one(array.Type{DType: tensor.Int8}, tensor.Shape{1 << 23}),
 		one(array.Type{DType: tensor.Int16, HType: "bbox", Boxes: "LTRB"}, tensor.Shape{1 << 14, 4}),
