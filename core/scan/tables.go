@@ -19,6 +19,7 @@ type Tables struct {
 	o      storage.Options
 	stored bool
 	bound  []string // what may be opened, and all below it; nil: everything
+	advice string   // of the error beyond bound
 
 	adopt  sync.Once
 	policy *storage.LinkPolicy // nil: of the first dataset that is opened
@@ -51,14 +52,16 @@ func NewTables(env *dataset.Env, home string, stored bool, o storage.Options) *T
 	return t
 }
 
-// Bound lets only the datasets at places, and below them, be opened.
-func (t *Tables) Bound(places []string) { t.bound = append([]string{}, places...) }
+// Bound lets only the datasets at places, and below them, be opened. The error of another one ends
+// with advice.
+func (t *Tables) Bound(places []string, advice string) {
+	t.bound, t.advice = append([]string{}, places...), advice
+}
 
 // options returns how the dataset that a query names is opened.
 func (t *Tables) options(uri string) (storage.Options, error) {
 	if t.bound != nil && !slices.ContainsFunc(t.bound, func(place string) bool { return storage.Covers(place, uri) }) {
-		return storage.Options{}, errs.Op("open", storage.RedactURL(uri)).New(errs.Denied,
-			"a query of a page reads the shown datasets alone; start the visualizer with allow=[...], or --allow, to add others")
+		return storage.Options{}, errs.Op("open", storage.RedactURL(uri)).New(errs.Denied, "this query may not read it; %s", t.advice)
 	}
 	t.adopt.Do(func() {
 		if t.policy == nil {

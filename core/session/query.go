@@ -37,10 +37,13 @@ type Query struct {
 	Storage storage.Options   // of the datasets that the text names
 	Stored  bool              // text read from a dataset: storage.LinkPolicy bounds it
 	Commits map[string]string // versions to open again, by name or name@ref
+	Within  *Within           // the datasets that the text may name; nil: all
+}
 
-	// Bounded lets the text name only the datasets of the view, and those at Allow and below.
-	Bounded bool
-	Allow   []string
+// Within lets a query name only the datasets of its view, and those at Allow and below.
+type Within struct {
+	Allow  []string
+	Advice string // of the error of another dataset: how to allow it
 }
 
 // Info describes a query and its result. It is a document of the C interface.
@@ -91,12 +94,12 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 		home = of.table().Base().URI()
 	}
 	opened := &share{sources: &sources{Tables: scan.NewTables(s.env, home, q.Stored, q.Storage), commits: q.Commits, environ: q.Storage.Environ}}
-	if q.Bounded {
-		places, err := placesOf(q.Allow, q.Storage.Environ)
+	if q.Within != nil {
+		places, err := placesOf(q.Within.Allow, q.Storage.Environ)
 		if err != nil {
 			return nil, err
 		}
-		opened.sources.Bound(append(of.places(), places...))
+		opened.sources.Bound(append(of.places(), places...), q.Within.Advice)
 	}
 	c := &checked{seed: q.Seed, view: of, params: q.Params, batched: q.Each}
 	var from query.Table

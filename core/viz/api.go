@@ -118,6 +118,9 @@ type question struct {
 	Text string `json:"text"`
 }
 
+// allowing is the advice for a query that names a dataset which the page does not show.
+const allowing = "pages read the shown datasets alone: start the visualizer with allow=[...], or --allow, to add others"
+
 // ask calls body with the view and the query of a request.
 func (s *Service) ask(body []byte, do func(v *openView, q *session.Query) (any, error)) (any, error) {
 	var in question
@@ -126,7 +129,7 @@ func (s *Service) ask(body []byte, do func(v *openView, q *session.Query) (any, 
 		return nil, err
 	}
 	defer done()
-	out, err := do(v, &session.Query{Text: in.Text, Storage: s.o.Storage, Bounded: true, Allow: s.o.Allow})
+	out, err := do(v, &session.Query{Text: in.Text, Storage: s.o.Storage, Within: &session.Within{Allow: s.o.Allow, Advice: allowing}})
 	if err != nil {
 		return nil, &queryError{err, in.Text}
 	}
