@@ -119,7 +119,7 @@ type question struct {
 }
 
 // allowing is the advice for a query that names a dataset which the page does not show.
-const allowing = "pages read the shown datasets alone: start the visualizer with allow=[...], or --allow, to add others"
+const allowing = "pages read the shown datasets; name others by allow= or --allow"
 
 // ask calls body with the view and the query of a request.
 func (s *Service) ask(body []byte, do func(v *openView, q *session.Query) (any, error)) (any, error) {
