@@ -45,18 +45,22 @@ def visualize(
 
     The page is served by this process, from this machine alone: reach a remote one with `ssh -L`.
     """
+    from deeplake._data.dataset import open as open_dataset
+
     if save_views and folder is not None:
         raise click.UsageError("a page without a server saves nothing: --save-views does not go with --export")
     if folder is not None:
         from deeplake._show.export import export
 
-        export(folder, uri, copy=copy, at=at, query=text)
+        if copy:
+            with open_dataset(uri, at=at or None, read_only=True) as source:
+                export(folder, uri, source=source[:], at=at, query=text)
+        else:
+            export(folder, uri, source=None, at=at, query=text)
         print("the page is written; any web server with range requests can serve the folder")
         return
     if copy:
         raise click.UsageError("--copy goes with --export")
-    from deeplake._data.dataset import open as open_dataset
-
     dataset = open_dataset(uri, at=at or None, read_only=not save_views)
     view = dataset.query(text) if text else dataset
     with view.visualize(

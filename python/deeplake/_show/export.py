@@ -7,9 +7,13 @@ import re
 import shutil
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from deeplake._data.view import View
 
 _PAGE = Path(__file__).parents[1] / "web"
 _CONFIG = "deeplake.json"
@@ -17,8 +21,10 @@ _DATA = "data"
 _HOST = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?")
 
 
-def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
-    """Writes a page into a folder, which shows a dataset on the web or a copy beside the page.
+def export(folder: Path, uri: str, *, source: View | None, at: str, query: str) -> None:
+    """Writes a page into a folder, which shows a dataset on the web, or a copy beside the page.
+
+    source: the rows that are copied; None has the page read the dataset from the web.
 
     Raises:
         InvalidArgumentError: the dataset is on no web server, and is not copied.
@@ -30,37 +36,35 @@ def export(folder: Path, uri: str, *, copy: bool, at: str, query: str) -> None:
         raise NotFoundError(
             f"export page: no page with a reader in {str(_PAGE)!r}; run `make build`, or install a wheel, which has it"
         )
-    origin = "" if copy else _origin(uri)
+    copied = source is not None
+    origin = "" if copied else _origin(uri)
     if folder.exists() and any(folder.iterdir()) and not (folder / _CONFIG).exists():
         raise AlreadyExistsError(f"export page: {str(folder)!r} has other files; name a new or an empty folder")
-    if copy:
-        _publish(uri, folder, at)
+    if source is not None:
+        _publish(source, folder, uri)
     for part in ("assets", "reader"):
         shutil.copytree(_PAGE / part, folder / part, dirs_exist_ok=True)
     (folder / "index.html").write_text(_marked(page.read_text("utf-8"), origin), "utf-8")
     # A copy has the one version.
     config = {
         "format": 1,
-        "dataset": f"{_DATA}/" if copy else uri,
+        "dataset": f"{_DATA}/" if copied else uri,
         "name": _name(uri),
-        "at": "" if copy else at,
+        "at": "" if copied else at,
         "query": query,
     }
     (folder / _CONFIG).write_text(json.dumps(config, indent=1) + "\n", "utf-8")
 
 
-def _publish(uri: str, folder: Path, at: str) -> None:
-    """Writes the rows of a version, and nothing else of the dataset, beside the page.
+def _publish(source: View, folder: Path, uri: str) -> None:
+    """Writes rows, and nothing else of their dataset, beside the page.
 
-    The objects of the dataset are not copied: they may hold deleted and replaced samples, and the paths of links.
-    Linked files become samples. Readers learn the name of the dataset, not its place.
+    The objects of the dataset are not copied: they may hold deleted and replaced samples, and the
+    paths of links. Linked files become samples. Readers learn the name of the dataset, not its
+    place.
     """
-    from deeplake._data.dataset import open as open_dataset
-
-    with open_dataset(uri, at=at or None, read_only=True) as source:
-        again = (folder / _CONFIG).exists()
-        made = source[:].materialize(folder / _DATA, overwrite=again, message=f"copy of {_name(uri)}")
-        made.close()
+    again = (folder / _CONFIG).exists()
+    source.materialize(folder / _DATA, overwrite=again, message=f"copy of {_name(uri)}").close()
 
 
 def _name(uri: str) -> str:
