@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/private"
 )
 
 // part matches an organisation and the name of a dataset.
@@ -91,7 +92,11 @@ func rootOf(org string, e Environ) (string, error) {
 	root, ok := roots[org]
 	switch {
 	case !ok:
-		return dataFolder(e) + "/" + org, nil
+		folder := dataFolder(e)
+		if err := private.Check(folder); err != nil {
+			return "", err
+		}
+		return folder + "/" + org, nil
 	case strings.Contains(root, "://"):
 		return root, nil
 	}

@@ -5,7 +5,6 @@ package names
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -13,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/private"
 )
 
 // rootsOf returns the storage roots by organisation. DEEPLAKE_ROOTS, `org=root;other=root`,
@@ -37,10 +37,13 @@ func rootsOf(e Environ) (map[string]string, error) {
 	return roots, nil
 }
 
+// maxConfiguration bounds the configuration file.
+const maxConfiguration = 1 << 20
+
 // fileRoots returns the roots of a configuration file, none if there is no file.
 func fileRoots(path string) (map[string]string, error) {
 	roots := map[string]string{}
-	text, err := os.ReadFile(path)
+	text, err := private.ReadFile(path, maxConfiguration)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return roots, nil
 	}

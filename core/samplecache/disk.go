@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/private"
 	"deeplake/core/internal/tmpfile"
 )
 
@@ -31,6 +31,7 @@ import (
 // a removed file open occupies its blocks until it ends.
 type Disk struct {
 	dir   string
+	own   *private.Dir
 	limit int64
 
 	mu      sync.Mutex
@@ -47,7 +48,7 @@ type Disk struct {
 
 // file is the state of the file of a chunk in this process.
 type file struct {
-	path   string
+	path   string // below the directory
 	layout layout
 
 	mu     sync.Mutex
@@ -75,19 +76,29 @@ const (
 )
 
 // OpenDisk makes a cache of at most limit bytes in dir, which is made. A directory that cannot be
-// made or written is an error here, and a fault in Stats later.
+// made or written, or that other accounts can change, is an error here, and a fault in Stats later.
 func OpenDisk(dir string, limit int64) (*Disk, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+	own, err := private.Open(dir)
+	if err == nil {
+		err = probe(own)
 	}
-	probe, err := os.CreateTemp(dir, "probe-*")
 	if err != nil {
-		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+		kind := errs.Storage
+		if errs.Is(err, errs.Invalid) {
+			kind = errs.Invalid
+		}
+		return nil, errs.Op("open cache", dir).New(kind, "%w", err)
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return nil, errs.Wrap(errs.Storage, "open cache", dir, err)
+	return &Disk{dir: dir, own: own, limit: limit, files: map[chunk.ID]*file{}}, nil
+}
+
+// probe reports whether files can be made.
+func probe(own *private.Dir) error {
+	f, err := tmpfile.New(own.Root(), ".", "probe-")
+	if err != nil {
+		return err
 	}
-	return &Disk{dir: dir, limit: limit, files: map[chunk.ID]*file{}}, nil
+	return f.Close()
 }
 
 // Load fills dst with the sample if it is cached and undamaged.
@@ -181,7 +192,7 @@ func (d *Disk) of(c *chunk.Chunk) *file {
 	if f == nil {
 		sum := sha256.Sum256(append([]byte(magic), c.ID[:]...)) // another layout has other files
 		name := hex.EncodeToString(sum[:16])
-		f = &file{path: filepath.Join(d.dir, name[:2], name+suffix), layout: layoutOf(c.Index)}
+		f = &file{path: name[:2] + "/" + name + suffix, layout: layoutOf(c.Index)}
 		d.files[c.ID] = f
 	}
 	return f
@@ -210,7 +221,7 @@ func (f *file) handle(d *Disk, create bool) (h *os.File, stays bool, err error) 
 	case f.absent, f.state == without && !create:
 		return nil, false, nil
 	}
-	h, err = os.OpenFile(f.path, os.O_RDWR, 0)
+	h, err = d.own.File(f.path, os.O_RDWR)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.state = without
 		if !create {
@@ -229,8 +240,7 @@ func (f *file) handle(d *Disk, create bool) (h *os.File, stays bool, err error) 
 			return nil, false, errors.Join(err, h.Close())
 		}
 		f.state = there
-		now := time.Now()
-		_ = os.Chtimes(f.path, now, now) // otherwise it is only removed earlier than it might
+		d.own.Touch(f.path, time.Now())
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -249,11 +259,11 @@ func (f *file) create(d *Disk) (*os.File, error) {
 		f.absent = true
 		return nil, nil
 	}
-	dir := filepath.Dir(f.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir := f.path[:2]
+	if err := d.own.Folder(dir); err != nil {
 		return nil, err
 	}
-	h, err := tmpfile.New(dir, newPrefix+"*")
+	h, err := tmpfile.New(d.own.Root(), dir, newPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +278,7 @@ func (f *file) create(d *Disk) (*os.File, error) {
 	if err = errors.Join(err, h.Close()); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	return os.OpenFile(f.path, os.O_RDWR, 0)
+	return d.own.File(f.path, os.O_RDWR)
 }
 
 // check holds the head of a file against the layout.

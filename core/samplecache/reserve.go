@@ -2,8 +2,6 @@ package samplecache
 
 import (
 	"cmp"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -55,7 +53,7 @@ func (d *Disk) makeSpace(size int64) {
 		if d.total+size <= d.limit {
 			return
 		}
-		if !ours[f.path] && os.Remove(f.path) == nil {
+		if !ours[f.path] && d.own.Remove(f.path) == nil {
 			d.total -= f.bytes
 		}
 	}
@@ -63,24 +61,22 @@ func (d *Disk) makeSpace(size int64) {
 
 // list finds the files of all runs, and removes unfinished files of killed processes.
 func (d *Disk) list() (files []found) {
-	folders, err := os.ReadDir(d.dir)
+	folders, err := d.own.Folders()
 	if err != nil {
 		return nil // the next write fails, and says why
 	}
 	for _, folder := range folders {
-		entries, err := os.ReadDir(filepath.Join(d.dir, folder.Name()))
+		entries, err := d.own.Files(folder)
 		if err != nil {
 			continue // not a folder of ours
 		}
-		for _, e := range entries {
-			info, err := e.Info()
-			path := filepath.Join(d.dir, folder.Name(), e.Name())
+		for _, info := range entries {
+			path := folder + "/" + info.Name()
 			switch {
-			case err != nil || !info.Mode().IsRegular():
-			case strings.HasSuffix(e.Name(), suffix):
+			case strings.HasSuffix(info.Name(), suffix):
 				files = append(files, found{path, info.Size(), info.ModTime()})
-			case strings.HasPrefix(e.Name(), newPrefix) && time.Since(info.ModTime()) > newAge:
-				_ = os.Remove(path) // the next one tries again
+			case strings.HasPrefix(info.Name(), newPrefix) && time.Since(info.ModTime()) > newAge:
+				_ = d.own.Remove(path) // the next one tries again
 			}
 		}
 	}

@@ -40,6 +40,7 @@ var (
 	lru        = "core/internal/lru"
 	area       = "core/internal/area"
 	tmpfile    = "core/internal/tmpfile"
+	private    = "core/internal/private"
 	request    = "core/internal/request"
 )
 
@@ -53,6 +54,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/area", why: "averages of areas of pixels"},
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
 	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
+	{dir: "core/internal/private", why: "folders that no other account changes", project: []string{"core/errs"}},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
 	{dir: "core/internal/ranges", why: "the ranges of HTTP; sends nothing", project: ofStores, never: noNet},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: with(ofStores, "core/internal/ranges"), modules: []string{"golang.org/x/net/http/httpproxy"}},
@@ -76,7 +78,7 @@ var packageRules = []packageRule{
 	},
 	{dir: "core/storage/retry", why: "one decorator; names no provider", project: with(ofStores, task)},
 	{dir: "core/storage/limit", why: "one decorator; names no provider", project: ofStores},
-	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, tmpfile)},
+	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, private, tmpfile)},
 	{dir: "core/storage/prove", why: "one decorator; names no provider", project: ofStores},
 	{
 		dir: "core/storage/all", why: "the list of providers and their decorators",
@@ -130,7 +132,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/samplecache", why: "decoded samples between epochs; neither versions nor decoding",
-		project: []string{"core/errs", slab, tmpfile, "core/chunk", "core/format"},
+		project: []string{"core/errs", slab, private, tmpfile, "core/chunk", "core/format"},
 	},
 	{
 		dir: "core/read", why: "rows to segments, segments to bytes; neither versions nor batches and queries", never: noIO,
@@ -160,7 +162,7 @@ var packageRules = []packageRule{
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset"),
 	},
 	{
-		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs"},
+		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},
 		modules: []string{"github.com/BurntSushi/toml"},
 	},
 	{dir: "core/order", why: "which rows an epoch visits, and in which order; pure functions of numbers", project: []string{"core/errs"}, never: noIO},

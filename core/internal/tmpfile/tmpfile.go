@@ -10,67 +10,79 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
+	"path"
 )
 
 // File is a new file, open for reading and writing. Close drops it, unless it got a name. One
 // goroutine at a time.
 type File struct {
 	*os.File
+	root *os.Root
 	temp string // its name until then; "": it has none
 }
 
-// New makes a file on the file system of dir, which must exist. The pattern, as of os.CreateTemp,
-// is for systems where it needs a name.
-func New(dir, pattern string) (*File, error) {
-	if f, err := anonymous(dir); f != nil || err != nil {
+// New makes a file on the file system of a folder below root, which must exist. The prefix begins
+// its temporary name, on systems where it needs one.
+func New(root *os.Root, folder, prefix string) (*File, error) {
+	if f, err := anonymous(root, folder); f != nil || err != nil {
 		return f, err
 	}
-	f, err := os.CreateTemp(dir, pattern)
-	if err != nil {
-		return nil, err
-	}
-	return &File{f, f.Name()}, nil
+	return named(root, folder, prefix)
 }
 
-// Link gives the file a name on its file system. A name in use fails with fs.ErrExist and keeps its
+func named(root *os.Root, folder, prefix string) (*File, error) {
+	for {
+		temp := path.Join(folder, fmt.Sprintf("%s%016x", prefix, rand.Uint64()))
+		f, err := root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		switch {
+		case err == nil:
+			return &File{f, root, temp}, nil
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		}
+	}
+}
+
+// Link gives the file a name below its root. A name in use fails with fs.ErrExist and keeps its
 // file. On a file system without hard links, a name that another process takes at the same moment
 // is overwritten.
-func (f *File) Link(path string) error {
+func (f *File) Link(name string) error {
 	if f.temp == "" {
-		return f.linkAnonymous(path)
+		return f.linkAnonymous(name)
 	}
-	err := os.Link(f.temp, path)
+	err := f.root.Link(f.temp, name)
 	if err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, there := os.Lstat(path); there == nil {
-		return &os.LinkError{Op: "link", Old: f.temp, New: path, Err: fs.ErrExist}
+	if _, there := f.root.Lstat(name); there == nil {
+		return &os.LinkError{Op: "link", Old: f.temp, New: name, Err: fs.ErrExist}
 	}
-	return os.Rename(f.temp, path)
+	return f.root.Rename(f.temp, name)
 }
 
 // Replace gives the file a name that another file may have, which loses it.
-func (f *File) Replace(path string) error {
+func (f *File) Replace(name string) error {
 	if f.temp != "" {
-		return os.Rename(f.temp, path)
+		return f.root.Rename(f.temp, name)
 	}
 	for range 8 { // another process may take each name first
-		err := f.Link(path)
+		err := f.Link(name)
 		if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return fmt.Errorf("replace %q: others replace it all the time", path)
+	return fmt.Errorf("replace %q: others replace it all the time", name)
 }
 
 // Close closes the file, and ends it where it has no name.
 func (f *File) Close() error {
 	if f.temp != "" {
-		_ = os.Remove(f.temp) // a name that stays behind is for the owner's sweep
+		_ = f.root.Remove(f.temp) // a name that stays behind is for the owner's sweep
 	}
 	return f.File.Close()
 }

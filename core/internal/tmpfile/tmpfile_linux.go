@@ -4,20 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
 
 // anonymous makes a file without a name; nil without an error: there are none here.
-func anonymous(dir string) (*File, error) {
-	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+func anonymous(root *os.Root, folder string) (*File, error) {
+	made, err := root.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EINTR):
 		return nil, nil
 	case err != nil:
-		return nil, &os.PathError{Op: "create a file in", Path: dir, Err: err}
+		return nil, err
 	}
-	f := &File{os.NewFile(uintptr(fd), dir), ""}
+	f := &File{made, root, ""}
 	if _, err := os.Lstat(f.door()); err != nil { // without /proc it could never get a name
 		return nil, f.File.Close()
 	}
@@ -27,9 +28,15 @@ func anonymous(dir string) (*File, error) {
 // door returns a path by which the file can be reached.
 func (f *File) door() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-func (f *File) linkAnonymous(path string) error {
-	if err := unix.Linkat(unix.AT_FDCWD, f.door(), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW); err != nil {
-		return &os.LinkError{Op: "link", Old: "a new file", New: path, Err: err}
+func (f *File) linkAnonymous(name string) (err error) {
+	// With O_DIRECTORY, the call waits for no FIFO.
+	dir, err := f.root.OpenFile(path.Dir(name), os.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	if err := unix.Linkat(unix.AT_FDCWD, f.door(), int(dir.Fd()), path.Base(name), unix.AT_SYMLINK_FOLLOW); err != nil {
+		return &os.LinkError{Op: "link", Old: "a new file", New: name, Err: err}
 	}
 	return nil
 }

@@ -2,8 +2,11 @@
 
 package tmpfile
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
-func anonymous(string) (*File, error) { return nil, nil }
+func anonymous(*os.Root, string) (*File, error) { return nil, nil }
 
 func (f *File) linkAnonymous(string) error { return errors.ErrUnsupported }

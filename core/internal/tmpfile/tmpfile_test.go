@@ -9,24 +9,33 @@ import (
 	"testing"
 )
 
+func open(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return root
+}
+
 func TestFile(t *testing.T) {
 	t.Parallel()
-	for name, make := range map[string]func(dir string) (*File, error){
-		"as the system has it": func(dir string) (*File, error) { return New(dir, "new-*") },
-		"with a temporary name": func(dir string) (*File, error) {
-			f, err := os.CreateTemp(dir, "new-*")
-			if err != nil {
-				return nil, err
-			}
-			return &File{f, f.Name()}, nil
-		},
+	for name, make := range map[string]func(root *os.Root) (*File, error){
+		"as the system has it":  func(root *os.Root) (*File, error) { return New(root, ".", "new-") },
+		"with a temporary name": func(root *os.Root) (*File, error) { return named(root, ".", "new-") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			root := open(t, dir)
 			path := filepath.Join(dir, "x")
 			write := func(text string, name func(f *File) error) error {
-				f, err := make(dir)
+				f, err := make(root)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -61,22 +70,22 @@ func TestFile(t *testing.T) {
 				t.Error(err)
 			}
 			expect("")
-			if err := write("one", func(f *File) error { return f.Link(path) }); err != nil {
+			if err := write("one", func(f *File) error { return f.Link("x") }); err != nil {
 				t.Error(err)
 			}
 			expect("one")
-			if err := write("two", func(f *File) error { return f.Link(path) }); !errors.Is(err, fs.ErrExist) {
+			if err := write("two", func(f *File) error { return f.Link("x") }); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("%v, want that it exists", err)
 			}
 			expect("one")
-			if err := write("three", func(f *File) error { return f.Replace(path) }); err != nil {
+			if err := write("three", func(f *File) error { return f.Replace("x") }); err != nil {
 				t.Error(err)
 			}
 			expect("three")
-			if err := write("four", func(f *File) error { return f.Link(filepath.Join(dir, "no", "x")) }); !errors.Is(err, fs.ErrNotExist) {
+			if err := write("four", func(f *File) error { return f.Link("no/x") }); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%v, want that there is no folder", err)
 			}
-			if err := write("five", func(f *File) error { return f.Replace(filepath.Join(dir, "no", "x")) }); !errors.Is(err, fs.ErrNotExist) {
+			if err := write("five", func(f *File) error { return f.Replace("no/x") }); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%v, want that there is no folder", err)
 			}
 		})
@@ -87,7 +96,8 @@ func TestFile(t *testing.T) {
 func TestNothingIsThereBefore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	f, err := New(dir, "new-*")
+	root := open(t, dir)
+	f, err := New(root, ".", "new-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +109,7 @@ func TestNothingIsThereBefore(t *testing.T) {
 	if f.temp == "" && len(entries) != 0 || f.temp != "" && runtime.GOOS == "linux" && len(entries) != 1 {
 		t.Errorf("%v is there", entries)
 	}
-	if _, err := New(filepath.Join(dir, "no"), "new-*"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := New(root, "no", "new-"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v, want that there is no folder", err)
 	}
 }

@@ -157,6 +157,9 @@ func (n *network) layers(scheme, rest string, s storage.Settings) (layers, error
 			bytes = defaultCacheBytes
 		}
 		l.disk = cache.NewDisk(dir, bytes)
+		if err := l.disk.Refused(); err != nil {
+			return layers{}, errs.New(errs.Invalid, "cache %q: %w", s.CacheDir, err)
+		}
 	}
 	n.shared[key] = common{weak.Make(l.policy), weak.Make(l.limiter), weak.Make(l.memory), weak.Make(l.disk)}
 	return l, nil

@@ -7,13 +7,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/private"
 	"deeplake/core/internal/tmpfile"
 )
 
@@ -34,9 +34,13 @@ import (
 // processes are removed after an hour.
 //
 // The file "claims" stays empty. Processes lock its bytes while they fetch pages.
+//
+// The directory belongs to one account: see private.Open.
 type Disk struct {
 	shared
 	dir     string
+	own     *private.Dir // nil: it cannot be used
+	refused error
 	limit   int64
 	per     int // folders of a share
 	shares  []share
@@ -67,23 +71,43 @@ const (
 )
 
 // NewDisk makes a layer in dir, of at most limit bytes. What keeps it from working, now or later,
-// is a fault for Stats and no error: the cache is empty then.
+// is a fault for Stats and no error: the cache is empty then. Refused is an error for callers that
+// can tell their user.
 func NewDisk(dir string, limit int64) *Disk {
-	d := &Disk{dir: dir, limit: limit, per: folders, claimed: newClaims(newLocker(filepath.Join(dir, claimsFile)))}
+	d := &Disk{dir: dir, limit: limit, per: folders}
+	d.claimed = newClaims(newLocker(d.openClaims))
 	for d.per > 1 && limit/int64(folders/d.per*2) >= shareBytes {
 		d.per /= 2
 	}
 	d.shares = make([]share, folders/d.per)
-	if err := os.MkdirAll(filepath.Join(dir, tmpDir), 0o700); err != nil {
-		d.fault(err)
+	own, err := private.Open(dir)
+	if err == nil {
+		d.own = own
+		err = own.Folder(tmpDir)
+	}
+	if err != nil {
+		if d.fault(err); errs.Is(err, errs.Invalid) {
+			d.refused = err
+		}
+		return d
 	}
 	d.clean(time.Now().Add(-tmpAge))
 	return d
 }
 
+// Refused returns why the directory is none for a cache: other accounts can change it.
+func (d *Disk) Refused() error { return d.refused }
+
+func (d *Disk) openClaims() (*os.File, error) {
+	if d.own == nil {
+		return nil, fs.ErrNotExist
+	}
+	return d.own.File(claimsFile, os.O_RDWR|os.O_CREATE)
+}
+
 // claims returns nil while pages cannot be kept: waiting for them would be in vain.
 func (d *Disk) claims() *claims {
-	if maxEntry > d.room() || time.Now().UnixNano() < d.failed.Load() {
+	if d.own == nil || maxEntry > d.room() || time.Now().UnixNano() < d.failed.Load() {
 		return nil
 	}
 	return d.claimed
@@ -91,13 +115,13 @@ func (d *Disk) claims() *claims {
 
 // clean removes what killed processes left.
 func (d *Disk) clean(before time.Time) {
-	entries, err := os.ReadDir(filepath.Join(d.dir, tmpDir))
+	files, err := d.own.Files(tmpDir)
 	if err != nil {
 		return // there is nothing that can be cleaned
 	}
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.ModTime().Before(before) {
-			_ = os.Remove(filepath.Join(d.dir, tmpDir, e.Name())) // the next one tries again
+	for _, f := range files {
+		if f.ModTime().Before(before) {
+			_ = d.own.Remove(tmpDir + "/" + f.Name()) // the next one tries again
 		}
 	}
 }
@@ -118,15 +142,11 @@ func (d *Disk) faults() (int64, string) {
 
 func (d *Disk) path(n name) string {
 	text := hex.EncodeToString(n[:])
-	return filepath.Join(d.dir, text[:2], text)
+	return text[:2] + "/" + text
 }
 
 func (d *Disk) has(at pageKey) bool {
-	if _, err := os.Lstat(d.path(at.segment)); err == nil {
-		return true
-	}
-	_, err := os.Lstat(d.path(at.page))
-	return err == nil
+	return d.own != nil && (d.own.Has(d.path(at.segment)) || d.own.Has(d.path(at.page)))
 }
 
 func (d *Disk) load(at pageKey, buf []byte) (page, bool) {
@@ -158,8 +178,11 @@ func (d *Disk) load(at pageKey, buf []byte) (page, bool) {
 
 // read reads from the file of a name. One that is damaged is removed; one that was used is touched.
 func (d *Disk) read(n name, from func(*os.File) (page, error)) (page, bool) {
+	if d.own == nil {
+		return page{}, false
+	}
 	path := d.path(n)
-	f, err := os.Open(path)
+	f, err := d.own.File(path, os.O_RDONLY)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			d.fault(err)
@@ -171,22 +194,25 @@ func (d *Disk) read(n name, from func(*os.File) (page, error)) (page, bool) {
 	if err != nil {
 		d.fault(err)
 		if errs.Is(err, errs.Corrupt) {
-			_ = os.Remove(path) // if it stays, it is damaged the next time, too
+			_ = d.own.Remove(path) // if it stays, it is damaged the next time, too
 		}
 		return page{}, false
 	}
 	now := time.Now()
 	if info, err := f.Stat(); err == nil && now.Sub(info.ModTime()) > touchAge {
-		_ = os.Chtimes(path, now, now) // then it is only removed earlier than it might
+		d.own.Touch(path, now)
 	}
 	return p, true
 }
 
 // drop removes a page, and the segment around it. Mostly there is none.
 func (d *Disk) drop(at pageKey) {
-	_ = os.Remove(d.path(at.page))
+	if d.own == nil {
+		return
+	}
+	_ = d.own.Remove(d.path(at.page))
 	if at.slot == 0 {
-		_ = os.Remove(d.path(at.segment))
+		_ = d.own.Remove(d.path(at.segment))
 	}
 }
 
@@ -208,7 +234,7 @@ func (d *Disk) keepSegment(at pageKey, data []byte, size int64) bool {
 func (d *Disk) store(n name, data, trailer []byte) {
 	cost := (int64(len(data)+len(trailer)) + blockBytes - 1) / blockBytes * blockBytes
 	now := time.Now()
-	if now.UnixNano() < d.failed.Load() || cost > d.room() {
+	if d.own == nil || now.UnixNano() < d.failed.Load() || cost > d.room() {
 		return
 	}
 	s := &d.shares[int(n[0])/d.per]
@@ -235,11 +261,14 @@ func (d *Disk) room() int64  { return d.share() / 8 * 7 }
 
 // write makes a file, whole or not at all.
 func (d *Disk) write(n name, data, trailer []byte) (err error) {
-	tmp := filepath.Join(d.dir, tmpDir)
-	f, err := tmpfile.New(tmp, "page-*")
+	path := d.path(n)
+	if err := d.own.Usable(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := tmpfile.New(d.own.Root(), tmpDir, "page-")
 	if errors.Is(err, fs.ErrNotExist) { // another process has removed the folder
-		if err = os.MkdirAll(tmp, 0o700); err == nil {
-			f, err = tmpfile.New(tmp, "page-*")
+		if err = d.own.Folder(tmpDir); err == nil {
+			f, err = tmpfile.New(d.own.Root(), tmpDir, "page-")
 		}
 	}
 	if err != nil {
@@ -253,9 +282,8 @@ func (d *Disk) write(n name, data, trailer []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	path := d.path(n)
 	if err = f.Replace(path); errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		if err = d.own.Folder(path[:2]); err == nil {
 			err = f.Replace(path)
 		}
 	}
@@ -284,7 +312,7 @@ func (d *Disk) makeRoom(s *share, first int, cost int64) {
 			if total <= target {
 				break
 			}
-			if err := os.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if err := d.own.Remove(f.path); err == nil || errors.Is(err, fs.ErrNotExist) {
 				total -= f.bytes
 			}
 		}
@@ -295,16 +323,14 @@ func (d *Disk) makeRoom(s *share, first int, cost int64) {
 func (d *Disk) files(first int) []file {
 	var files []file
 	for folder := first; folder < first+d.per; folder++ {
-		dir := filepath.Join(d.dir, hex.EncodeToString([]byte{byte(folder)}))
-		entries, err := os.ReadDir(dir)
+		dir := hex.EncodeToString([]byte{byte(folder)})
+		found, err := d.own.Files(dir)
 		if err != nil {
 			continue // none there yet
 		}
-		for _, e := range entries {
-			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-				bytes := (info.Size() + blockBytes - 1) / blockBytes * blockBytes
-				files = append(files, file{filepath.Join(dir, e.Name()), bytes, info.ModTime()})
-			}
+		for _, info := range found {
+			bytes := (info.Size() + blockBytes - 1) / blockBytes * blockBytes
+			files = append(files, file{dir + "/" + info.Name(), bytes, info.ModTime()})
 		}
 	}
 	return files

@@ -18,23 +18,23 @@ import (
 // The locks of a process on a file also end when it closes any descriptor of that file. So they end
 // early if two layers of a process use one directory, and one of them goes.
 type fileLocks struct {
-	path string
+	from func() (*os.File, error)
 
 	once sync.Once
 	file *os.File
 	err  error
 }
 
-// newLocker returns locks on the file at path, which is made when the first is taken.
-func newLocker(path string) locker { return &fileLocks{path: path} }
+// newLocker returns locks on a file, which is opened when the first is taken.
+func newLocker(from func() (*os.File, error)) locker { return &fileLocks{from: from} }
 
 func (l *fileLocks) open() {
-	if l.file, l.err = os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600); l.err != nil {
+	if l.file, l.err = l.from(); l.err != nil {
 		return
 	}
 	l.err = l.control(func(fd uintptr) error {
 		if remote(int(fd)) {
-			return errs.Op("lock", l.path).New(errs.Unsupported, "it lies on another machine")
+			return errs.Op("lock", l.file.Name()).New(errs.Unsupported, "it lies on another machine")
 		}
 		return nil
 	})

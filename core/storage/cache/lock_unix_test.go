@@ -14,13 +14,17 @@ import (
 // lockedFile tells the test binary that it is the child, and which file it locks.
 const lockedFile = "DEEPLAKE_TEST_LOCKED_FILE"
 
+func opener(path string) func() (*os.File, error) {
+	return func() (*os.File, error) { return os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) }
+}
+
 // TestLockChild is the life of the child: it holds bytes 10 to 19 until it is killed.
 func TestLockChild(t *testing.T) {
 	path := os.Getenv(lockedFile)
 	if path == "" {
 		t.Skip("is run by TestLocksOfProcesses")
 	}
-	other, err := newLocker(path).try(10, 10)
+	other, err := newLocker(opener(path)).try(10, 10)
 	if err != nil || other != (holder{}) {
 		t.Fatal(other, err)
 	}
@@ -47,7 +51,7 @@ func TestLocksOfProcesses(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && lines.Text() != "held" {
 	}
-	locks, held := newLocker(path), holder{child.Process.Pid, 10, 10}
+	locks, held := newLocker(opener(path)), holder{child.Process.Pid, 10, 10}
 	for _, c := range []struct {
 		at, n int64
 		want  holder
@@ -71,7 +75,7 @@ func TestLocksOfProcesses(t *testing.T) {
 // TestLocksWithoutFile: a file that cannot be opened is an error, each time.
 func TestLocksWithoutFile(t *testing.T) {
 	t.Parallel()
-	locks := newLocker(t.TempDir()) // a folder
+	locks := newLocker(opener(t.TempDir())) // a folder
 	for range 2 {
 		if _, err := locks.try(0, 1); err == nil {
 			t.Error("a folder was locked")

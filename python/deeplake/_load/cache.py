@@ -25,7 +25,8 @@ class Cache:
 
     Args:
         bytes: the most bytes to use, at least 1. An image takes height x width x channels bytes.
-        dir: a directory of a local disk, which is created if it is missing. None caches in memory.
+        dir: a directory of a local disk, which is created if it is missing. No other account may
+            own or write it. None caches in memory.
 
     Raises:
         InvalidArgumentError: bytes is no int of at least 1, or dir is no path.
