@@ -262,7 +262,7 @@ FORWARD(view_plot,
 FORWARD(visualizer_open,
         (dl_view view, dl_dataset dataset, dl_text* options, dl_visualizer* out, dl_error* err),
         (view, dataset, options, out, err))
-FORWARD(visualizer_link, (dl_visualizer visualizer, dl_buffer* json, dl_error* err),
-        (visualizer, json, err))
+FORWARD(visualizer_link, (dl_visualizer visualizer, int32_t key, dl_buffer* json, dl_error* err),
+        (visualizer, key, json, err))
 FORWARD(visualizer_close, (dl_visualizer visualizer, dl_error* err), (visualizer, err))
 FORWARD(test_panic, (dl_text* where, dl_error* err), (where, err))

@@ -107,9 +107,19 @@ func dlgo_visualizer_open(h C.dl_view, d C.dl_dataset, options *C.dl_text, out *
 }
 
 //export dlgo_visualizer_link
-func dlgo_visualizer_link(h C.dl_visualizer, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+func dlgo_visualizer_link(h C.dl_visualizer, kind C.int32_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return onVisualizer(h, e, func(v *visualizing) error {
-		return fillJSON(out, map[string]string{"address": v.Address(), "key": v.Key()})
+		link := map[string]string{"address": v.Address(), "key": ""}
+		switch kind {
+		case C.DL_KEY_NONE:
+		case C.DL_KEY_ANY:
+			link["key"] = v.Key()
+		case C.DL_KEY_OWN:
+			link["key"] = v.OwnKey()
+		default:
+			return errs.Op("link visualizer", "").New(errs.Invalid, "kind of key is %d, want 0 to 2", kind)
+		}
+		return fillJSON(out, link)
 	})
 }
 

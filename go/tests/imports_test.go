@@ -55,6 +55,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
 	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
 	{dir: "core/internal/private", why: "folders that no other account changes", project: []string{"core/errs"}},
+	{dir: "core/internal/peer", why: "the account at the other end of a connection; connects to nothing"},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
 	{dir: "core/internal/ranges", why: "the ranges of HTTP; sends nothing", project: ofStores, never: noNet},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: with(ofStores, "core/internal/ranges"), modules: []string{"golang.org/x/net/http/httpproxy"}},
@@ -194,7 +195,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/viz/server", why: "the visualizer over HTTP: who may connect; no datasets",
-		project: []string{"core/errs", task, "core/viz"},
+		project: []string{"core/errs", "core/internal/peer", task, "core/viz"},
 	},
 
 	{

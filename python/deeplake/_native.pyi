@@ -514,6 +514,10 @@ class Epoch:
     def close(self) -> None:
         """Stops reading ahead. Batches handed out stay valid."""
 
+KEY_NONE: int
+KEY_ANY: int
+KEY_OWN: int
+
 @final
 class Visualizer:
     """A server of pages. Closing it ends all requests."""
@@ -522,8 +526,12 @@ class Visualizer:
     def alive(self) -> bool: ...
     @property
     def generation(self) -> int: ...
-    def link(self) -> dict[str, str]:
-        """Returns `address` and a new `key`, for http://ADDRESS/#key=KEY. A key works once."""
+    def link(self, key: int) -> dict[str, str]:
+        """Returns `address` and a new `key`, for http://ADDRESS/#key=KEY. A key works once.
+
+        key: one of `KEY_NONE`, `KEY_ANY` and `KEY_OWN`. The last is for browsers of this account, and
+        "" where the system cannot tell accounts.
+        """
     def close(self) -> None:
         """Ends the server and forgets the handle."""
 

@@ -26,11 +26,11 @@ Visualizer visualize(const View& view, const Dataset* dataset, const py::object&
     return v;
 }
 
-py::object link(const Visualizer& self) {
+py::object link(const Visualizer& self, int key) {
     const Core& c = self.handle->core();
     const dl_visualizer h = self.handle->get();
     Buffer json;
-    call([&](dl_error* err) { return c.visualizer_link(h, json.out(), err); });
+    call([&](dl_error* err) { return c.visualizer_link(h, key, json.out(), err); });
     return json.json();
 }
 
@@ -40,7 +40,10 @@ void register_visualizer(py::module_& m) {
     using py::arg;
     m.def("visualize", visualize, arg("view"), arg("dataset") = py::none(),
           arg("options") = py::none());
-    declare<Visualizer>(m, "Visualizer").def("link", link);
+    declare<Visualizer>(m, "Visualizer").def("link", link, arg("key"));
+    m.attr("KEY_NONE") = static_cast<int>(DL_KEY_NONE);
+    m.attr("KEY_ANY") = static_cast<int>(DL_KEY_ANY);
+    m.attr("KEY_OWN") = static_cast<int>(DL_KEY_OWN);
 }
 
 }  // namespace deeplake

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import deeplake
 import numpy as np
@@ -161,10 +162,32 @@ def test_browser(ds, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     with ds.visualize(browser=True):
-        assert len(opened) == 1 and "#key=" in opened[0]
+        assert len(opened) == 1
+        if sys.platform == "linux":
+            assert Page(opened[0]).post("open")["rows"] == 10
+        else:
+            assert opened[0].startswith("file://")
     monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
     with ds.visualize():
         assert len(opened) == 1
+
+
+def test_the_file_for_a_browser_is_private(ds):
+    # Systems that cannot tell the account of a connection use it: macOS and Windows.
+    with ds.visualize(browser=False) as shown:
+        address = shown._private_page()
+        path = Path(urllib.request.url2pathname(address.removeprefix("file://")))
+        assert path.stat().st_mode & 0o777 == 0o600
+        link = re.search(r'url=(http://[^"]+)"', path.read_text())[1]
+        assert Page(link).post("open")["rows"] == 10
+    assert not path.exists()
+
+
+def test_addresses_make_no_keys(ds):
+    with ds.visualize(browser=False) as shown:
+        link = shown.link()
+        assert len({shown.address for _ in range(100)}) == 1
+        assert Page(link).post("open")["rows"] == 10
 
 
 def test_command(tmp_path):

@@ -21,7 +21,13 @@ type guard struct {
 	hosts []string // names besides those of the loopback interface
 
 	mu   sync.Mutex
-	keys []string // that were not used yet, the oldest first
+	keys []key // that were not used yet, the oldest first
+}
+
+// key opens one page.
+type key struct {
+	text string
+	own  bool // for a connection of the account of this process alone
 }
 
 // mostKeys unused keys are valid. An older one is forgotten.
@@ -36,24 +42,28 @@ func secret() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// key makes a key for one page.
-func (g *guard) key() string {
+// key makes a key for one page. Other accounts can read an own key, but not use it.
+func (g *guard) key(own bool) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.keys) == mostKeys {
 		g.keys = slices.Delete(g.keys, 0, 1)
 	}
 	k := secret()
-	g.keys = append(g.keys, k)
+	g.keys = append(g.keys, key{k, own})
 	return k
 }
 
-// enter takes a key and returns the token.
-func (g *guard) enter(key string) (string, error) {
+// enter takes a key and returns the token. isOwn reports whether this account has opened the
+// connection; it is asked if the key needs that. A key that it refuses stays valid.
+func (g *guard) enter(given string, isOwn func() bool) (string, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, k := range g.keys {
-		if subtle.ConstantTimeCompare([]byte(k), []byte(key)) == 1 {
+		if subtle.ConstantTimeCompare([]byte(k.text), []byte(given)) == 1 {
+			if k.own && !isOwn() {
+				return "", errs.Op("open the visualizer", "").New(errs.Denied, "this link is for a browser of the account that shows the dataset, on the same machine; open the link that the program prints")
+			}
 			g.keys = slices.Delete(g.keys, i, i+1)
 			return g.token, nil
 		}

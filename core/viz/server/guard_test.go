@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -80,6 +81,35 @@ func TestKeys(t *testing.T) {
 	}
 	if link := f.Link(); !strings.HasPrefix(link, "http://127.0.0.1:") || !strings.Contains(link, "/#key=") {
 		t.Errorf("the link is %s", link)
+	}
+}
+
+// TestOwnKeys: a key in the argument list of a browser serves no other account, and stays valid.
+func TestOwnKeys(t *testing.T) {
+	t.Parallel()
+	g := newGuard(nil)
+	own := g.key(true)
+	if token, err := g.enter(own, func() bool { return false }); !errs.Is(err, errs.Denied) || token != "" {
+		t.Errorf("another account: %q, %v", token, err)
+	}
+	if token, err := g.enter(own, func() bool { return true }); err != nil || token != g.token {
+		t.Errorf("this account: %v", err)
+	}
+	if _, err := g.enter(own, func() bool { return true }); !errs.Is(err, errs.Denied) {
+		t.Errorf("the second use: %v", err)
+	}
+	f := serve(t, Options{})
+	key := f.OwnKey()
+	if known := runtime.GOOS == "linux"; known != (key != "") {
+		t.Fatalf("the key is %q", key)
+	}
+	if key == "" {
+		return
+	}
+	f.token = ""
+	var in struct{ Token string }
+	if f.call("enter", map[string]string{"key": key}, &in); in.Token == "" {
+		t.Error("no token for this account")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/peer"
 	"deeplake/core/internal/task"
 	"deeplake/core/viz"
 )
@@ -113,11 +115,21 @@ func (s *Server) Link() string {
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/#key=" + s.guard.key()
+	return "http://" + net.JoinHostPort(host, port) + "/#key=" + s.Key()
 }
 
 // Key returns a key as in Link, for pages that are reached by a proxy.
-func (s *Server) Key() string { return s.guard.key() }
+func (s *Server) Key() string { return s.guard.key(false) }
+
+// OwnKey returns a key that opens a page only over a connection of this process's account on this
+// machine. Other accounts may see it: the argument list of a browser may have it. It returns "" if
+// the system does not tell the account of a connection.
+func (s *Server) OwnKey() string {
+	if !peer.Known() {
+		return ""
+	}
+	return s.guard.key(true)
+}
 
 // Close ends all requests and closes what pages have opened.
 func (s *Server) Close() error {
@@ -136,7 +148,9 @@ func (s *Server) Close() error {
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/enter", func(w http.ResponseWriter, r *http.Request) {
-		s.answer(w, r, s.guard.check, s.enter)
+		s.answer(w, r, s.guard.check, func(body []byte, to *answer) error {
+			return s.enter(body, to, func() bool { return isOwn(r) })
+		})
 	})
 	mux.HandleFunc("POST /api/{name}", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
@@ -201,18 +215,29 @@ func refuse(w http.ResponseWriter, err error) {
 }
 
 // enter exchanges a key for the token.
-func (s *Server) enter(body []byte, to *answer) error {
+func (s *Server) enter(body []byte, to *answer, isOwn func() bool) error {
 	var in struct {
 		Key string `json:"key"`
 	}
 	if err := viz.Parse(body, &in); err != nil {
 		return err
 	}
-	token, err := s.guard.enter(in.Key)
+	token, err := s.guard.enter(in.Key, isOwn)
 	if err != nil {
 		return err
 	}
 	return viz.Write(to, map[string]string{"token": token})
+}
+
+// isOwn reports whether the account of this process has opened the connection of a request.
+func isOwn(r *http.Request) bool {
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if err != nil || !ok {
+		return false
+	}
+	account, ok := peer.Account(remote, local.AddrPort())
+	return ok && account == os.Geteuid()
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import tempfile
 import webbrowser
 from collections.abc import Sequence
 from html import escape
@@ -39,7 +40,7 @@ class Visualizer:
             print(shown.link())
     """
 
-    __slots__ = ("__weakref__", "_height", "_native", "_shown")
+    __slots__ = ("__weakref__", "_height", "_native", "_pages", "_shown")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Visualizer:
         allow: Sequence[str],
     ) -> None:
         self._height = height
+        self._pages: list[Path] = []
         self._native = _native.visualize(
             source.view(),
             source.version.handle(),
@@ -71,16 +73,28 @@ class Visualizer:
     @property
     def address(self) -> str:
         """The address that the server listens on, as "127.0.0.1:40213"."""
-        return str(self._native.link()["address"])
+        return str(self._native.link(_native.KEY_NONE)["address"])
 
     def link(self) -> str:
         """Returns a new link for one browser. Its key works once."""
-        return f"http://{_reachable(self.address)}/#key={self._key()}"
+        return self._link(self._key())
+
+    def open_browser(self) -> bool:
+        """Opens a new page in a browser, and returns whether there is one.
+
+        The argument list of a browser can be read by all accounts. So the link in it has a key for
+        browsers of this account alone; where the system cannot tell accounts, the browser gets a
+        private file with the link.
+        """
+        key = str(self._native.link(_native.KEY_OWN)["key"])
+        return webbrowser.open(self._link(key) if key else self._private_page())
 
     def close(self) -> None:
         """Ends the server. Open pages say so. A second close does nothing."""
         _running.discard(self)
         self._native.close()
+        while self._pages:
+            self._pages.pop().unlink(missing_ok=True)
 
     def __enter__(self) -> Visualizer:
         return self
@@ -109,7 +123,19 @@ class Visualizer:
         return f'<iframe src="{source}" {look}></iframe>'
 
     def _key(self) -> str:
-        return str(self._native.link()["key"])
+        return str(self._native.link(_native.KEY_ANY)["key"])
+
+    def _link(self, key: str) -> str:
+        return f"http://{_reachable(self.address)}/#key={key}"
+
+    def _private_page(self) -> str:
+        """Writes a file that leads to a new link, which this account alone reads."""
+        number, name = tempfile.mkstemp(".html", "deeplake-")  # mode 0600
+        os.close(number)
+        page = Path(name)
+        self._pages.append(page)
+        page.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(self.link())}">', "utf-8")
+        return page.as_uri()
 
 
 def visualize(
@@ -137,7 +163,7 @@ def visualize(
         raise InvalidArgumentError(f"visualize: save_views is {save_views!r}, want True or False")
     shown = Visualizer(source, host, port, allow_hosts, height, save_views, allow)
     if browser or (browser is None and _has_browser()):
-        webbrowser.open(shown.link())
+        shown.open_browser()
     return shown
 
 

@@ -106,7 +106,7 @@ class Storage:
             retry_time: seconds that one call may take with its repetitions; 60.
             max_attempts: the most attempts of one request; 10.
             hedge: send a second request if the first byte is late; True.
-            cache_dir: a folder that caches read objects, shared by all runs of this account; none by default.
+            cache_dir: a folder that caches read objects, shared by the runs of this account.
             cache_bytes: the most bytes of that folder; 16 GiB.
             cache_memory_bytes: the most bytes to cache in memory; 0.
             max_pixels: the most pixels (height times width) of one image file; 500 million. A
