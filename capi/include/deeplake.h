@@ -851,15 +851,10 @@ DL_API dl_status dl_view_plot(dl_context context, dl_view view, dl_const_i64* ro
 DL_API dl_status dl_visualizer_open(dl_view view, dl_dataset dataset, dl_text* options,
                                     dl_visualizer* out, dl_error* err);
 
-/* Who may use a key of dl_visualizer_link. */
-enum {
-    DL_KEY_NONE = 0, /* no key is made */
-    DL_KEY_ANY = 1,  /* the first browser that opens it */
-    DL_KEY_OWN = 2   /* a browser of this account on this machine; "" if the system cannot tell */
-};
-
 /* Makes a link for one browser, as JSON {"address", "key"}: http://ADDRESS/#key=KEY. A key works
- * once; the newest 32 are valid. The caller releases the buffer. */
+ * once; the newest 32 are valid. DL_KEY_OWN serves browsers of this account on this machine alone;
+ * its key is "" if the system cannot tell accounts. The caller releases the buffer. */
+enum { DL_KEY_NONE = 0, DL_KEY_ANY = 1, DL_KEY_OWN = 2 };
 DL_API dl_status dl_visualizer_link(dl_visualizer visualizer, int32_t key, dl_buffer* json,
                                     dl_error* err);
 
