@@ -127,12 +127,13 @@ func join(dst, body []byte, size, planes int, base uint64) {
 	if !aligned {
 		out = make([]byte, len(dst))
 	}
-	switch size {
-	case 1:
+	switch done := joinNative(out, body, size, planes, base); {
+	case done:
+	case size == 1:
 		joinWords(view[uint8](out), body, planes, uint8(base))
-	case 2:
+	case size == 2:
 		joinWords(view[uint16](out), body, planes, uint16(base))
-	case 4:
+	case size == 4:
 		joinWords(view[uint32](out), body, planes, uint32(base))
 	default:
 		joinWords(view[uint64](out), body, planes, base)
