@@ -28,9 +28,10 @@ def main() -> None:
     lines = [
         "# Epochs with the default compression",
         "",
-        f"{datetime.date.today()}, commit {machine.commit()}, {machine.cores()} cores. `python benchmarks/compression.py`",
-        f"writes this page. {ROWS} rows, batches of {BATCH}, {ROUNDS} rounds in turn, on a warm disk. Photographs are JPEG",
-        "files of 300 x 400 in both. Ratio: rows a second of the default over those of compression='none'.",
+        f"{datetime.date.today()}, commit {machine.commit()}, {machine.cores()} cores.",
+        f"`python benchmarks/compression.py` writes this page. {ROWS} rows, batches of {BATCH}, {ROUNDS} rounds in turn,",
+        "on a warm disk. Photographs are JPEG files of 300 x 400 in both. Ratio: rows a second of the default over",
+        "those of compression='none'.",
         f"The bar for sets with masks and text is {TARGET}. Epochs of text and of boxes last milliseconds.",
         "",
         "| tensors | rows/s, none | rows/s, default | ratio | least | most |",
@@ -78,9 +79,7 @@ def _jpeg(pixels: np.ndarray) -> deeplake.Sample:
 
 def _epoch(ds: deeplake.Dataset, tensors: list[str]) -> float:
     begin = time.perf_counter()
-    rows = sum(
-        len(b[tensors[0]]) for b in ds.batches(batch_size=BATCH, shuffle=True, tensors=tensors, collate="pad")
-    )
+    rows = sum(len(b[tensors[0]]) for b in ds.batches(batch_size=BATCH, shuffle=True, tensors=tensors, collate="pad"))
     assert rows == ROWS
     return rows / (time.perf_counter() - begin)
 
