@@ -56,7 +56,10 @@ func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, r
 		saved.Params = json.RawMessage("[]")
 	}
 	if rows != nil {
-		saved.Listed, saved.Rows = true, rows.runs()
+		saved.Listed = true
+		if saved.Rows, err = rows.runs(ctx); err != nil {
+			return err
+		}
 		if err := checkRuns(base.n, saved.Rows); err != nil {
 			return errs.Op("save view", s.Name).New(errs.Unsupported, "%w", err)
 		}
@@ -89,15 +92,18 @@ func (d *Dataset) canSave(name string, base, rows *View) error {
 }
 
 // runs returns the rows of v as runs of consecutive rows.
-func (v *View) runs() []format.ViewRun {
+func (v *View) runs(ctx context.Context) ([]format.ViewRun, error) {
 	var out []format.ViewRun
 	if v.list == nil && v.step == 1 {
 		if v.n == 0 {
-			return nil
+			return nil, nil
 		}
-		return []format.ViewRun{{Start: v.start, Count: v.n}}
+		return []format.ViewRun{{Start: v.start, Count: v.n}}, nil
 	}
 	for i := range v.n {
+		if i%selectBlock == 0 && ctx.Err() != nil {
+			return nil, errs.Cause(ctx, "save view")
+		}
 		row := v.live(i)
 		if n := len(out) - 1; n >= 0 && (row < 0 && out[n].Start < 0 || row >= 0 && out[n].Start >= 0 && out[n].Start+out[n].Count == row) {
 			out[n].Count++
@@ -105,7 +111,7 @@ func (v *View) runs() []format.ViewRun {
 			out = append(out, format.ViewRun{Start: row, Count: 1})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // Loaded is a saved view with its open commit.
@@ -211,6 +217,9 @@ func (v *View) ofRuns(ctx context.Context, runs []format.ViewRun) (*View, error)
 	rows := make([]int64, 0, total)
 	for _, r := range runs {
 		for i := range r.Count {
+			if len(rows)%selectBlock == 0 && ctx.Err() != nil {
+				return nil, errs.Cause(ctx, "select rows")
+			}
 			row := int64(-1)
 			if r.Start >= 0 {
 				row = r.Start + i

@@ -334,3 +334,20 @@ func TestRunsThatListTooMuch(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsStop: rows of a saved view are not listed for a caller who has given up.
+func TestRunsStop(t *testing.T) {
+	t.Parallel()
+	d := upTo(t, testEnv(), "mem://d", 20)
+	defer func() { _ = d.Close() }()
+	v := must[*View](t)(d.View(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	runs := []format.ViewRun{{Start: 0, Count: 1}, {Start: 0, Count: 20}}
+	if _, err := v.ofRuns(ctx, runs); !errs.Is(err, errs.Canceled) {
+		t.Errorf("load: %v", err)
+	}
+	if _, err := must[*View](t)(v.Select([]int64{3, 1})).runs(ctx); !errs.Is(err, errs.Canceled) {
+		t.Errorf("save: %v", err)
+	}
+}

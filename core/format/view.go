@@ -80,7 +80,14 @@ func EncodeView(v View, b Binding) ([]byte, error) {
 
 // DecodeView is the strict inverse of EncodeView. An object that says that it is another one is
 // errs.Corrupt.
-func DecodeView(data []byte, b Binding) (View, error) {
+func DecodeView(data []byte, b Binding) (View, error) { return DecodeViewWhile(data, b, nil) }
+
+// lookRuns is how many runs are decoded between two calls of look.
+const lookRuns = 1 << 18
+
+// DecodeViewWhile is DecodeView for views of many runs: it ends with the error of look, which it
+// calls from time to time. nil is never called.
+func DecodeViewWhile(data []byte, b Binding, look func() error) (View, error) {
 	payload, head, err := decodeFrame(KindView, data)
 	if err != nil {
 		return View{}, err
@@ -88,7 +95,16 @@ func DecodeView(data []byte, b Binding) (View, error) {
 	if head.salt != b.Dataset {
 		return View{}, errs.New(errs.Corrupt, "saved view is of dataset %s, want %s as in tsf.json: one of the two is of another dataset", head.salt, b.Dataset)
 	}
-	v, err := decodeView(payload, b)
+	var stopped error
+	v, err := decodeView(payload, b, func() bool {
+		if look != nil && stopped == nil {
+			stopped = look()
+		}
+		return stopped != nil
+	})
+	if stopped != nil {
+		return View{}, stopped
+	}
 	return v, damaged("saved view", err)
 }
 
@@ -161,7 +177,8 @@ func (v *View) count() int64 {
 	return n
 }
 
-func decodeView(payload []byte, b Binding) (View, error) {
+// decodeView ends early, with an error, once stop returns true.
+func decodeView(payload []byte, b Binding, stop func() bool) (View, error) {
 	r := reader{b: payload}
 	head := r.bytes(r.count(MaxBlobRaw, 1, "bytes of the head"), "head")
 	if r.err != nil {
@@ -176,6 +193,9 @@ func decodeView(payload []byte, b Binding) (View, error) {
 	}
 	end := int64(0)
 	for i := range v.Rows {
+		if i%lookRuns == 0 && stop != nil && stop() {
+			return View{}, errors.New("its reader has stopped")
+		}
 		run := ViewRun{Start: r.svarint("first row of a run"), Count: r.uvarint(MaxRows, "rows of a run") + 1}
 		if run.Start < -MaxRows || run.Start > MaxRows {
 			r.fail("first row of a run is %d from the last one", run.Start)

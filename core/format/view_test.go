@@ -1,6 +1,7 @@
 package format
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,8 +84,38 @@ func TestViewRefused(t *testing.T) {
 			t.Fatalf("%s: nothing changed in %s", name, head)
 		}
 		bad := append(append(appendUvarint(nil, int64(len(changed))), changed...), r.b...)
-		if v, err := decodeView(bad, Binding{}); err == nil {
+		if v, err := decodeView(bad, Binding{}, nil); err == nil {
 			t.Errorf("%s: taken as %+v", name, v)
 		}
+	}
+}
+
+// TestDecodeViewStops: the decoder of a view of many runs looks at its caller.
+func TestDecodeViewStops(t *testing.T) {
+	t.Parallel()
+	v := goldenView()
+	v.Listed, v.Rows = true, make([]ViewRun, 4*lookRuns)
+	for i := range v.Rows {
+		v.Rows[i] = ViewRun{Start: int64(i % 2), Count: 1}
+	}
+	data, err := EncodeView(v, Binding{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := errs.New(errs.Canceled, "enough")
+	for stop := range 4 {
+		looks := 0
+		_, err := DecodeViewWhile(data, Binding{}, func() error {
+			if looks++; looks > stop {
+				return want
+			}
+			return nil
+		})
+		if !errors.Is(err, want) || looks != stop+1 {
+			t.Errorf("got %v after %d looks, want it after %d", err, looks, stop+1)
+		}
+	}
+	if _, err := DecodeViewWhile(data, Binding{}, func() error { return nil }); err != nil {
+		t.Error(err)
 	}
 }

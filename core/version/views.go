@@ -28,13 +28,25 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 
 func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
+	look := func() error { return ended(ctx) }
 	v, err := chunkmap.FetchRequired(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
 		if r.replaced(data) {
 			return format.View{Deleted: true}, nil
 		}
-		return format.DecodeView(data, r.bind(key))
+		return format.DecodeViewWhile(data, r.bind(key), look)
 	})
+	if stopped := ended(ctx); stopped != nil {
+		return View{}, stopped
+	}
 	return View{name, v}, err
+}
+
+// ended is errs.Canceled once the caller has given up.
+func ended(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return errs.Cause(ctx, "read saved view")
 }
 
 // SaveView gives a view a name. One of that name is errs.Exists, unless it is to be replaced: then
