@@ -44,8 +44,9 @@ type ordered struct {
 	last  int  // how NULL compares with a value
 }
 
-// Order makes an Ordering. Rows without a value, and empty arrays, are NULL.
-func Order(keys []Key) (*Ordering, error) {
+// Order makes an Ordering. Rows without a value, and empty arrays, are NULL. It ends with the error
+// of w, which may be nil.
+func Order(keys []Key, w *Work) (*Ordering, error) {
 	o := &Ordering{}
 	for _, k := range keys {
 		if err := OrderType(k.Column.Type); err != nil {
@@ -64,7 +65,7 @@ func Order(keys []Key) (*Ordering, error) {
 		case c.DType == 0:
 			key.nums = make([]uint64, c.N)
 		case c.DType == tensor.JSON:
-			key.texts, key.desc = jsonOrder(c), k.Desc
+			key.texts, key.desc = jsonOrder(c, w), k.Desc
 		case DTypeOf(c.Data) == tensor.String:
 			key.texts, key.desc = Elems[string](c), k.Desc
 		default:
@@ -72,7 +73,7 @@ func Order(keys []Key) (*Ordering, error) {
 		}
 		o.keys = append(o.keys, key)
 	}
-	return o, nil
+	return o, w.Err()
 }
 
 // onlyOne makes scalars of arrays of one element.
@@ -129,12 +130,18 @@ func floatOrder(v float64) uint64 {
 	return b | top
 }
 
+// stepsOfJSON is the least work of parsing a document, in elementary steps.
+const stepsOfJSON = 64
+
 // jsonOrder gives texts that have the order of the values: bools, numbers, strings, the rest.
-func jsonOrder(c *Column) []string {
+func jsonOrder(c *Column, w *Work) []string {
 	out := make([]string, c.N)
 	for i, s := range Elems[string](c) {
 		if c.IsNull(i) {
 			continue
+		}
+		if !w.Step(stepsOfJSON + len(s)) {
+			return out
 		}
 		v, _ := ParseJSON(s)
 		kind := string(rune('0' + JSONRank(v)))

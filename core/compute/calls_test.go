@@ -37,7 +37,7 @@ func (f *Function) Accepts(args []array.Type) (array.Type, error) {
 
 // SortRows puts rows into the order of keys; equal ones stay as they stand.
 func SortRows(keys []array.Key, rows []int) error {
-	o, err := array.Order(keys)
+	o, err := array.Order(keys, nil)
 	if err == nil {
 		o.Sort(rows)
 	}
@@ -46,7 +46,7 @@ func SortRows(keys []array.Key, rows []int) error {
 
 // TopK returns the first k rows in the order of keys.
 func TopK(keys []array.Key, k int) ([]int, error) {
-	o, err := array.Order(keys)
+	o, err := array.Order(keys, nil)
 	if err != nil {
 		return nil, err
 	}

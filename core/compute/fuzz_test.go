@@ -52,7 +52,7 @@ func FuzzJSON(f *testing.F) {
 			t.Errorf("%q is %q, and that is %q", s, array.CanonicalJSON(s), array.CanonicalJSON(array.CanonicalJSON(s)))
 		}
 		array.AppendKey(nil, c, 0)
-		if _, err := array.Order([]array.Key{{Column: c}}); err != nil {
+		if _, err := array.Order([]array.Key{{Column: c}}, nil); err != nil {
 			t.Error(err)
 		}
 	})

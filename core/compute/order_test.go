@@ -3,6 +3,7 @@ package compute
 import (
 	"deeplake/core/array"
 	"deeplake/core/array/arraytest"
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
 	"fmt"
 	"math"
@@ -12,6 +13,27 @@ import (
 	"strings"
 	"testing"
 )
+
+// TestOrderStops: the order of many documents looks at its caller.
+func TestOrderStops(t *testing.T) {
+	t.Parallel()
+	texts := make([]string, 1<<16)
+	for i := range texts {
+		texts[i] = "[1,2,3]"
+	}
+	gone := errs.New(errs.Canceled, "the caller is gone")
+	looks := 0
+	w := array.NewWork("ORDER BY", func() error {
+		if looks++; looks == 3 {
+			return gone
+		}
+		return nil
+	}, nil)
+	keys := []array.Key{{Column: array.From(array.Of(tensor.JSON), texts, nil)}}
+	if _, err := array.Order(keys, w); err != gone || looks != 3 {
+		t.Errorf("got %v after %d looks", err, looks)
+	}
+}
 
 func TestOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 5))
@@ -60,10 +82,10 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	if _, err := array.Order([]array.Key{{Column: arraytest.Samples()["matrix"]}}); err == nil {
+	if _, err := array.Order([]array.Key{{Column: arraytest.Samples()["matrix"]}}, nil); err == nil {
 		t.Error("a matrix has an order")
 	}
-	if _, err := array.Order([]array.Key{{Column: arraytest.Samples()["ragged"]}}); err == nil {
+	if _, err := array.Order([]array.Key{{Column: arraytest.Samples()["ragged"]}}, nil); err == nil {
 		t.Error("arrays of three elements have an order")
 	}
 }

@@ -270,7 +270,7 @@ func first(r *run, order []key, cols []*array.Column, most int) ([]int, error) {
 	for i, k := range order {
 		keys[i] = array.Key{Column: cols[i], Desc: k.desc, NullsFirst: k.nullsFirst}
 	}
-	o, err := array.Order(keys)
+	o, err := array.Order(keys, array.NewWork("ORDER BY", r.alive, nil))
 	if err != nil {
 		return nil, placed(r.text, order[0].x.at, err)
 	}

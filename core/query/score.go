@@ -71,22 +71,51 @@ func (c *checker) bm25(x *tql.Call, s *scope) (*node, error) {
 }
 
 // termsOf cuts a text into words: letters and digits, in lower case.
-func termsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+func termsOf(text string) (words []string) {
+	for {
+		word, rest := nextTerm(text)
+		if word == "" {
+			return words
+		}
+		words, text = append(words, word), rest
+	}
 }
 
-// counts is how often each word is in a text, and how many words the text has.
-func (k *ranking) counts(text string, out []float64) float64 {
+// nextTerm returns the first word of a text in lower case, and the text behind it.
+func nextTerm(text string) (word, rest string) {
+	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	from := strings.IndexFunc(text, func(r rune) bool { return !apart(r) })
+	if from < 0 {
+		return "", ""
+	}
+	text = text[from:]
+	to := strings.IndexFunc(text, apart)
+	if to < 0 {
+		to = len(text)
+	}
+	return strings.ToLower(text[:to]), text[to:]
+}
+
+// counts returns how often each word is in a text, and how many words the text has. It ends with
+// the error of alive, which it calls after each megabyte.
+func (k *ranking) counts(text string, out []float64, alive func() error) (n float64, err error) {
 	clear(out)
-	words := termsOf(text)
-	for _, w := range words {
+	for left := len(text); ; n++ {
+		word, rest := nextTerm(text)
+		if word == "" {
+			return n, nil
+		}
 		for i, want := range k.terms {
-			if w == want {
+			if word == want {
 				out[i]++
 			}
 		}
+		if text = rest; left-len(text) > 1<<20 {
+			if left = len(text); alive() != nil {
+				return n, alive()
+			}
+		}
 	}
-	return float64(len(words))
 }
 
 func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
@@ -101,7 +130,10 @@ func (k *ranking) score(r *run, v *array.Column) (*array.Column, error) {
 		if null[i] = !ok; !ok {
 			continue
 		}
-		n := k.counts(text, counts)
+		n, err := k.counts(text, counts, r.alive)
+		if err != nil {
+			return nil, err
+		}
 		for w, tf := range counts {
 			idf := math.Log(1 + (k.docs-k.with[w]+0.5)/(k.with[w]+0.5))
 			out[i] += idf * tf * (bm25K1 + 1) / (tf + bm25K1*(1-bm25B+bm25B*n/max(k.length, 1e-9)))
@@ -175,7 +207,11 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 				continue
 			}
 			k.docs++
-			k.length += k.counts(text, counts)
+			words, err := k.counts(text, counts, r.alive)
+			if err != nil {
+				return err
+			}
+			k.length += words
 			for w, tf := range counts {
 				if tf > 0 {
 					k.with[w]++
