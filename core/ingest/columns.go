@@ -89,6 +89,9 @@ func (im *importer) makeTensors(ctx context.Context, rows []row) error {
 		if im.tensors[c.spec.Name] || !slices.ContainsFunc(rows, has) {
 			continue
 		}
+		if c.spec.Name == "labels" && im.kind == labelsByName {
+			c.spec.ClassNames = im.o.Classes
+		}
 		if err := im.d.CreateTensor(ctx, c.spec); err != nil {
 			return err
 		}

@@ -155,7 +155,8 @@ func TestClassFolders(t *testing.T) {
 }
 
 // TestLinkedClassFolders: folders behind symbolic links are classes too. One that contains itself
-// is left out with a reason, and a source of nothing else is an error.
+// is left out with a reason, and a source of nothing else is an error. So are links out of the
+// source that the caller does not let in.
 func TestLinkedClassFolders(t *testing.T) {
 	t.Parallel()
 	store, root, loop := t.TempDir(), t.TempDir(), t.TempDir()
@@ -169,11 +170,14 @@ func TestLinkedClassFolders(t *testing.T) {
 		}
 	}
 	env := testEnv()
-	r := run(t, env, "mem://d", root, Options{})
+	if text := fail(t, env, "mem://d", root, Options{}, errs.Invalid); !strings.Contains(text, "--follow-links") {
+		t.Error(text)
+	}
+	r := run(t, env, "mem://d", root, Options{FollowLinks: true})
 	if r.Rows != 2 || fmt.Sprint(r.Classes) != "[cat dog]" || r.Skipped != 1 || r.Skips[0].Path != "dog/again/" || !strings.Contains(r.Skips[0].Reason, "cycle") {
 		t.Fatalf("report = %+v", r)
 	}
-	if text := fail(t, env, "mem://none", loop, Options{}, errs.Invalid); !strings.Contains(text, "folders: 1") || !strings.Contains(text, "cycle") {
+	if text := fail(t, env, "mem://none", loop, Options{FollowLinks: true}, errs.Invalid); !strings.Contains(text, "folders: 1") || !strings.Contains(text, "cycle") {
 		t.Error(text)
 	}
 }

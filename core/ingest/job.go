@@ -18,6 +18,10 @@ type Options struct {
 	Overwrite bool `json:"overwrite"` // replace a dataset that is there, at the first commit
 	// leave the files where they are, and index the members of tar archives too
 	Link bool `json:"link"`
+	// follow symbolic links that lead out of a source folder
+	FollowLinks bool `json:"follow_links"`
+	// class names in the order of their numbers; nil: the folders, in natural order
+	Classes []string `json:"classes"`
 	// "auto" (default): the first folder of a path is the class; "none"
 	Labels string `json:"labels"`
 	// objects read at once; default: 64, and 2 for each core from a folder
@@ -54,7 +58,7 @@ func (o Options) check(source string, reg *codec.Registry) error {
 	if o.Checkpoint < 0 || o.Workers < 0 {
 		return errs.Op("import from", source).New(errs.Invalid, "checkpoint is %d and workers %d, want 1 or more", o.Checkpoint, o.Workers)
 	}
-	return nil
+	return o.checkClasses(source)
 }
 
 // Skip is a file that was left out.

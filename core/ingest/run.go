@@ -131,6 +131,9 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
 		im.kind = labelsByName
 	}
+	if im.o.Classes != nil && !im.labels && !im.o.Link {
+		return false, errs.Op("import from", im.source.URI()).New(errs.Invalid, "classes has %d names, and no image lies in a class folder", len(im.o.Classes))
+	}
 	if missing {
 		return true, nil
 	}

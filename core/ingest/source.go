@@ -25,9 +25,10 @@ type source struct {
 	storage.Source
 	local bool
 	own   string // names below it are of the dataset, which lies in the folder; "": it does not
-	// sorted, of a folder; nil: no class folders, or they are not known beforehand
+	// in natural order, of a folder; nil: no class folders, or they are not known beforehand
 	classes []string
-	labels  bool // images lie in class folders
+	labels  bool     // images lie in class folders
+	given   []string // the classes that the caller wants; nil: those of the folders
 	codecs  *codec.Registry
 	kinds   map[codec.ID]int64 // images by codec, as their names tell
 	objects int64              // of a folder; 0: not known
@@ -45,12 +46,13 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 	} else {
 		how = storage.NewLinkPolicy(into, o.Storage).Named(uri)
 	}
+	how.FollowLinks = o.FollowLinks
 	s, err := env.Sources.Open(ctx, uri, how)
 	if err != nil {
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &source{Source: s, local: !found || scheme == "file", codecs: env.Codecs, kinds: map[codec.ID]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, codecs: env.Codecs, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &list{Source: s}
 	}
@@ -136,7 +138,10 @@ func (l *source) probe(ctx context.Context) error {
 	for c := range classes {
 		l.classes = append(l.classes, c)
 	}
-	slices.Sort(l.classes)
+	slices.SortFunc(l.classes, natural)
+	if l.given != nil {
+		l.classes = l.given
+	}
 	return err
 }
 

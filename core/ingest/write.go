@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -98,7 +99,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 	for i := range rows {
 		r := &rows[i]
 		if r.reason == "" {
-			r.reason = im.mixedLabel(r)
+			r.reason = cmp.Or(im.given(r), im.mixedLabel(r))
 		}
 		switch {
 		case r.reason == unchanged:

@@ -18,6 +18,8 @@ type Options struct {
 	// Public refuses addresses of this machine and of private networks: stored text, not the user,
 	// chose the host.
 	Public bool
+	// FollowLinks permits symbolic links that lead out of a source folder.
+	FollowLinks bool
 	// Environ is the environment as the caller sees it now: the values of the variables that an
 	// opener may ask for. A nil map means the environment of the process.
 	Environ map[string]string

@@ -86,6 +86,47 @@ def test_create_options(cli, flowers, tmp_path):
     assert cli("create", tmp_path / "set", "--overwrite").stdout == f"created {tmp_path / 'set'}, empty\n"
 
 
+def test_classes_in_order(cli, tmp_path):
+    for i in range(1, 12):
+        (tmp_path / "digits" / str(i)).mkdir(parents=True)
+        (tmp_path / "digits" / str(i) / "x.jpg").write_bytes(encoded(picture(i)))
+    cli("create", tmp_path / "natural", "from-digits")
+    assert deeplake.open(tmp_path / "natural")["labels"].class_names == [str(i) for i in range(1, 12)]
+    (tmp_path / "names.txt").write_bytes(b"\xef\xbb\xbf11\r\n3\r\n\r\nabsent\r\n")
+    for name, classes in (("list", "11, 3,absent"), ("file", "@names.txt")):
+        report = json.loads(cli("create", tmp_path / name, "from-digits", "--classes", classes, "--json").stdout)
+        assert (report["rows"], report["skipped"], report["classes"]) == (2, 9, ["11", "3", "absent"])
+        ds = deeplake.open(tmp_path / name)
+        assert ds["images"].bytes([0, 1]) == [encoded(picture(11)), encoded(picture(3))]
+        assert ds["labels"].numpy().ravel().tolist() == [0, 1]
+    for args, wrong in (
+        (("--classes", "@absent.txt"), "absent.txt cannot be read"),
+        (("--classes", "1,,2"), 'the name ""'),
+        (("--classes", "1,2", "--labels", "none"), "leave one of them out"),
+        (("--classes", "7,8"), "classes=[11 3 absent]"),
+    ):
+        done = cli("create", tmp_path / "list", "from-digits", *args, check=False)
+        assert done.returncode in (1, 2) and wrong in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("link", [[], ["--link"]])
+def test_links_out_of_the_source(cli, flowers, tmp_path, link):
+    shop = tmp_path / "shop"
+    (shop / "rose").mkdir(parents=True)
+    (shop / "rose" / "00.jpg").write_bytes(encoded(picture(0)))
+    (shop / "rose" / "01.jpg").symlink_to("00.jpg")
+    (shop / "rose" / "02.jpg").symlink_to(flowers / "rose" / "01.jpg")
+    (shop / "daisy").symlink_to(flowers / "daisy")
+    report = json.loads(cli("create", tmp_path / "set", "from-shop", "--json", *link).stdout)
+    assert (report["rows"], report["classes"]) == (2, ["rose"])
+    assert [skip["path"] for skip in report["skips"]] == ["daisy/", "rose/02.jpg"]
+    assert all("--follow-links" in skip["reason"] for skip in report["skips"])
+    report = json.loads(cli("create", tmp_path / "all", "from-shop", "--follow-links", "--json", *link).stdout)
+    assert (report["rows"], report["skipped"], report["classes"]) == (9, 0, ["daisy", "rose"])
+    want = [encoded(picture(i)) for i in (0, 2, 4, 6, 8, 10, 0, 0, 1)]
+    assert deeplake.open(tmp_path / "all")["images"].bytes(list(range(9))) == want
+
+
 def test_looking_at_datasets(cli, flowers, tmp_path):
     uri = tmp_path / "sets" / "flowers"
     cli("create", uri, f"from-{flowers}")

@@ -16,12 +16,14 @@ import (
 )
 
 // Source is a directory of files that others write. Names are paths below it with "/", in byte
-// order. Links to files and directories are followed. A link to a directory that contains the link
-// is listed as unreadable. Unreadable files are listed with the size -1, and unreadable directories
-// also with "/" at their end: reading them returns the reason. All methods may be called in
-// parallel.
+// order. Links to files and directories within it are followed, others if FollowLinks is set. A
+// link to a directory that contains the link is listed as unreadable. Unreadable files are listed
+// with the size -1, and unreadable directories also with "/" at their end: reading them returns the
+// reason. All methods may be called in parallel.
 type Source struct {
-	root   string // absolute
+	root   string   // absolute
+	real   string   // root without links
+	dir    *os.Root // of real; nil: links may lead anywhere
 	closed atomic.Bool
 }
 
@@ -32,7 +34,7 @@ var (
 
 // OpenSource gives the source of the directory at path. A missing one is errs.NotFound, a file
 // errs.Invalid.
-func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Source, error) {
+func OpenSource(_ context.Context, path string, o storage.Options) (storage.Source, error) {
 	const op = "open folder"
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return nil, errs.Op(op, path).New(errs.Invalid, "not a path")
@@ -50,7 +52,48 @@ func OpenSource(_ context.Context, path string, _ storage.Options) (storage.Sour
 	case !st.IsDir():
 		return nil, errs.Op(op, root).New(errs.Invalid, "it is a file, want a folder")
 	}
-	return &Source{root: root}, nil
+	s := &Source{root: root}
+	if o.FollowLinks {
+		return s, nil
+	}
+	if s.real, err = filepath.EvalSymlinks(root); err == nil {
+		s.dir, err = os.OpenRoot(s.real)
+	}
+	if err != nil {
+		return nil, errs.Wrap(errs.Storage, op, root, err)
+	}
+	return s, nil
+}
+
+// within returns the path of a file below the directory without links. ok is false if a link leads
+// out of the directory, and if the file does not exist.
+func (s *Source) within(path string) (name string, ok bool) {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", false
+	}
+	name, err = filepath.Rel(s.real, target)
+	return name, err == nil && filepath.IsLocal(name)
+}
+
+// outside reports whether a link at path leads out of the directory, and may not be followed. A
+// link to nothing does not count.
+func (s *Source) outside(path string) bool {
+	if s.dir == nil {
+		return false
+	}
+	_, err := os.Stat(path)
+	_, ok := s.within(path)
+	return err == nil && !ok
+}
+
+// leadsOut is the reason for which a link is not followed.
+func leadsOut(path string) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		target = "another place"
+	}
+	return errs.Op("read", path).New(errs.Invalid, "a link leads out of the folder, to %q; --follow-links takes such files in", target)
 }
 
 // URI is the path with its scheme.
@@ -58,8 +101,10 @@ func (s *Source) URI() string { return "file://" + filepath.ToSlash(s.root) }
 
 // Close makes further calls fail.
 func (s *Source) Close() error {
-	s.closed.Store(true)
-	return nil
+	if s.closed.Swap(true) || s.dir == nil {
+		return nil
+	}
+	return s.dir.Close()
 }
 
 // Objects lists files below the directory. It holds the names of one directory on each level at a
@@ -102,10 +147,13 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 		return nil, errs.Op("read", key).New(errs.Invalid, "the name leads out of the folder")
 	}
 	path := s.path(key)
+	if s.outside(path) {
+		return nil, leadsOut(path)
+	}
 	if strings.HasSuffix(key, "/") {
 		return nil, unreadable(path)
 	}
-	f, st, err := openRegular(path)
+	f, st, err := s.open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errs.Op("read", path).New(errs.NotFound, "there is no such file")
@@ -127,6 +175,37 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 	}
 	_ = f.Close()
 	return nil, err
+}
+
+// open opens a regular file. Without FollowLinks, no link leads it out of the directory, not even
+// one that is made meanwhile.
+func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
+	if s.dir == nil {
+		return openRegular(path)
+	}
+	st, err := os.Stat(path)
+	if err == nil {
+		err = wantRegular(st)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	name, ok := s.within(path)
+	if !ok {
+		return nil, nil, leadsOut(path)
+	}
+	f, err := s.dir.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = wantRegular(st)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
 }
 
 // openRegular opens a regular file. It looks before it opens, because opening a device may do

@@ -27,11 +27,17 @@ func newSource(t *testing.T, files ...string) (*Source, string) {
 			t.Fatal(err)
 		}
 	}
-	s, err := OpenSource(context.Background(), root, storage.Options{})
+	return reopen(t, root, storage.Options{}), root
+}
+
+func reopen(t *testing.T, root string, o storage.Options) *Source {
+	t.Helper()
+	s, err := OpenSource(context.Background(), root, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.(*Source), root
+	t.Cleanup(func() { _ = s.Close() })
+	return s.(*Source)
 }
 
 // TestSourceListing: byte order of whole names, links to files and directories, parts of the
@@ -78,7 +84,8 @@ func TestSourceListing(t *testing.T) {
 // behind other links once for each path.
 func TestLinksInCircles(t *testing.T) {
 	t.Parallel()
-	s, root := newSource(t, "a/x", "b/y")
+	_, root := newSource(t, "a/x", "b/y")
+	s := reopen(t, root, storage.Options{FollowLinks: true})
 	for link, to := range map[string]string{
 		"a/self": ".", "a/up": "..", "a/b": "../b", "b/root": root, "out": filepath.Dir(root), "again": "a",
 	} {
@@ -107,6 +114,110 @@ func TestLinksInCircles(t *testing.T) {
 	want := []string{"a/b/root/", "a/self/", "a/up/", "again/b/root/", "again/self/", "again/up/", "b/root/", "out/" + filepath.Base(root) + "/"}
 	if !slices.Equal(left, want) {
 		t.Errorf("left out: %q, want %q", left, want)
+	}
+}
+
+// TestLinksOut: links out of the folder are listed as unreadable, whatever they lead to, and those
+// within it are followed.
+func TestLinksOut(t *testing.T) {
+	t.Parallel()
+	s, root := newSource(t, "a/x", "b/y")
+	other := t.TempDir()
+	if err := os.WriteFile(filepath.Join(other, "secret"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	beside := root + "-beside" // a prefix by name, not a parent
+	for _, err := range []error{
+		os.Mkdir(beside, 0o755), os.WriteFile(filepath.Join(beside, "z"), []byte("z"), 0o600),
+		os.Symlink(other, filepath.Join(root, "b", "chain")),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{
+		"file": filepath.Join(other, "secret"), "folder": other, "a/up": "../..", "a/chained": "../b/chain/secret", "beside": beside,
+		"a/absolute": filepath.Join(root, "b"), "a/relative": "../b/y",
+	} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var files, left []string
+	if err := s.Objects(t.Context(), "", "", func(e storage.Entry) bool {
+		body, err := s.Range(t.Context(), e.Key, 0, -1, "")
+		if err == nil {
+			files = append(files, e.Key)
+			return body.Close() == nil && e.Size >= 0
+		}
+		left = append(left, e.Key)
+		if e.Size != -1 || !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "leads out of the folder") || !strings.Contains(err.Error(), "--follow-links") {
+			t.Errorf("%+v: %v", e, err)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a/absolute/y", "a/relative", "a/x", "b/y"}; !slices.Equal(files, want) {
+		t.Errorf("files = %q, want %q", files, want)
+	}
+	if want := []string{"a/absolute/chain/", "a/chained", "a/up/", "b/chain/", "beside/", "file", "folder/"}; !slices.Equal(left, want) {
+		t.Errorf("left out: %q, want %q", left, want)
+	}
+	if body, err := s.Range(t.Context(), "folder/secret", 0, -1, ""); err == nil {
+		t.Errorf("read a file behind a link out of the folder: %v", body)
+	}
+	names := 0
+	if err := s.Names(t.Context(), func(string) bool { names++; return true }); err != nil || names != len(files) {
+		t.Errorf("%d names, %v, want %d", names, err, len(files))
+	}
+	s = reopen(t, root, storage.Options{FollowLinks: true})
+	body, err := s.Range(t.Context(), "folder/secret", 0, -1, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(body); string(got) != "secret" || err != nil || body.Close() != nil {
+		t.Errorf("with FollowLinks: %q, %v", got, err)
+	}
+}
+
+// TestLinkTakesPlaceOfFile: a link out of the folder that takes the place of a listed file is not
+// followed, however often the two change places.
+func TestLinkTakesPlaceOfFile(t *testing.T) {
+	t.Parallel()
+	s, root := newSource(t, "a/x")
+	other := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(other, []byte("secret of a/x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path, link, file := filepath.Join(root, "a", "x"), filepath.Join(root, "link"), filepath.Join(root, "file")
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			_, _, _, _ = os.Symlink(other, link), os.Rename(link, path), os.WriteFile(file, []byte("content of a/x"), 0o600), os.Rename(file, path)
+		}
+	}()
+	read := 0
+	for range 2000 {
+		body, err := s.Range(t.Context(), "a/x", 0, -1, "")
+		if err != nil {
+			continue
+		}
+		got, err := io.ReadAll(body)
+		if _ = body.Close(); err == nil && strings.Contains(string(got), "secret") {
+			t.Fatalf("read %q", got)
+		}
+		read++
+	}
+	close(stop)
+	if <-done; read == 0 {
+		t.Error("the file was never read")
 	}
 }
 

@@ -42,6 +42,9 @@ func syncDirectory(path string) error {
 	return ignoringEINTR(func() error { return syncDescriptor(fd) })
 }
 
+// nonblocking opens a pipe without waiting for a writer.
+const nonblocking = unix.O_NONBLOCK | unix.O_NOCTTY
+
 // openNonblocking opens a file for reading, without waiting for the other end of a pipe. Reads of
 // it block as usual.
 func openNonblocking(path string) (*os.File, error) {

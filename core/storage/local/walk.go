@@ -29,6 +29,7 @@ type sourceWalk struct {
 type walkEntry struct {
 	name string
 	link bool
+	out  bool // a link that leads out of the source
 }
 
 // entries lists a directory in byte order of keys.
@@ -44,6 +45,7 @@ func (w *sourceWalk) entries(at string) ([]walkEntry, error) {
 		if out[i].link {
 			st, err := os.Stat(w.s.path(at + e.Name()))
 			dir = err == nil && st.IsDir()
+			out[i].out = w.s.outside(w.s.path(at + e.Name()))
 		}
 		if dir {
 			out[i].name += "/"
@@ -68,7 +70,9 @@ func (w *sourceWalk) dir(ctx context.Context, at string, links int) (more bool, 
 			return false, errs.Wrap(errs.Canceled, "list", w.s.root, ctx.Err())
 		}
 		key, behind := at+e.name, links
-		if !strings.HasSuffix(key, "/") {
+		if e.out {
+			more = w.names || w.leaveOut(key)
+		} else if !strings.HasSuffix(key, "/") {
 			more = w.file(key, e.link)
 		} else if w.unwanted(key) {
 			continue

@@ -40,6 +40,12 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     show_default=True,
     help="auto takes the first folder of a path for the class, in a list the folder of the file.",
 )
+@click.option(
+    "--classes",
+    metavar="A,B,C|@FILE",
+    help="Class names in the order of their numbers, in FILE one in each line; others are left out.",
+)
+@click.option("--follow-links", is_flag=True, help="Take in files behind symbolic links out of the source.")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
@@ -64,6 +70,8 @@ def create(
     source_option: str | None,
     link: bool,
     labels: str,
+    classes: str | None,
+    follow_links: bool,
     overwrite: bool,
     workers: int | None,
     compression: str,
@@ -87,6 +95,7 @@ def create(
         deeplake create deeplake://me/flowers from-./flowers
         deeplake create s3://mine/train from-s3://theirs/shards --link
         deeplake create ./pixels from-./flowers --decode --size 256
+        deeplake create ./digits from-./folders --classes zero,one,two
     """
     if decode:
         if compression not in ("auto", "none"):
@@ -94,7 +103,14 @@ def create(
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
     if folder is None:
-        for option, given in (("--size", side), ("--decode", decode), ("--link", link), ("--checkpoint", checkpoint)):
+        for option, given in (
+            ("--size", side),
+            ("--decode", decode),
+            ("--link", link),
+            ("--checkpoint", checkpoint),
+            ("--classes", classes),
+            ("--follow-links", follow_links),
+        ):
             if given:
                 raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
         _refuse_images(place)
@@ -105,6 +121,8 @@ def create(
         "overwrite": overwrite,
         "link": link,
         "labels": labels,
+        "classes": None if classes is None else _classes(classes),
+        "follow_links": follow_links,
         "compression": compression,
         "workers": workers,
         "size": side,
@@ -156,6 +174,17 @@ def _settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:
         if key not in known:
             raise click.UsageError(f'{option}: there is no setting "{key}"{suggest(key, known)}; want one of {known}')
     return _storage.Storage(**given)
+
+
+def _classes(given: str) -> list[str]:
+    """Returns the names of classes in a text with commas, or in a file with a name in each line."""
+    if not given.startswith("@"):
+        return [name.strip() for name in given.split(",")]
+    try:
+        text = Path(given[1:]).read_text("utf-8-sig")
+    except (OSError, ValueError) as exc:
+        raise click.UsageError(f"--classes: {given[1:]} cannot be read: {exc}") from exc
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def _source(source: str | None, option: str | None) -> str | None:
