@@ -182,14 +182,3 @@ func dlgo_query_functions(out *C.dl_buffer, e *C.dl_error) C.dl_status {
 func dlgo_query_check_function(name *C.dl_text, e *C.dl_error) C.dl_status {
 	return call(e, func() error { return query.CheckName(text(name)) })
 }
-
-//export dlgo_query_sources
-func dlgo_query_sources(words *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
-		names, err := tql.Sources(text(words))
-		if err != nil {
-			return err
-		}
-		return fillJSON(out, append([]string{}, names...))
-	})
-}

@@ -201,7 +201,7 @@ type seen struct {
 // read lets a stream read a batch, and drops the batch at once.
 func (r *rig) read(stream uintptr, memory *slab.Slab, size int, want byte) *seen {
 	r.tb.Helper()
-	if err := r.device.Acquire(memory, stream); err != nil {
+	if err := r.device.acquire(memory, stream); err != nil {
 		r.tb.Fatal(err)
 	}
 	s := &seen{stream: stream, got: make([]byte, size), want: want}
@@ -352,7 +352,7 @@ func TestMemoryWaitsForConsumers(t *testing.T) {
 			}
 			fake.hold(stream, 1)
 			if acquired {
-				if err := r.device.Acquire(first, stream); err != nil {
+				if err := r.device.acquire(first, stream); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -442,7 +442,7 @@ func TestSeveralDevices(t *testing.T) {
 					if _, id := memory.Device(); int(id) != number {
 						t.Errorf("memory of device %d, want %d", id, number)
 					}
-					if err := r.device.Acquire(memory, stream); err != nil {
+					if err := r.device.acquire(memory, stream); err != nil {
 						t.Error(err)
 					}
 					s := &seen{stream: stream, got: make([]byte, 5000), want: byte(i)}
@@ -507,7 +507,7 @@ func scenario(tb testing.TB) error {
 		if err != nil {
 			return err
 		}
-		if err = r.device.Acquire(memory, 0); err == nil {
+		if err = r.device.acquire(memory, 0); err == nil {
 			err = r.device.Read(make([]byte, 10), memory, 0)
 		}
 		if err == nil {
@@ -629,7 +629,7 @@ func TestFakeFindsMisuse(t *testing.T) {
 		}},
 		{"another context", "another context", func(r *rig) {
 			memory := r.stage(1000, 1)
-			_ = r.device.Acquire(memory, consumer(r.tb.(*testing.T), 1))
+			_ = r.device.acquire(memory, consumer(r.tb.(*testing.T), 1))
 			memory.Release()
 		}},
 		{"left", "", func(r *rig) { r.stage(1000, 1) }},
@@ -663,7 +663,7 @@ func TestDropsInParallel(t *testing.T) {
 	for range 3 {
 		wg.Go(func() {
 			for m := range all {
-				if err := r.device.Acquire(m, 0); err != nil {
+				if err := r.device.acquire(m, 0); err != nil {
 					t.Error(err)
 				}
 				m.Release()

@@ -238,10 +238,10 @@ var _ = map[bool]int{
 	false: 0, waiting == C.DLI_CUDA_WAITS && working == C.DLI_CUDA_RUNS && idle == C.DLI_CUDA_ENDED: 1,
 }
 
-// Acquire makes a stream of the device wait until a slab of a Memory ring has its content. After
+// acquire makes a stream of the device wait until a slab of a Memory ring has its content. After
 // the last reference is dropped, the memory is written again once the stream has passed that point.
 // The caller holds a reference.
-func (d *Device) Acquire(memory *slab.Slab, stream uintptr) error {
+func (d *Device) acquire(memory *slab.Slab, stream uintptr) error {
 	return d.with("wait for a batch", func(*C.dli_cuda_device) C.int {
 		return C.dli_slab_acquire(ofSlab(memory), pointer(stream))
 	})

@@ -240,7 +240,7 @@ func TestSplit(t *testing.T) {
 			address := first.Address()
 			if c.training {
 				fake.hold(stream, 1)
-				if err := r.device.Acquire(first, stream); err != nil {
+				if err := r.device.acquire(first, stream); err != nil {
 					t.Fatal(err)
 				}
 			} else {

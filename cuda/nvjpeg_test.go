@@ -162,7 +162,7 @@ func TestFilesWriteNoMemoryInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		want, address := rig.result(memory, first[0]), memory.Address()
-		if err := rig.device.Acquire(memory, stream); err != nil {
+		if err := rig.device.acquire(memory, stream); err != nil {
 			t.Fatal(err)
 		}
 		fake.hold(stream, 1)

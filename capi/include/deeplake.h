@@ -675,10 +675,6 @@ DL_API dl_status dl_dataset_load_view(dl_context ctx, dl_dataset ds, dl_text* na
 DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri, dl_text* options,
                                      dl_error* err);
 
-/* Lists the names of the datasets that a query reads, as in its text, as JSON: each once, in order.
- * The caller releases the buffer. A mistake in the text fails as in dl_query. */
-DL_API dl_status dl_query_sources(dl_text* text, dl_buffer* json, dl_error* err);
-
 /* Lists the functions of the language, and its words, which a dl_function cannot be named, as JSON
  * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The caller releases the buffer. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
@@ -881,7 +877,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) \
     X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
-    X(dataset_save_view) X(dataset_load_view) X(view_materialize) X(query_sources) \
+    X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
     X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \

@@ -11,25 +11,10 @@ import (
 // Parse reads a query. A syntax error is errs.Invalid; its message names line and column, the
 // expected syntax and the text found.
 func Parse(text string) (*Statement, error) {
-	_, s, err := parse(text)
-	return s, err
-}
-
-// Sources returns the names of the datasets that a query reads, each once, in the order of the
-// text. A mistake in the query is the error of Parse.
-func Sources(text string) ([]string, error) {
-	p, _, err := parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return p.sources, nil
-}
-
-func parse(text string) (*parser, *Statement, error) {
 	p := &parser{text: text}
 	var err error
 	if p.tokens, err = Tokens(text); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s := p.statement()
 	if p.err == nil && p.now().Kind != EndToken {
@@ -37,9 +22,9 @@ func parse(text string) (*parser, *Statement, error) {
 		p.want("the end of the query", clauses()...)
 	}
 	if p.err != nil {
-		return nil, nil, p.err
+		return nil, p.err
 	}
-	return p, s, nil
+	return s, nil
 }
 
 // misspelt reports a misspelt clause that was read as a name: SELECT a FRM b.
@@ -72,8 +57,6 @@ type parser struct {
 	parts  int
 	params int
 	err    error
-
-	sources []string // names of datasets, each once
 }
 
 func (p *parser) now() Token {
@@ -361,9 +344,6 @@ func (p *parser) source() Source {
 		return s
 	}
 	s.Name = p.sourceName()
-	if !slices.Contains(p.sources, s.Name) {
-		p.sources = append(p.sources, s.Name)
-	}
 	switch {
 	case p.take("@"):
 		s.Ref = p.ref()

@@ -1,7 +1,6 @@
 package tql
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -170,23 +169,4 @@ func FuzzParse(f *testing.F) {
 		}
 		checkText(t, s)
 	})
-}
-
-func TestSources(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{
-		"SELECT x": nil,
-		`SELECT x FROM "deeplake://a/b" WHERE t = 'deeplake://no/no'`:                               {"deeplake://a/b"},
-		`SELECT * FROM 's3://b/c' AT 'v1' JOIN d ON x = y -- FROM "no"`:                             {"s3://b/c", "d"},
-		`SELECT x FROM a WHERE x IN (SELECT y FROM "b") UNION SELECT x FROM (SELECT x FROM a) AS c`: {"a", "b"},
-	} {
-		got, err := Sources(text)
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("Sources(%s) = %q, %v; want %q", text, got, err, want)
-		}
-	}
-	_, want := Parse("SELECT FROM")
-	if _, err := Sources("SELECT FROM"); err == nil || err.Error() != want.Error() {
-		t.Errorf("Sources of a mistake gives %v, want %v", err, want)
-	}
 }

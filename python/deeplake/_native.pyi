@@ -476,9 +476,6 @@ def load_view(
 def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) -> None:
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""
 
-def query_sources(text: str) -> list[str]:
-    """Returns the names of the datasets that a query reads; a mistake raises the error of the query."""
-
 def check_function(name: str) -> None:
     """Refuses a name that a user's function cannot have."""
 

@@ -37,7 +37,6 @@ __all__ = [
     "RandomVerticalFlip",
     "Resize",
     "ToFloat",
-    "Together",
     "VerticalFlip",
 ]
 
@@ -317,6 +316,3 @@ class Joint:
 
     def __repr__(self) -> str:
         return f"Joint({', '.join(self.names)}: {self._steps!r})"
-
-
-Together = Joint  # its name until version 0.1

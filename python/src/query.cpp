@@ -144,13 +144,6 @@ void materialize(const View& self, const Text& uri, const py::object& options) {
         interrupt(*self.handle));
 }
 
-py::object sources(const Text& text) {
-    const Core& c = core();
-    Buffer json;
-    call([&](dl_error* err) { return c.query_sources(text.c_str(), json.out(), err); });
-    return json.json();
-}
-
 void check_function(const Text& name) {
     const Core& c = core();
     call([&](dl_error* err) { return c.query_check_function(name.c_str(), err); });
@@ -171,7 +164,6 @@ void register_query(py::module_& m) {
           arg("options") = py::none());
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"),
           arg("options") = py::none());
-    m.def("query_sources", sources, arg("text"));
     m.def("check_function", check_function, arg("name"));
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());

@@ -279,7 +279,3 @@ def test_fast_is_near(pictures: deeplake.Dataset) -> None:
     for a, b in zip(slow, fast, strict=True):
         off = np.abs(a["images"].astype(int) - b["images"].astype(int))
         assert 0 < off.mean() < 6
-
-
-def test_the_earlier_name_of_joint():
-    assert T.Together is T.Joint and "Together" in T.__all__

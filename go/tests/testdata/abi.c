@@ -507,9 +507,6 @@ static void queries(const char* uri) {
     f.call = NULL;
     FAILS(DL_INVALID, dl_query(none, view, text, &param, 1, &f, 1, "", &answer, &json, &err));
     WANT(json.release == NULL);
-    OK(dl_query_sources("SELECT x FROM \"mem://copy\" WHERE t = 'FROM y'", &json, &err));
-    WANT(contains(&json, "[\"mem://copy\"]"));
-    FAILS(DL_INVALID, dl_query_sources("SELECT", &json, &err));
     const char* environ_json =
         "{\"environ\":{\"HOME\":\"/home/c\",\"DEEPLAKE_ROOTS\":\"acme=mem://acme\"}}";
     OK(dl_uri_resolve("deeplake://acme/x", environ_json, &json, &err));
