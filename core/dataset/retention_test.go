@@ -493,7 +493,7 @@ func TestRetentionFaults(t *testing.T) {
 				store := openedStore(t, space, "d")
 				faults := faultstore.New(store, faultstore.Plan{{Skip: n, Do: do}})
 				broken := must[*version.Repo](t)(version.Open(ctx, faultstore.New(store, nil), "test"))
-				broken.Store, broken.Pages, broken.Now = faults, chunkmap.NewStore(faults, format.Version), clock.now
+				broken.Store, broken.Pages, broken.Now = faults, chunkmap.NewStore(faults), clock.now
 				_, err := broken.GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 2}})
 				if got := opens(t, d, "main", 6); got != "xoxoo" && got != "ooooo" {
 					t.Fatalf("call %d: %s are left", n, got)

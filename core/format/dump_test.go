@@ -130,19 +130,14 @@ func (d *dumper) frame(payload func(n int)) {
 	stored := d.data[24:]
 	d.text(4, "magic")
 	d.text(1, "kind")
-	version := d.fixed(1, "version")
+	d.fixed(1, "version")
 	packed := d.fixed(1, "compression")
 	d.fixed(1, "reserved")
 	d.fixed(4, "bytes before compression")
 	n := int(d.fixed(4, "bytes as stored"))
-	if version == 1 {
-		d.crc("CRC of payload", stored)
-		d.crc("CRC of head", head)
-	} else {
-		d.crc("CRC of salt and payload", stored)
-		d.crc("CRC of head", head)
-		d.uuid("salt")
-	}
+	d.crc("CRC of salt and payload", stored)
+	d.crc("CRC of head", head)
+	d.uuid("salt")
 	if packed != 0 {
 		d.field(n, "payload, zstd")
 		return

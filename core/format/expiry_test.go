@@ -14,11 +14,11 @@ func TestExpiry(t *testing.T) {
 	last := ""
 	for _, below := range []uint64{math.MaxUint64, 1000, 2, 1} { // the furthest is listed first
 		e := Expiry{id(0x22), below}
-		data, err := EncodeExpiry(e, Binding{})
+		data, err := EncodeExpiry(e, in("refs/tags/v1"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := DecodeExpiry(data, Binding{}); got != e || err != nil {
+		if got, err := DecodeExpiry(data, in("refs/tags/v1")); got != e || err != nil {
 			t.Errorf("%+v comes back as %+v, %v", e, got, err)
 		}
 		key := ExpiryKey(e)
@@ -31,7 +31,7 @@ func TestExpiry(t *testing.T) {
 		last = key
 	}
 	for _, e := range []Expiry{{id(1), 0}, {UUID{}, 3}} {
-		if _, err := EncodeExpiry(e, Binding{}); !errs.Is(err, errs.Invalid) {
+		if _, err := EncodeExpiry(e, in("refs/tags/v1")); !errs.Is(err, errs.Invalid) {
 			t.Errorf("encode %+v: %v", e, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestExpiry(t *testing.T) {
 		`{`, fmt.Sprintf(`{"branch":"%s",`, branch), `{"below":3,`, fmt.Sprintf(`{"branch":"%s","below":0,`, branch), fmt.Sprintf(`{"branch":"%s","below":null,`, branch),
 		fmt.Sprintf(`{"branch":"%s","below":3,"x":1,`, branch), fmt.Sprintf(`{"branch":"%032x","below":3,`, 0), fmt.Sprintf(`{"branch":"%s","below":-3,`, branch),
 	} {
-		if e, err := DecodeExpiry(sealJSON([]byte(body)), Binding{}); !errs.Is(err, errs.Corrupt) {
+		if e, err := DecodeExpiry(sealJSON([]byte(body)), in("refs/tags/v1")); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%s is %+v, %v", body, e, err)
 		}
 	}

@@ -370,7 +370,7 @@ func (g *gen) record() *Record {
 		return &u
 	}
 	r := &Record{
-		UUID: g.uuid(), Branch: g.uuid(), Version: uint64(g.size(1 << 62)), Time: time.Unix(g.Int64N(1<<33), g.Int64N(1e9)).UTC(),
+		Dataset: g.uuid(), UUID: g.uuid(), Branch: g.uuid(), Version: uint64(g.size(1 << 62)), Time: time.Unix(g.Int64N(1<<33), g.Int64N(1e9)).UTC(),
 		Author: g.text(), Message: g.text(), Writer: g.text(), Rows: 1000 + g.size(1<<50), Columns: map[UUID]Column{},
 	}
 	if r.Version > 0 {

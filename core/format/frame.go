@@ -24,7 +24,7 @@ const (
 	KindTxn    Kind = 'T'
 	KindView   Kind = 'V'
 
-	KindColumns Kind = 'K' // from version 2 on
+	KindColumns Kind = 'K'
 )
 
 const frameMagic = "TSF1"
@@ -66,21 +66,18 @@ func (k Kind) caps() (object, raw int64) {
 	case KindRecord:
 		return MaxRecordBytes, MaxRecordRaw
 	case KindLeaf, KindInner:
-		return maxHeadBytes + MaxPageRaw, MaxPageRaw
+		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
 	case KindSide:
-		return maxHeadBytes + MaxSideRaw, MaxSideRaw
+		return FrameHeadBytes + MaxSideRaw, MaxSideRaw
 	case KindBitmap, KindSchema, KindTxn, KindView, KindColumns:
-		return maxHeadBytes + MaxBlobRaw, MaxBlobRaw
+		return FrameHeadBytes + MaxBlobRaw, MaxBlobRaw
 	}
 	return 0, 0
 }
 
-// maxHeadBytes is the longest head of a frame, that of version 2.
-const maxHeadBytes = FrameHeadBytes + FrameSaltBytes
-
-// EncodeFrame puts payload under a frame of kind k and version 1, compressed if that saves at least
-// one eighth. Over a cap of the kind it is errs.Invalid. The result is a new slice; Salted makes
-// version 2 of it.
+// EncodeFrame puts payload under a frame of kind k, compressed if that saves at least one eighth.
+// Over a cap of the kind it is errs.Invalid. The result is a new slice with a random salt, so that
+// no two objects have one name.
 func EncodeFrame(k Kind, payload []byte) ([]byte, error) {
 	if _, maxRaw := k.caps(); int64(len(payload)) > maxRaw {
 		return nil, errs.New(errs.Invalid, "%s has %d bytes, want at most %d", k, len(payload), maxRaw)
@@ -100,39 +97,41 @@ func sealFrame(k Kind, codec byte, stored []byte, rawBytes int) ([]byte, error) 
 	}
 	out := make([]byte, FrameHeadBytes, FrameHeadBytes+len(stored))
 	copy(out, frameMagic)
-	out[4], out[5], out[6] = byte(k), FirstVersion, codec
+	out[4], out[5], out[6] = byte(k), Version, codec
 	binary.LittleEndian.PutUint32(out[8:], uint32(rawBytes))
 	binary.LittleEndian.PutUint32(out[12:], uint32(len(stored)))
-	binary.LittleEndian.PutUint32(out[16:], CRC(stored))
-	binary.LittleEndian.PutUint32(out[20:], CRC(out[:20]))
-	return append(out, stored...), nil
+	out = append(out, stored...)
+	SetSalt(out, NewUUID())
+	return out, nil
 }
 
 // RawBytes is the size of the payload of a frame that was just encoded, before compression.
 func RawBytes(frame []byte) int64 { return int64(binary.LittleEndian.Uint32(frame[8:])) }
 
-// Salted turns a frame of version 1 into one of version 2 with the same payload, which carries
-// salt. The result is a new slice.
-func Salted(frame []byte, salt UUID) []byte {
-	out := make([]byte, 0, len(frame)+FrameSaltBytes)
-	out = append(append(append(out, frame[:FrameHeadBytes]...), salt[:]...), frame[FrameHeadBytes:]...)
-	out[5] = 2
-	binary.LittleEndian.PutUint32(out[16:], CRC(out[FrameHeadBytes:]))
-	binary.LittleEndian.PutUint32(out[20:], CRC(out[:20]))
-	return out
+// SetSalt gives a frame that was just encoded another salt, in place.
+func SetSalt(frame []byte, salt UUID) {
+	copy(frame[FrameSaltAt:], salt[:])
+	binary.LittleEndian.PutUint32(frame[16:], CRC(frame[FrameSaltAt:]))
+	binary.LittleEndian.PutUint32(frame[20:], CRC(frame[:20]))
+}
+
+// otherLibrary says which library reads a format version that this one does not.
+func otherLibrary(version uint64) string {
+	if version > Version {
+		return "a newer version of this library may read it"
+	}
+	return "no release of this library has written it"
 }
 
 // frameHead is the decoded head of a frame.
 type frameHead struct {
-	version  int
 	codec    byte
 	rawBytes int64
-	salt     UUID // zero in version 1
-	bytes    int  // of the head
+	salt     UUID
 }
 
-// DecodeFrame checks that data is one whole frame of kind k, of any version, and returns its
-// payload, which may be a part of data.
+// DecodeFrame checks that data is one whole frame of kind k, and returns its payload, which may be
+// a part of data.
 func DecodeFrame(k Kind, data []byte) ([]byte, error) {
 	payload, _, err := decodeFrame(k, data)
 	return payload, err
@@ -143,10 +142,10 @@ func decodeFrame(k Kind, data []byte) ([]byte, frameHead, error) {
 	if err != nil {
 		return nil, h, err
 	}
-	if got, want := CRC(data[FrameHeadBytes:]), binary.LittleEndian.Uint32(data[16:]); got != want {
+	if got, want := CRC(data[FrameSaltAt:]), binary.LittleEndian.Uint32(data[16:]); got != want {
 		return nil, h, errs.New(errs.Corrupt, "%s has checksum %#08x, want %#08x", k, got, want)
 	}
-	payload, err := unpack(h.codec, data[h.bytes:], h.rawBytes)
+	payload, err := unpack(h.codec, data[FrameHeadBytes:], h.rawBytes)
 	if err != nil {
 		return nil, h, errs.Wrap(errs.Corrupt, "decode "+k.String(), "", err)
 	}
@@ -165,8 +164,8 @@ func checkFrameHead(k Kind, data []byte) (h frameHead, err error) {
 	if got, want := CRC(data[:20]), binary.LittleEndian.Uint32(data[20:]); got != want {
 		return h, errs.New(errs.Corrupt, "head of %s has checksum %#08x, want %#08x", k, got, want)
 	}
-	if data[5] < FirstVersion || data[5] > Version {
-		return h, errs.New(errs.Unsupported, "%s has format version %d, want %d to %d; a newer version of this library may read it", k, data[5], FirstVersion, Version)
+	if data[5] != Version {
+		return h, errs.New(errs.Unsupported, "%s has format version %d, want %d; %s", k, data[5], Version, otherLibrary(uint64(data[5])))
 	}
 	if got := Kind(data[4]); got != k {
 		if _, known := got.caps(); known == 0 {
@@ -177,21 +176,16 @@ func checkFrameHead(k Kind, data []byte) (h frameHead, err error) {
 	if data[7] != 0 {
 		return h, errs.New(errs.Unsupported, "%s has %d in a reserved byte; a newer version of this library may read it", k, data[7])
 	}
-	h = frameHead{version: int(data[5]), codec: data[6], rawBytes: int64(binary.LittleEndian.Uint32(data[8:])), bytes: FrameHeadBytes}
-	if h.version > FirstVersion {
-		if h.bytes = maxHeadBytes; len(data) < h.bytes {
-			return h, errs.New(errs.Corrupt, "%s has %d bytes, want at least %d", k, len(data), h.bytes)
-		}
-		if h.salt = UUID(data[FrameHeadBytes:maxHeadBytes]); h.salt.IsZero() {
-			return h, errs.New(errs.Corrupt, "salt of %s is zero", k)
-		}
+	h = frameHead{codec: data[6], rawBytes: int64(binary.LittleEndian.Uint32(data[8:])), salt: UUID(data[FrameSaltAt:FrameHeadBytes])}
+	if h.salt.IsZero() {
+		return h, errs.New(errs.Corrupt, "salt of %s is zero", k)
 	}
 	maxObject, maxRaw := k.caps()
 	storedBytes := int64(binary.LittleEndian.Uint32(data[12:]))
-	if h.rawBytes > maxRaw || int64(h.bytes)+storedBytes > maxObject {
-		return h, errs.New(errs.Corrupt, "%s announces %d bytes stored as %d, want at most %d stored as %d", k, h.rawBytes, storedBytes, maxRaw, maxObject-int64(h.bytes))
+	if h.rawBytes > maxRaw || FrameHeadBytes+storedBytes > maxObject {
+		return h, errs.New(errs.Corrupt, "%s announces %d bytes stored as %d, want at most %d stored as %d", k, h.rawBytes, storedBytes, maxRaw, maxObject-FrameHeadBytes)
 	}
-	if got := int64(len(data) - h.bytes); got != storedBytes {
+	if got := int64(len(data) - FrameHeadBytes); got != storedBytes {
 		return h, errs.New(errs.Corrupt, "%s has %d bytes behind its head, want %d", k, got, storedBytes)
 	}
 	return h, nil

@@ -42,49 +42,75 @@ func bound[T any](f func([]byte, Binding) (T, error), b Binding) func([]byte) (a
 }
 
 // plainFrame is a frame without compression, which a reader of the golden file could not follow.
-func plainFrame(k Kind, payload []byte, err error) func() ([]byte, error) {
+func plainFrame(k Kind, salt UUID, payload []byte, err error) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sealFrame(k, packNone, payload, len(payload))
+		frame, err := sealFrame(k, packNone, payload, len(payload))
+		return salted(frame, salt), err
 	}
 }
 
+func salted(frame []byte, salt UUID) []byte {
+	SetSalt(frame, salt)
+	return frame
+}
+
+// in is the binding of an object of the dataset of the golden files.
+func in(key string) Binding { return Binding{Dataset: id(0x11), Key: key} }
+
 func goldens() []golden {
-	tsf := TSF{Format: 1, UUID: id(0x11), Main: id(0x22)}
+	text := func(d *dumper) { d.json(len(d.data)) }
+	tsf := TSF{UUID: id(0x11), Main: id(0x22)}
 	tag := Tag{Branch: id(0x22), Version: 5, Commit: id(0x10), Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Author: "Ada", Message: "as \"published\""}
+	head, gone, expiry, views := in("refs/heads/try.0"), in("refs/heads/try.1"), in(ExpiryKey(Expiry{id(0x22), 40})), in(ViewKey("cats", 3))
 	record, schema, ops := goldenRecord(), goldenSchema(), goldenOps()
+	page, columns := id(0xe0), goldenRecord().Columns
+	large := goldenRecord()
+	large.Columns, large.ColumnsPage = nil, &page
+	delete(columns, id(0x33)) // it says nothing
+	columns[id(0x34)] = Column{MinShape: tensor.Shape{2}, MaxShape: tensor.Shape{300}}
 	leaf, inner := goldenLeaf(), Inner{Height: 1, Children: []Child{{0, id(0xa1), 1024}, {819_200, id(0xa2), 1024}, {1_638_400, id(0xa3), 7}}}
 	dirs := [][]byte{must(EncodeDirectory(arrays().dir)), must(EncodeDirectory(photos().dir))}
 	bitmap := roaring64.BitmapOf(3, 5, 1<<20, 1<<33+7)
 	bitmap.AddRange(70_000, 80_000)
 	record1, err1 := record.payload()
-	schema1, err2 := marshal(schema.stored())
-	ops1, err3 := marshal(ops)
-	leaf1, err4 := encodeLeaf(leaf)
-	inner1, err5 := encodeInner(inner)
-	side1, err6 := encodeSide(dirs)
-	bitmap1, err7 := encodeBitmap(bitmap)
+	record2, err2 := large.payload()
+	schema1, err3 := marshal(schema.stored())
+	ops1, err4 := marshal(ops)
+	leaf1, err5 := encodeLeaf(leaf)
+	inner1, err6 := encodeInner(inner)
+	side1, err7 := encodeSide(dirs)
+	bitmap1, err8 := encodeBitmap(bitmap)
+	columns1, err9 := encodeColumns(columns)
 	view := goldenView()
-	view1, err8 := encodeView(view, Binding{})
+	view1, err10 := encodeView(view, views)
+	salt := id(0x77)
 	list := []golden{
-		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "head", value: Head{Branch: id(0x22)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x22)}, Binding{}), nil }, decode: bound(DecodeHead, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}, Binding{}), nil }, decode: bound(DecodeHead, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "hint", value: uint64(1000), encode: func() ([]byte, error) { return EncodeHint(1000), nil }, decode: erase(DecodeHint), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "expiry", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}, Binding{}) }, decode: bound(DecodeExpiry, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag, Binding{}) }, decode: bound(DecodeTag, Binding{}), layout: func(d *dumper) { d.json(len(d.data)) }},
-		{name: "record", value: record, encode: plainFrame(KindRecord, record1, err1), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
-		{name: "schema", value: schema, encode: plainFrame(KindSchema, schema1, err2), decode: erase(DecodeSchema), layout: func(d *dumper) { d.frame(d.json) }},
-		{name: "txn", value: ops, encode: plainFrame(KindTxn, ops1, err3), decode: erase(DecodeOps), layout: func(d *dumper) { d.frame(d.json) }},
-		{name: "leaf", value: leaf, encode: plainFrame(KindLeaf, leaf1, err4), decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }},
-		{name: "leaf-signed", value: leaf, encode: signedLeaf, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
-		{name: "leaf-zstd", value: leaf, encode: func() ([]byte, error) { return EncodeLeaf(leaf) }, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
-		{name: "inner", value: inner, encode: plainFrame(KindInner, inner1, err5), decode: erase(DecodeInner), layout: func(d *dumper) { d.frame(d.inner) }},
-		{name: "side", value: dirs, encode: plainFrame(KindSide, side1, err6), decode: erase(DecodeSide), layout: func(d *dumper) { d.frame(d.side) }},
-		{name: "view", value: view, encode: plainFrame(KindView, view1, err8), decode: bound(DecodeView, Binding{}), layout: func(d *dumper) { d.frame(d.view) }},
-		{name: "bitmap", value: bitmap.ToArray(), encode: plainFrame(KindBitmap, bitmap1, err7), decode: func(data []byte) (any, error) {
+		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: text},
+		{name: "head", value: Head{Branch: id(0x23)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x23)}, head), nil }, decode: bound(DecodeHead, head), layout: text},
+		{name: "head-deleted", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}, gone), nil }, decode: bound(DecodeHead, gone), layout: text},
+		{name: "hint", value: uint64(1000), encode: func() ([]byte, error) { return EncodeHint(1000), nil }, decode: erase(DecodeHint), layout: text},
+		{name: "expiry", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}, expiry) }, decode: bound(DecodeExpiry, expiry), layout: text},
+		{name: "tag", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag, in("refs/tags/v1")) }, decode: bound(DecodeTag, in("refs/tags/v1")), layout: text},
+		{name: "tag-deleted", value: true, encode: func() ([]byte, error) { return EncodeBuried(in("refs/tags/v1.deleted")), nil }, decode: func(data []byte) (any, error) {
+			return true, DecodeBuried(data, in("refs/tags/v1.deleted"))
+		}, layout: text},
+		{name: "record", value: record, encode: plainFrame(KindRecord, id(0x11), record1, err1), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "record-columns", value: large, encode: plainFrame(KindRecord, id(0x11), record2, err2), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "schema", value: schema, encode: plainFrame(KindSchema, salt, schema1, err3), decode: erase(DecodeSchema), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "columns", value: columns, encode: plainFrame(KindColumns, salt, columns1, err9), decode: erase(DecodeColumns), layout: func(d *dumper) { d.frame(d.columns) }},
+		{name: "txn", value: ops, encode: plainFrame(KindTxn, salt, ops1, err4), decode: erase(DecodeOps), layout: func(d *dumper) { d.frame(d.json) }},
+		{name: "leaf", value: leaf, encode: plainFrame(KindLeaf, salt, leaf1, err5), decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }},
+		{name: "leaf-zstd", value: leaf, encode: func() ([]byte, error) {
+			frame, err := EncodeLeaf(leaf)
+			return salted(frame, salt), err
+		}, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
+		{name: "inner", value: inner, encode: plainFrame(KindInner, salt, inner1, err6), decode: erase(DecodeInner), layout: func(d *dumper) { d.frame(d.inner) }},
+		{name: "side", value: dirs, encode: plainFrame(KindSide, salt, side1, err7), decode: erase(DecodeSide), layout: func(d *dumper) { d.frame(d.side) }},
+		{name: "view", value: view, encode: plainFrame(KindView, id(0x11), view1, err10), decode: bound(DecodeView, views), layout: func(d *dumper) { d.frame(d.view) }},
+		{name: "bitmap", value: bitmap.ToArray(), encode: plainFrame(KindBitmap, salt, bitmap1, err8), decode: func(data []byte) (any, error) {
 			b, err := DecodeBitmap(data)
 			if err != nil {
 				return nil, err
@@ -92,7 +118,6 @@ func goldens() []golden {
 			return b.ToArray(), nil
 		}, layout: func(d *dumper) { d.frame(d.bitmap) }},
 	}
-	list = append(list, goldens2()...)
 	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
 		list = append(list, golden{name: c.name, value: c.object(), encode: func() ([]byte, error) { return c.object(), nil }, decode: erase(readChunk), layout: func(d *dumper) { d.chunk(c.sizes()) }})
 	}
@@ -134,13 +159,6 @@ func goldenLeaf() Leaf {
 	return Leaf{Entries: []Entry{a, b, updated, rest, tiled, last}}
 }
 
-// signedLeaf is the golden file of goldenLeaf with signed differences in its planes. No writer
-// writes them any more.
-func signedLeaf() ([]byte, error) {
-	text, err := os.ReadFile(goldenPath("leaf-signed"))
-	return undump(&testing.T{}, string(text)), err
-}
-
 func goldenSchema() *Schema {
 	return &Schema{
 		Tensors: []TensorSchema{
@@ -167,57 +185,10 @@ func goldenOps() []Op {
 	}
 }
 
-// goldens2 are those of format version 2, where it differs.
-func goldens2() []golden {
-	json := func(d *dumper) { d.json(len(d.data)) }
-	in := func(key string) Binding { return Binding{Dataset: id(0x11), Key: key} }
-	salted := func(frame []byte, err error, salt UUID) func() ([]byte, error) {
-		return func() ([]byte, error) { return Salted(frame, salt), err }
-	}
-	tsf := TSF{Format: 2, UUID: id(0x11), Main: id(0x22)}
-	tag := Tag{Branch: id(0x22), Version: 5, Commit: id(0x10), Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Author: "Ada", Message: "as \"published\""}
-	head, gone, expiry := in("refs/heads/try.0"), in("refs/heads/try.1"), in(ExpiryKey(Expiry{id(0x22), 40}))
-	record := goldenRecord()
-	record.Dataset = id(0x11)
-	page, columns := id(0xe0), record.Columns
-	large := *record
-	large.Columns, large.ColumnsPage = nil, &page
-	delete(columns, id(0x33)) // it says nothing
-	columns[id(0x34)] = Column{MinShape: tensor.Shape{2}, MaxShape: tensor.Shape{300}}
-	record = goldenRecord()
-	record.Dataset = id(0x11)
-	record1, err1 := record.payload()
-	record2, err2 := large.payload()
-	record3, err3 := plainFrame(KindRecord, record1, err1)()
-	record4, err4 := plainFrame(KindRecord, record2, err2)()
-	leaf1, err5 := encodeLeaf(goldenLeaf())
-	leaf2, err6 := plainFrame(KindLeaf, leaf1, err5)()
-	columns1, err7 := encodeColumns(columns)
-	columns2, err8 := plainFrame(KindColumns, columns1, err7)()
-	views := in(ViewKey("cats", 3))
-	view1, err9 := encodeView(goldenView(), views)
-	view2, err10 := plainFrame(KindView, view1, err9)()
-	return []golden{
-		{name: "tsf-2", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: json},
-		{name: "head-2", value: Head{Branch: id(0x23)}, encode: func() ([]byte, error) { return EncodeHead(Head{Branch: id(0x23)}, head), nil }, decode: bound(DecodeHead, head), layout: json},
-		{name: "head-deleted-2", value: Head{}, encode: func() ([]byte, error) { return EncodeHead(Head{}, gone), nil }, decode: bound(DecodeHead, gone), layout: json},
-		{name: "expiry-2", value: Expiry{id(0x22), 40}, encode: func() ([]byte, error) { return EncodeExpiry(Expiry{id(0x22), 40}, expiry) }, decode: bound(DecodeExpiry, expiry), layout: json},
-		{name: "tag-2", value: tag, encode: func() ([]byte, error) { return EncodeTag(tag, in("refs/tags/v1")) }, decode: bound(DecodeTag, in("refs/tags/v1")), layout: json},
-		{name: "tag-deleted-2", value: true, encode: func() ([]byte, error) { return EncodeBuried(in("refs/tags/v1.deleted")), nil }, decode: func(data []byte) (any, error) {
-			return true, DecodeBuried(data, in("refs/tags/v1.deleted"))
-		}, layout: json},
-		{name: "record-2", value: record, encode: salted(record3, err3, id(0x11)), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
-		{name: "record-columns-2", value: &large, encode: salted(record4, err4, id(0x11)), decode: erase(DecodeRecord), layout: func(d *dumper) { d.frame(d.json) }},
-		{name: "leaf-2", value: goldenLeaf(), encode: salted(leaf2, err6, id(0x77)), decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }},
-		{name: "columns-2", value: columns, encode: salted(columns2, err8, id(0x77)), decode: erase(DecodeColumns), layout: func(d *dumper) { d.frame(d.columns) }},
-		{name: "view-2", value: goldenView(), encode: salted(view2, err10, id(0x11)), decode: bound(DecodeView, views), layout: func(d *dumper) { d.frame(d.view) }},
-	}
-}
-
 func goldenRecord() *Record {
 	parent, deleted := id(0x0f), id(0xd0)
 	return &Record{
-		UUID: id(0x10), Branch: id(0x22), Version: 5, Parent: &parent, Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC),
+		Dataset: id(0x11), UUID: id(0x10), Branch: id(0x22), Version: 5, Parent: &parent, Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC),
 		Author: "Ada", Message: "add the first photographs", Writer: "deeplake 0.1.0", Rows: 120, DeletedRows: 2, Deleted: &deleted,
 		RowIDs: &Root{id(0xc0), 0}, Schema: goldenSchema(), Columns: map[UUID]Column{
 			id(0x31): {Root: &Root{id(0xc1), 1}, Chunks: 1200, Bytes: 10_000_000_000, MinShape: tensor.Shape{100, 120, 3}, MaxShape: tensor.Shape{640, 480, 3}},

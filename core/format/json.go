@@ -223,34 +223,34 @@ func (m *members) object(name string) map[string]any {
 
 // versioned reads the two members that say whether the rest can be understood. They come before
 // every other check, since a newer version has other members.
-func versioned(of string, raw json.RawMessage, known ...string) (m *members, version int, used []string, err error) {
+func versioned(of string, raw json.RawMessage, known ...string) (m *members, used []string, err error) {
 	m = open(of, raw)
 	if m.err != nil {
-		return nil, 0, nil, m.err
+		return nil, nil, m.err
 	}
 	format := string(m.take("format"))
 	n, err := strconv.ParseUint(format, 10, 64)
-	if m.err == nil && err == nil && n > Version {
-		return nil, 0, nil, errs.New(errs.Unsupported, "%s has format version %d, want %d to %d; a newer version of this library may read it", of, n, FirstVersion, Version)
+	if m.err == nil && err == nil && n != Version {
+		return nil, nil, errs.New(errs.Unsupported, "%s has format version %d, want %d; %s", of, n, Version, otherLibrary(n))
 	}
 	features := m.take("features")
 	switch {
 	case m.err != nil:
-		return nil, 0, nil, m.err
-	case err != nil || n < FirstVersion || strconv.FormatUint(n, 10) != format:
-		return nil, 0, nil, fmt.Errorf("%s has format version %q, want %d to %d", of, clip(format), FirstVersion, Version)
+		return nil, nil, m.err
+	case err != nil || strconv.FormatUint(n, 10) != format:
+		return nil, nil, fmt.Errorf("%s has format version %q, want %d", of, clip(format), Version)
 	}
 	used, err = elements[string](features)
 	switch {
 	case err != nil:
-		return nil, 0, nil, fmt.Errorf("%s: member \"features\": want an array of names", of)
+		return nil, nil, fmt.Errorf("%s: member \"features\": want an array of names", of)
 	}
 	for i, name := range used {
 		if !slices.Contains(known, name) || slices.Contains(used[:i], name) {
-			return nil, 0, nil, errs.New(errs.Unsupported, "%s uses the feature %q, which is not known; a newer version of this library may read it", of, clip(name))
+			return nil, nil, errs.New(errs.Unsupported, "%s uses the feature %q, which is not known; a newer version of this library may read it", of, clip(name))
 		}
 	}
-	return m, int(n), used, nil
+	return m, used, nil
 }
 
 // checkText refuses strings that JSON would change.

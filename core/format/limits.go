@@ -1,19 +1,15 @@
 package format
 
-// Version is the format version of new datasets. Datasets of earlier versions are read, and written
-// as what they are.
+// Version is the format version of a dataset: of tsf.json, records and frames.
 const Version = 2
 
-// FirstVersion is the first format version, in which pages have random names.
-const FirstVersion = 1
-
-// chunkVersion is the version of chunks, which is the same in all format versions.
+// chunkVersion is the version of chunks.
 const chunkVersion = 1
 
 // Sizes of fixed structures, in bytes.
 const (
-	FrameHeadBytes    = 24
-	FrameSaltBytes    = 16 // behind the head, from version 2 on
+	FrameHeadBytes    = 40
+	FrameSaltAt       = 24 // the salt is the end of the head
 	ChunkHeadBytes    = 64
 	ChunkTrailerBytes = 32
 )
@@ -46,12 +42,10 @@ const (
 	SideTarget   = 512 << 10
 	InlineSchema = 64 << 10 // a larger schema goes into an object of its own
 	InlineOps    = 64 << 10 // larger transaction summaries go into an object of their own
-	// columns that are larger as JSON go into a page of their own, from version 2 on
-	InlineColumns = 128 << 10
-	InlineRaw     = 1 << 20 // a schema or summary that is larger before compression does too
-	MaxTensors    = 1 << 20 // that a writer creates; a reader takes what fits the caps
-	// that a writer creates in version 1, where a record holds the columns of all
-	MaxTensorsFirst  = 4000
+	// columns that are larger as JSON go into a page of their own
+	InlineColumns    = 128 << 10
+	InlineRaw        = 1 << 20 // a schema or summary that is larger before compression does too
+	MaxTensors       = 1 << 20 // that a writer creates; a reader takes what fits the caps
 	MaxTensorNameLen = 255
 	MaxURLBytes      = 8 << 10 // of a linked object
 	MaxTagBytes      = 1 << 10

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -31,8 +30,7 @@ type Column struct {
 // Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if
 // Txn is nil.
 type Record struct {
-	Features []string // those of the schema, see Schema.Features
-	// the record is of version 2 and of this dataset; zero: it is of version 1, which does not say
+	Features    []string // those of the schema, see Schema.Features
 	Dataset     UUID
 	UUID        UUID
 	Branch      UUID
@@ -78,7 +76,7 @@ type wireRecord struct {
 	Schema      *Schema         `json:"schema"`
 	SchemaPage  *UUID           `json:"schema_page"`
 	Columns     map[UUID]Column `json:"columns"`
-	ColumnsPage **UUID          `json:"columns_page,omitempty"` // not in version 1
+	ColumnsPage *UUID           `json:"columns_page"`
 	Ops         []Op            `json:"ops"`
 	Txn         *UUID           `json:"txn"`
 }
@@ -94,21 +92,11 @@ func EncodeRecord(r *Record) ([]byte, error) {
 		return nil, refused("commit record", err)
 	}
 	frame, err := EncodeFrame(KindRecord, payload)
-	if err != nil || r.Dataset.IsZero() {
-		return frame, err
+	if err != nil {
+		return nil, err
 	}
-	if n := len(frame) + FrameSaltBytes; n > MaxRecordBytes {
-		return nil, errs.New(errs.Invalid, "%s has %d bytes as stored, want at most %d", KindRecord, n, MaxRecordBytes)
-	}
-	return Salted(frame, r.Dataset), nil
-}
-
-// version is the format version of the record.
-func (r *Record) version() int {
-	if r.Dataset.IsZero() {
-		return FirstVersion
-	}
-	return Version
+	SetSalt(frame, r.Dataset)
+	return frame, nil
 }
 
 func (r *Record) payload() ([]byte, error) {
@@ -116,10 +104,10 @@ func (r *Record) payload() ([]byte, error) {
 		return nil, err
 	}
 	w := wireRecord{
-		Format: r.version(), Features: append([]string{}, r.Features...), UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
+		Format: Version, Features: append([]string{}, r.Features...), UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
 		Base: r.Base, Merged: r.Merged, Time: r.Time.UTC().Format(timeLayout), Author: r.Author, Message: r.Message,
 		Writer: r.Writer, Rows: r.Rows, DeletedRows: r.DeletedRows, Deleted: r.Deleted, RowIDs: r.RowIDs,
-		SchemaPage: r.SchemaPage, Columns: r.Columns, Txn: r.Txn,
+		SchemaPage: r.SchemaPage, Columns: r.Columns, ColumnsPage: r.ColumnsPage, Txn: r.Txn,
 	}
 	if r.Schema != nil {
 		w.Schema = r.Schema.stored()
@@ -129,9 +117,6 @@ func (r *Record) payload() ([]byte, error) {
 		w.Columns = nil
 	case w.Columns == nil:
 		w.Columns = map[UUID]Column{}
-	}
-	if !r.Dataset.IsZero() {
-		w.ColumnsPage = &r.ColumnsPage
 	}
 	if r.Txn == nil {
 		w.Ops = append([]Op{}, r.Ops...)
@@ -158,12 +143,9 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	if err := strictJSON(payload); err != nil {
 		return nil, err
 	}
-	m, version, features, err := versioned("commit record", payload, knownFeatures()...)
+	m, features, err := versioned("commit record", payload, knownFeatures()...)
 	if err != nil {
 		return nil, err
-	}
-	if version != head.version {
-		return nil, fmt.Errorf("commit record of format version %d in a frame of version %d", version, head.version)
 	}
 	r := &Record{Dataset: head.salt}
 	if len(features) > 0 {
@@ -186,9 +168,7 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	schema := m.take("schema")
 	r.SchemaPage = m.uuidOrNull("schema_page")
 	columns := m.take("columns")
-	if version > FirstVersion {
-		r.ColumnsPage = m.uuidOrNull("columns_page")
-	}
+	r.ColumnsPage = m.uuidOrNull("columns_page")
 	ops := m.take("ops")
 	r.Txn = m.uuidOrNull("txn")
 	if err := m.end(); err != nil {
@@ -295,8 +275,8 @@ func (r *Record) check() error {
 		return fmt.Errorf("one of its features %q is not known", r.Features)
 	case r.Schema != nil && !slices.Equal(r.Schema.Features(), r.Features):
 		return fmt.Errorf("its features are %q, those of its schema %q", r.Features, r.Schema.Features())
-	case r.UUID.IsZero() || r.Branch.IsZero():
-		return errors.New("uuid or branch is zero")
+	case r.Dataset.IsZero() || r.UUID.IsZero() || r.Branch.IsZero():
+		return errors.New("uuid of the dataset, the commit or the branch is zero")
 	case r.Version > 0 && (r.Parent == nil || r.Base != nil):
 		return fmt.Errorf("record %d has no parent or has a base", r.Version)
 	case r.Version == 0 && (r.Parent == nil) != (r.Base == nil):
@@ -309,8 +289,6 @@ func (r *Record) check() error {
 		return errors.New("want exactly one of schema and schema_page")
 	case r.Txn != nil && len(r.Ops) > 0:
 		return errors.New("want exactly one of ops and txn")
-	case r.ColumnsPage != nil && r.Dataset.IsZero():
-		return errors.New("a page of columns, which version 1 has not")
 	case r.RowIDs != nil && r.Rows == 0:
 		return errors.New("no rows, but row identities")
 	}

@@ -72,20 +72,20 @@ func TestRefObjects(t *testing.T) {
 		`{"deleted":false,`, `{"deleted":null,`, `{"deleted":true,"branch":"22222222222222222222222222222222",`,
 		`{"branch":"00000000000000000000000000000000",`, `{"branch":null,`, `{`, `{"Branch":"22222222222222222222222222222222",`,
 	} {
-		if h, err := DecodeHead(sealJSON([]byte(body)), Binding{}); !errs.Is(err, errs.Corrupt) {
+		if h, err := DecodeHead(sealJSON([]byte(body)), in("refs/tags/v1")); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%s is %+v, %v", body, h, err)
 		}
 	}
 	tag := Tag{Branch: id(1), Commit: id(2), Message: strings.Repeat("m", maxRefBytes)}
-	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, in("refs/tags/v1")); !errs.Is(err, errs.Invalid) {
 		t.Errorf("long message: %v", err)
 	}
 	tag.Message = "\xff"
-	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, in("refs/tags/v1")); !errs.Is(err, errs.Invalid) {
 		t.Errorf("message that is not UTF-8: %v", err)
 	}
 	tag.Message, tag.Commit = "", UUID{}
-	if _, err := EncodeTag(tag, Binding{}); !errs.Is(err, errs.Invalid) {
+	if _, err := EncodeTag(tag, in("refs/tags/v1")); !errs.Is(err, errs.Invalid) {
 		t.Errorf("no commit: %v", err)
 	}
 }
@@ -99,8 +99,8 @@ func resealed(data []byte) []byte {
 	return sealJSON(data[:at:at])
 }
 
-// bindings are those of version 1 and of an object of version 2.
-var bindings = []Binding{{}, {Dataset: id(0x11), Key: "refs/tags/v1"}}
+// bindings are those of the golden files.
+var bindings = []Binding{in("refs/tags/v1"), in("refs/heads/try.0"), in(ExpiryKey(Expiry{id(0x22), 40})), in(ViewKey("cats", 3))}
 
 func FuzzDecodeHead(f *testing.F) {
 	seed(f, false, "head*")

@@ -255,17 +255,13 @@ func TestIndexLarge(t *testing.T) {
 
 func TestTSFRoundTrip(t *testing.T) {
 	t.Parallel()
-	same(t, TSF{Format: 1, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
-	same(t, TSF{Format: 2, UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
-	same(t, TSF{Format: 1, UUID: id(1), Main: id(2), Deleting: true}, EncodeTSF, DecodeTSF)
-	same(t, TSF{Format: 2, UUID: id(1), Main: id(2), Deleting: true, Replaces: []UUID{id(3), id(4)}}, EncodeTSF, DecodeTSF)
+	same(t, TSF{UUID: id(1), Main: id(2)}, EncodeTSF, DecodeTSF)
+	same(t, TSF{UUID: id(1), Main: id(2), Deleting: true}, EncodeTSF, DecodeTSF)
+	same(t, TSF{UUID: id(1), Main: id(2), Deleting: true, Replaces: []UUID{id(3), id(4)}}, EncodeTSF, DecodeTSF)
 	for _, bad := range [][]UUID{{{}}, {id(1)}, {id(3), id(3)}, make([]UUID, MaxReplaced+1)} {
 		if _, err := EncodeTSF(TSF{UUID: id(1), Main: id(2), Replaces: bad}); !errs.Is(err, errs.Invalid) {
 			t.Errorf("it replaces %v: %v", bad, err)
 		}
-	}
-	if _, err := EncodeTSF(TSF{Format: 3, UUID: id(1), Main: id(2)}); !errs.Is(err, errs.Invalid) {
-		t.Errorf("format 3: %v", err)
 	}
 	if _, err := EncodeTSF(TSF{UUID: id(1)}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("zero main: %v", err)
@@ -391,7 +387,7 @@ func TestFrameCompresses(t *testing.T) {
 
 func TestRecordNormalises(t *testing.T) {
 	t.Parallel()
-	r := &Record{UUID: id(1), Branch: id(2), Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600)), Schema: &Schema{}}
+	r := &Record{Dataset: id(3), UUID: id(1), Branch: id(2), Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("x", 3600)), Schema: &Schema{}}
 	data, err := EncodeRecord(r)
 	if err != nil {
 		t.Fatal(err)

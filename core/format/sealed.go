@@ -3,29 +3,16 @@ package format
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"deeplake/core/errs"
 )
 
-// ContentName is the name that an object under map/ or txn/ has from version 2 on: the first 16
-// bytes of its SHA-256.
+// ContentName is the name of an object under map/ or txn/: the first 16 bytes of its SHA-256. Since
+// an object carries a salt, none can stand in the place of another.
 func ContentName(object []byte) UUID {
 	sum := sha256.Sum256(object)
 	return UUID(sum[:16])
-}
-
-// SealObject makes the object under map/ or txn/ of a dataset of this version from a frame of
-// version 1, and its name. In version 1 the name is random. From version 2 on the object carries
-// random bytes, and its content is its name: no two objects have one name, and none can stand in
-// the place of another.
-func SealObject(version int, frame []byte) (UUID, []byte) {
-	if version == FirstVersion {
-		return NewUUID(), frame
-	}
-	object := Salted(frame, NewUUID())
-	return ContentName(object), object
 }
 
 // SideSalt is the salt of a side page whose first slot is the directory of this chunk. It is as
@@ -35,32 +22,17 @@ func SideSalt(session UUID, ordinal int64) UUID {
 	return ContentName(binary.LittleEndian.AppendUint64(append([]byte("side"), session[:]...), uint64(ordinal)))
 }
 
-// CheckObject holds an object that was read from map/ or txn/ against the version of its dataset
-// and, from version 2 on, against its name. What the object says is checked by its decoder.
-func CheckObject(version int, name UUID, object []byte) error {
-	if version == FirstVersion {
-		if len(object) >= FrameHeadBytes && int(object[5]) != version && checkedVersion(object) {
-			return errs.New(errs.Corrupt, "object has format version %d, and its dataset has %d", object[5], version)
-		}
-		return nil
-	}
+// CheckObject holds an object that was read from map/ or txn/ against its name. What the object
+// says is checked by its decoder.
+func CheckObject(name UUID, object []byte) error {
 	if got := ContentName(object); got != name {
 		return errs.New(errs.Corrupt, "object of %d bytes has content %s, which is not that of its name: it is damaged, or another one is in its place", len(object), got)
-	}
-	if len(object) < FrameHeadBytes || int(object[5]) != version {
-		return errs.New(errs.Corrupt, "object is not of format version %d, as its dataset is", version)
 	}
 	return nil
 }
 
-// checkedVersion reports whether the version of a frame stands under a right checksum.
-func checkedVersion(object []byte) bool {
-	_, err := checkFrameHead(Kind(object[4]), object)
-	return err == nil
-}
-
 // Binding ties an object with a name to its place: it carries the uuid of its dataset and its own
-// key. It is zero in version 1, which has no such members.
+// key.
 type Binding struct {
 	Dataset UUID
 	Key     string
@@ -68,18 +40,12 @@ type Binding struct {
 
 // members renders the binding as the first members of a JSON object, up to the comma behind them.
 func (b Binding) members() []byte {
-	if b.Dataset.IsZero() {
-		return []byte("{")
-	}
 	// no key needs an escape
 	return fmt.Appendf(nil, `{"dataset":"%s","key":"%s",`, b.Dataset, b.Key)
 }
 
 // check takes the members of the binding and holds them against b.
 func (b Binding) check(m *members) {
-	if b.Dataset.IsZero() {
-		return
-	}
 	var got Binding
 	m.value("dataset", &got.Dataset)
 	m.value("key", &got.Key)
@@ -99,9 +65,6 @@ func (m *members) bound(got, want Binding) {
 
 // EncodeBuried makes the object whose existence says that a tag is deleted.
 func EncodeBuried(b Binding) []byte {
-	if b.Dataset.IsZero() {
-		return []byte("{}\n")
-	}
 	return sealJSON(append(b.members(), `"deleted":true,`...))
 }
 
@@ -111,12 +74,6 @@ func DecodeBuried(data []byte, b Binding) error {
 }
 
 func decodeBuried(data []byte, b Binding) error {
-	if b.Dataset.IsZero() {
-		if string(data) != "{}\n" {
-			return errors.New("want {} and a newline")
-		}
-		return nil
-	}
 	m, err := openSealed("deletion of a tag", data)
 	if err != nil {
 		return err
@@ -133,8 +90,8 @@ func (m *members) deleted() {
 	}
 }
 
-// Owner is the dataset that a named object or a commit record says it belongs to; zero in version
-// 1, where they do not. An object that is damaged is errs.Corrupt.
+// Owner is the dataset that a named object or a commit record says it belongs to. An object that is
+// damaged is errs.Corrupt.
 func Owner(data []byte) (UUID, error) {
 	if len(data) > 0 && data[0] == '{' {
 		owner, err := sealedOwner(data)
@@ -148,15 +105,10 @@ func Owner(data []byte) (UUID, error) {
 }
 
 func sealedOwner(data []byte) (owner UUID, err error) {
-	if string(data) == "{}\n" {
-		return owner, nil
-	}
 	m, err := openSealed("object", data)
 	if err != nil {
 		return owner, err
 	}
-	if _, ok := m.left["dataset"]; ok {
-		m.value("dataset", &owner)
-	}
+	m.value("dataset", &owner)
 	return owner, m.err
 }

@@ -31,19 +31,19 @@ func TestStrictRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decodeRecord(payload, frameHead{version: 1}); err != nil {
+	if _, err := decodeRecord(payload, frameHead{salt: id(0x11)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name, old, repl string
 		want            errs.Kind
 	}{
-		{"newer version", `"format":1`, `"format":3`, errs.Unsupported},
-		{"version of another frame", `"format":1`, `"format":2`, errs.Corrupt},
-		{"version 0", `"format":1`, `"format":0`, errs.Corrupt},
-		{"version as text", `"format":1`, `"format":"1"`, errs.Corrupt},
-		{"version 1.0", `"format":1`, `"format":1.0`, errs.Corrupt},
-		{"no version", `"format":1,`, ``, errs.Corrupt},
+		{"newer version", `"format":2`, `"format":3`, errs.Unsupported},
+		{"earlier version", `"format":2`, `"format":1`, errs.Unsupported},
+		{"version as text", `"format":2`, `"format":"2"`, errs.Corrupt},
+		{"version 2.0", `"format":2`, `"format":2.0`, errs.Corrupt},
+		{"version 02", `"format":2`, `"format":02`, errs.Corrupt},
+		{"no version", `"format":2,`, ``, errs.Corrupt},
 		{"feature", `"features":[]`, `"features":["x"]`, errs.Unsupported},
 		{"null features", `"features":[]`, `"features":null`, errs.Corrupt},
 		{"null in features", `"features":[]`, `"features":[null]`, errs.Corrupt},
@@ -119,6 +119,7 @@ func TestStrictRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			SetSalt(data, id(0x11))
 			if _, err := DecodeRecord(data); !errs.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
@@ -128,12 +129,13 @@ func TestStrictRecord(t *testing.T) {
 
 func TestStrictTSF(t *testing.T) {
 	t.Parallel()
-	good, _ := EncodeTSF(TSF{Format: 1, UUID: id(1), Main: id(2)})
+	good, _ := EncodeTSF(TSF{UUID: id(1), Main: id(2)})
 	for _, c := range []struct {
 		name, old, repl string
 		want            errs.Kind
 	}{
-		{"newer version", `"format":1`, `"format":3`, errs.Unsupported},
+		{"newer version", `"format":2`, `"format":3`, errs.Unsupported},
+		{"earlier version", `"format":2`, `"format":1`, errs.Unsupported},
 		{"feature", `"features":[]`, `"features":["zip"]`, errs.Unsupported},
 		{"feature twice", `"features":[]`, `"features":["deleting","deleting"]`, errs.Unsupported},
 		{"replaces nothing", `"features"`, `"replaces":[],"features"`, errs.Corrupt},
@@ -177,9 +179,10 @@ func TestStrictFrame(t *testing.T) {
 	}{
 		{"newer version", rehead(good, 5, 3), errs.Unsupported},
 		{"version 0", rehead(good, 5, 0), errs.Unsupported},
-		{"version 2 without its salt", rehead(good, 5, 2), errs.Corrupt},
-		{"zero salt", Salted(good, UUID{}), errs.Corrupt},
-		{"flipped salt", flipped(Salted(good, id(1)), FrameHeadBytes), errs.Corrupt},
+		{"version 1", rehead(good, 5, 1), errs.Unsupported},
+		{"zero salt", salted(bytes.Clone(good), UUID{}), errs.Corrupt},
+		{"flipped salt", flipped(good, FrameSaltAt), errs.Corrupt},
+		{"only the first part of the head", good[:FrameSaltAt], errs.Corrupt},
 		{"unknown kind", rehead(good, 4, 'Q'), errs.Unsupported},
 		{"other kind", rehead(good, 4, 'N'), errs.Corrupt},
 		{"unknown compression", rehead(good, 6, 1), errs.Unsupported},
@@ -235,46 +238,42 @@ func TestStrictPages(t *testing.T) {
 		decode    func([]byte) error
 		want      errs.Kind // 0: right
 	}{
-		{"leaf", "01 00 01" + u + "00 01 0202 6400", leaf, 0},
+		{"leaf", "01 00 01" + u + "00 01 0202 6410", leaf, 0},
 		{"leaf: no entries", "00 00 01" + u + "00 00", leaf, errs.Corrupt},
-		{"leaf: no sessions", "01 00 00 00 01 0202 6400", leaf, errs.Corrupt},
-		{"leaf: zero session", "01 00 01" + strings.Repeat("00", 16) + "00 01 0202 6400", leaf, errs.Corrupt},
-		{"leaf: long uvarint", "8100 00 01" + u + "00 01 0202 6400", leaf, errs.Corrupt},
+		{"leaf: no sessions", "01 00 00 00 01 0202 6410", leaf, errs.Corrupt},
+		{"leaf: zero session", "01 00 01" + strings.Repeat("00", 16) + "00 01 0202 6410", leaf, errs.Corrupt},
+		{"leaf: long uvarint", "8100 00 01" + u + "00 01 0202 6410", leaf, errs.Corrupt},
 		{"leaf: uvarint without end", "01 00 01" + u + "00 01 0202 8080", leaf, errs.Corrupt},
-		{"leaf: too many entries", "8108 00 01" + u + "00 01 0202 6400", leaf, errs.Corrupt},
-		{"leaf: more sessions than entries", "01 00 02" + u + page + "00 01 0202 6400", leaf, errs.Corrupt},
-		{"leaf: column 11", "01 00 01" + u + "00 01 0b02 6400", leaf, errs.Unsupported},
-		{"leaf: column 0", "01 00 01" + u + "00 01 0002 6400", leaf, errs.Corrupt},
-		{"leaf: columns fall", "01 00 01" + u + "00 02 0301 0202 01 6400", leaf, errs.Corrupt},
-		{"leaf: column twice", "01 00 01" + u + "00 02 0202 0202 6400 6400", leaf, errs.Corrupt},
-		{"leaf: column of zeros", "01 00 01" + u + "00 02 0202 0301 6400 00", leaf, errs.Corrupt},
-		{"leaf: column too long", "01 00 01" + u + "00 01 0203 640000", leaf, errs.Corrupt},
-		{"leaf: column behind the end", "01 00 01" + u + "00 01 0203 6400", leaf, errs.Corrupt},
-		{"leaf: gap before the first", "01 00 01" + u + "00 02 0101 0202 05 6400", leaf, errs.Corrupt},
+		{"leaf: too many entries", "8108 00 01" + u + "00 01 0202 6410", leaf, errs.Corrupt},
+		{"leaf: more sessions than entries", "01 00 02" + u + page + "00 01 0202 6410", leaf, errs.Corrupt},
+		{"leaf: column 11", "01 00 01" + u + "00 01 0b02 6410", leaf, errs.Unsupported},
+		{"leaf: column 0", "01 00 01" + u + "00 01 0002 6410", leaf, errs.Corrupt},
+		{"leaf: columns fall", "01 00 01" + u + "00 02 0301 0202 01 6410", leaf, errs.Corrupt},
+		{"leaf: column twice", "01 00 01" + u + "00 02 0202 0202 6410 6410", leaf, errs.Corrupt},
+		{"leaf: column of zeros", "01 00 01" + u + "00 02 0202 0301 6410 00", leaf, errs.Corrupt},
+		{"leaf: column too long", "01 00 01" + u + "00 01 0203 641000", leaf, errs.Corrupt},
+		{"leaf: column behind the end", "01 00 01" + u + "00 01 0203 6410", leaf, errs.Corrupt},
+		{"leaf: gap before the first", "01 00 01" + u + "00 02 0101 0202 05 6410", leaf, errs.Corrupt},
 		{"leaf: no rows", "01 00 01" + u + "00 01 0301 05", leaf, errs.Corrupt},
-		{"leaf: negative rows", "01 00 01" + u + "00 01 0203 640101c9", leaf, errs.Corrupt},
-		{"leaf: rows in a plane", "01 00 01" + u + "00 01 0203 640102", leaf, 0},
-		{"leaf: plane of zeros", "01 00 01" + u + "00 01 0203 640100", leaf, errs.Corrupt},
-		{"leaf: nine planes", "01 00 01" + u + "00 01 020b 6409" + "010101010101010101", leaf, errs.Corrupt},
-		{"leaf: plane cut off", "01 00 01" + u + "00 01 0203 640201", leaf, errs.Corrupt},
-		{"leaf: difference that overflows", "01 00 01" + u + "00 01 020a 6408" + "fffffffffffffffe", leaf, errs.Corrupt},
-		{"leaf: rows in a plane without sign", "01 00 01" + u + "00 01 0203 641101", leaf, 0},
-		{"leaf: plane of zeros without sign", "01 00 01" + u + "00 01 0203 641100", leaf, errs.Corrupt},
+		{"leaf: rows in a plane", "01 00 01" + u + "00 01 0203 641102", leaf, 0},
+		{"leaf: plane of zeros", "01 00 01" + u + "00 01 0203 641100", leaf, errs.Corrupt},
+		{"leaf: nine planes", "01 00 01" + u + "00 01 020b 6419" + "010101010101010101", leaf, errs.Corrupt},
+		{"leaf: plane cut off", "01 00 01" + u + "00 01 0203 641201", leaf, errs.Corrupt},
+		{"leaf: planes with a sign", "01 00 01" + u + "00 01 0203 640102", leaf, errs.Corrupt},
 		{"leaf: another flag of planes", "01 00 01" + u + "00 01 0203 642101", leaf, errs.Corrupt},
 		{"leaf: difference over the cap", "01 00 01" + u + "00 01 020a 6418" + "ffffffffffffffff", leaf, errs.Corrupt},
-		{"leaf: row over the cap", "01 ffffffffffffffffff01 01" + u + "00 01 0202 6400", leaf, errs.Corrupt},
-		{"leaf: session 1 of 1", "01 00 01" + u + "00 02 0202 0401 6400 01", leaf, errs.Corrupt},
-		{"leaf: side page 1 of 0", "01 00 01" + u + "00 02 0202 0701 6400 01", leaf, errs.Corrupt},
-		{"leaf: slot without a side page", "01 00 01" + u + "00 02 0202 0801 6400 02", leaf, errs.Corrupt},
-		{"leaf: negative ordinal", "01 00 01" + u + "00 02 0202 0501 6400 01", leaf, errs.Corrupt},
-		{"leaf: negative bytes", "01 00 01" + u + "00 02 0202 0603 6400 000101", leaf, errs.Corrupt},
-		{"leaf: tiles for many rows", "01 00 01" + u + "00 02 0202 0901 6400 02", leaf, errs.Corrupt},
-		{"leaf: tiles", "01 00 01" + u + "00 02 0202 0901 0100 02", leaf, 0},
-		{"leaf: statistics", "01 00 01" + u + "00 02 0202 0a05 0100 04 02010203", leaf, 0},
-		{"leaf: empty statistics in one byte", "01 00 01" + u + "00 02 0202 0a02 0100 01 00", leaf, errs.Corrupt},
-		{"leaf: flags of statistics", "01 00 01" + u + "00 02 0202 0a02 0100 01 04", leaf, errs.Unsupported},
-		{"leaf: statistics turned round", "01 00 01" + u + "00 02 0202 0a05 0100 04 02010302", leaf, errs.Corrupt},
-		{"leaf: statistics too long", "01 00 01" + u + "00 02 0202 0a06 0100 05 0201020300", leaf, errs.Corrupt},
+		{"leaf: row over the cap", "01 ffffffffffffffffff01 01" + u + "00 01 0202 6410", leaf, errs.Corrupt},
+		{"leaf: session 1 of 1", "01 00 01" + u + "00 02 0202 0401 6410 01", leaf, errs.Corrupt},
+		{"leaf: side page 1 of 0", "01 00 01" + u + "00 02 0202 0701 6410 01", leaf, errs.Corrupt},
+		{"leaf: slot without a side page", "01 00 01" + u + "00 02 0202 0801 6410 02", leaf, errs.Corrupt},
+		{"leaf: negative ordinal", "01 00 01" + u + "00 02 0202 0501 6410 01", leaf, errs.Corrupt},
+		{"leaf: tiles for many rows", "01 00 01" + u + "00 02 0202 0901 6410 02", leaf, errs.Corrupt},
+		{"leaf: tiles", "01 00 01" + u + "00 02 0202 0901 0110 02", leaf, 0},
+		{"leaf: statistics", "01 00 01" + u + "00 02 0202 0a05 0110 04 02010203", leaf, 0},
+		{"leaf: empty statistics in one byte", "01 00 01" + u + "00 02 0202 0a02 0110 01 00", leaf, errs.Corrupt},
+		{"leaf: flags of statistics", "01 00 01" + u + "00 02 0202 0a02 0110 01 04", leaf, errs.Unsupported},
+		{"leaf: statistics turned round", "01 00 01" + u + "00 02 0202 0a05 0110 04 02010302", leaf, errs.Corrupt},
+		{"leaf: statistics too long", "01 00 01" + u + "00 02 0202 0a06 0110 05 0201020300", leaf, errs.Corrupt},
 		{"inner", "01 01 00 05" + page, inner, 0},
 		{"inner: height 0", "00 01 00 05" + page, inner, errs.Corrupt},
 		{"inner: height 9", "09 01 00 05" + page, inner, errs.Corrupt},

@@ -12,7 +12,6 @@ const maxTSFBytes = 64 << 10
 
 // TSF is the content of tsf.json.
 type TSF struct {
-	Format   int // FirstVersion to Version
 	UUID     UUID
 	Main     UUID // the branch that the name main means
 	Features []string
@@ -33,22 +32,16 @@ const MaxReplaced = 256
 // crcMember separates the bytes that the checksum covers from its eight digits.
 const crcMember = `"crc":"`
 
-// EncodeTSF renders tsf.json. Format 0 means Version. The object carries a checksum in its last
-// member, since it has no frame and a wrong branch uuid would make the dataset look empty.
+// EncodeTSF renders tsf.json. The object carries a checksum in its last member, since it has no
+// frame and a wrong branch uuid would make the dataset look empty.
 func EncodeTSF(t TSF) ([]byte, error) {
-	if t.Format == 0 {
-		t.Format = Version
-	}
-	if t.Format < FirstVersion || t.Format > Version {
-		return nil, errs.New(errs.Invalid, "encode tsf.json: format is %d, want %d to %d", t.Format, FirstVersion, Version)
-	}
 	if len(t.Features) > 0 {
 		return nil, errs.New(errs.Unsupported, "encode tsf.json: feature %q is not known", t.Features[0])
 	}
 	if err := t.check(); err != nil {
 		return nil, refused("tsf.json", err)
 	}
-	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s",`, t.Format, t.UUID, t.Main)
+	out := fmt.Appendf(nil, `{"format":%d,"uuid":"%s","main":"%s",`, Version, t.UUID, t.Main)
 	for i, old := range t.Replaces {
 		out = fmt.Appendf(out, `%s"%s"`, [2]string{`"replaces":[`, ","}[min(i, 1)], old)
 	}
@@ -76,11 +69,11 @@ func decodeTSF(data []byte) (TSF, error) {
 	if err := strictJSON(data); err != nil {
 		return TSF{}, err
 	}
-	m, version, used, err := versioned("tsf.json", data, deleting)
+	m, used, err := versioned("tsf.json", data, deleting)
 	if err != nil {
 		return TSF{}, err
 	}
-	t := TSF{Format: version, Deleting: len(used) > 0}
+	t := TSF{Deleting: len(used) > 0}
 	var crc string
 	m.value("uuid", &t.UUID)
 	m.value("main", &t.Main)
@@ -102,9 +95,6 @@ func decodeTSF(data []byte) (TSF, error) {
 func (t TSF) check() error {
 	if t.UUID.IsZero() || t.Main.IsZero() {
 		return fmt.Errorf("a uuid is zero")
-	}
-	if len(t.Replaces) > 0 && t.Format == FirstVersion {
-		return fmt.Errorf("version %d does not say what a dataset replaces", FirstVersion)
 	}
 	if len(t.Replaces) > MaxReplaced {
 		return fmt.Errorf("it replaces %d datasets, want at most %d", len(t.Replaces), MaxReplaced)

@@ -72,10 +72,11 @@ func EncodeView(v View, b Binding) ([]byte, error) {
 		return nil, refused("saved view", err)
 	}
 	frame, err := EncodeFrame(KindView, payload)
-	if err != nil || b.Dataset.IsZero() {
-		return frame, err
+	if err != nil {
+		return nil, err
 	}
-	return Salted(frame, b.Dataset), nil
+	SetSalt(frame, b.Dataset)
+	return frame, nil
 }
 
 // DecodeView is the strict inverse of EncodeView. An object that says that it is another one is
@@ -220,11 +221,9 @@ func decodeViewHead(head []byte, b Binding) (v View, rows *int64, err error) {
 		return v, nil, err
 	}
 	m := open("saved view", head)
-	if !b.Dataset.IsZero() {
-		got := Binding{Dataset: b.Dataset}
-		m.value("key", &got.Key)
-		m.bound(got, b)
-	}
+	got := Binding{Dataset: b.Dataset}
+	m.value("key", &got.Key)
+	m.bound(got, b)
 	if _, v.Deleted = m.left["deleted"]; v.Deleted {
 		m.deleted()
 		return v, nil, m.end()

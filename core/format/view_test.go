@@ -32,11 +32,11 @@ func TestViewRoundTrip(t *testing.T) {
 	none := plain
 	none.Rows, none.Columns = nil, nil
 	for _, v := range []View{plain, again, none, {Deleted: true}} {
-		data, err := EncodeView(v, Binding{})
+		data, err := EncodeView(v, in("refs/tags/v1"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := DecodeView(data, Binding{}); err != nil || !reflect.DeepEqual(back, v) {
+		if back, err := DecodeView(data, in("refs/tags/v1")); err != nil || !reflect.DeepEqual(back, v) {
 			t.Errorf("%+v became %+v, %v", v, back, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestViewRefused(t *testing.T) {
 	} {
 		v := goldenView()
 		change(&v)
-		if _, err := EncodeView(v, Binding{}); !errs.Is(err, errs.Invalid) {
+		if _, err := EncodeView(v, in("refs/tags/v1")); !errs.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -73,7 +73,7 @@ func TestViewRefused(t *testing.T) {
 		"not deleted":  func(string) string { return `{"deleted":false}` },
 		"deleted rows": func(string) string { return `{"deleted":true}` },
 	} {
-		payload, err := encodeView(goldenView(), Binding{})
+		payload, err := encodeView(goldenView(), in("refs/tags/v1"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestViewRefused(t *testing.T) {
 			t.Fatalf("%s: nothing changed in %s", name, head)
 		}
 		bad := append(append(appendUvarint(nil, int64(len(changed))), changed...), r.b...)
-		if v, err := decodeView(bad, Binding{}, nil); err == nil {
+		if v, err := decodeView(bad, in("refs/tags/v1"), nil); err == nil {
 			t.Errorf("%s: taken as %+v", name, v)
 		}
 	}
@@ -98,14 +98,14 @@ func TestDecodeViewStops(t *testing.T) {
 	for i := range v.Rows {
 		v.Rows[i] = ViewRun{Start: int64(i % 2), Count: 1}
 	}
-	data, err := EncodeView(v, Binding{})
+	data, err := EncodeView(v, in("refs/tags/v1"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := errs.New(errs.Canceled, "enough")
 	for stop := range 4 {
 		looks := 0
-		_, err := DecodeViewWhile(data, Binding{}, func() error {
+		_, err := DecodeViewWhile(data, in("refs/tags/v1"), func() error {
 			if looks++; looks > stop {
 				return want
 			}
@@ -115,7 +115,7 @@ func TestDecodeViewStops(t *testing.T) {
 			t.Errorf("got %v after %d looks, want it after %d", err, looks, stop+1)
 		}
 	}
-	if _, err := DecodeViewWhile(data, Binding{}, func() error { return nil }); err != nil {
+	if _, err := DecodeViewWhile(data, in("refs/tags/v1"), func() error { return nil }); err != nil {
 		t.Error(err)
 	}
 }

@@ -108,8 +108,7 @@ func appendSvarint(b []byte, v int64) []byte {
 // and a single number far off costs little. Against differences from the number before, as varints,
 // this saves an eighth of a leaf page.
 
-// planesAbove marks differences that are all from the least of the numbers, without a sign. Writers
-// use only these: the sign is random, as the sizes of chunks lie on one side of the target.
+// planesAbove marks differences from the least of the numbers, which have no sign.
 const planesAbove = 0x10
 
 // appendPlanes appends values, of which there is at least one, all >= 0.
@@ -130,9 +129,10 @@ func appendPlanes(b []byte, values []int64) []byte {
 func (r *reader) planes(n int64) []int64 {
 	base := r.uvarint(MaxRows, "base of a column")
 	flags := r.byte("planes of a column")
-	above, width := flags&planesAbove != 0, int64(flags&^planesAbove)
-	if width > 8 {
-		r.fail("a column has %d planes, want at most 8", width)
+	width := int64(flags) - planesAbove
+	if width < 0 || width > 8 {
+		r.fail("a column has planes %d, want %d to %d", flags, planesAbove, planesAbove+8)
+		return nil
 	}
 	body := r.bytes(n*width, "planes of a column")
 	if r.err != nil {
@@ -149,13 +149,11 @@ func (r *reader) planes(n int64) []int64 {
 	}
 	values := make([]int64, n)
 	for i, z := range far {
-		if above && z > MaxRows {
+		if z > MaxRows {
 			r.fail("a difference in planes is %d, want at most %d", z, int64(MaxRows))
 			return nil
 		}
-		if values[i] = base + int64(z); !above {
-			values[i] = base + unzigzag(z)
-		}
+		values[i] = base + int64(z)
 	}
 	return values
 }

@@ -55,7 +55,7 @@ func newForger(t testing.TB, v *victim) *forger {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.sealed[key] = &sealedObject{key, format.Kind(data[4]), format.UUID(data[format.FrameHeadBytes:]), payload}
+			f.sealed[key] = &sealedObject{key, format.Kind(data[4]), format.UUID(data[format.FrameSaltAt:]), payload}
 			f.keys = append(f.keys, key)
 		case "data":
 			f.chunks = append(f.chunks, key)
@@ -92,11 +92,11 @@ func (f *forger) forge(over objects, changed map[string][]byte) {
 		next := map[string][]byte{}
 		for _, key := range slices.Sorted(maps.Keys(payloads)) {
 			o := f.sealed[key]
-			frame, err := format.EncodeFrame(o.kind, payloads[key])
+			object, err := format.EncodeFrame(o.kind, payloads[key])
 			if err != nil {
 				continue
 			}
-			object := format.Salted(frame, o.salt)
+			format.SetSalt(object, o.salt)
 			raw, text := nameOf(key)
 			if raw == nil {
 				over[key] = object

@@ -150,7 +150,7 @@ func (b *build) change(tensor format.UUID, edits []chunkmap.Edit, c *columnChang
 func (b *build) run(ctx context.Context) (*Snapshot, error) {
 	onto := b.onto
 	rec := &format.Record{
-		Dataset: b.repo.dataset(), Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
+		Dataset: b.repo.TSF.UUID, Branch: onto.Record.Branch, Version: onto.Record.Version + 1, Parent: &onto.Record.UUID,
 		Writer: b.repo.Writer, Rows: onto.Record.Rows + b.rows, RowIDs: onto.Record.RowIDs,
 		Deleted: onto.Record.Deleted, Schema: b.schema, Features: b.schema.Features(), Ops: b.ops,
 		Columns: make(map[format.UUID]format.Column, len(b.schema.Tensors)),

@@ -174,8 +174,8 @@ func (r *Repo) encode(ctx context.Context, next *Snapshot) (data []byte, x *chun
 // it.
 func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 	rec, blobs := next.Record, map[string][]byte{}
-	put := func(key func(format.UUID) string, frame []byte) *format.UUID {
-		name, data := format.SealObject(r.TSF.Format, frame)
+	put := func(key func(format.UUID) string, data []byte) *format.UUID {
+		name := format.ContentName(data)
 		blobs[key(name)] = data
 		return &name
 	}
@@ -201,9 +201,6 @@ func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 	}
 	if len(ops) > format.InlineOps || format.RawBytes(ops) > format.InlineRaw {
 		rec.Ops, rec.Txn = nil, put(format.TxnKey, ops)
-	}
-	if r.TSF.Format == format.FirstVersion {
-		return blobs, nil
 	}
 	if rec.ColumnsPage = nil; !format.LargeColumns(rec.Columns) {
 		return blobs, nil

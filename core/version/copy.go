@@ -127,11 +127,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		c.report.Commits = 1
 	}
 	prefixes := []string{"data/", "map/", "txn/"}
-	switch {
-	case c.upgrades():
-		clear(w.seen)
-		prefixes = prefixes[:1]
-	case c.o.History:
+	if c.o.History {
 		prefixes = append(prefixes, "log/")
 	}
 	wanted, err := c.wanted(ctx, w, prefixes)
@@ -377,7 +373,7 @@ func (c *copying) named(key string, data []byte) error {
 		if err != nil {
 			return err
 		}
-		return format.CheckObject(c.repo.TSF.Format, name, data)
+		return format.CheckObject(name, data)
 	}
 	return nil
 }
@@ -436,30 +432,19 @@ func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64)
 	return nil
 }
 
-// fresh writes the one commit of a copy without history, and returns what makes it a dataset of its
-// own, of the newest format version.
+// fresh writes the one commit of a copy without history, and returns the tsf.json of the new
+// dataset.
 func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
-	tsf := format.TSF{Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID()}
+	tsf := format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}
 	to := newRepo(c.dst, tsf, c.repo.Writer)
 	rec := *at.Record
-	next := &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted}
-	if c.upgrades() {
-		var err error
-		if next, err = upgraded(ctx, c.repo, at, to); err != nil {
-			return tsf, err
-		}
-	}
-	return tsf, c.first(ctx, to, next)
+	return tsf, c.first(ctx, to, &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted})
 }
-
-// upgrades reports whether the copy has another format version than its source: then no page is
-// copied as it is.
-func (c *copying) upgrades() bool { return !c.o.History && c.repo.TSF.Format < format.Version }
 
 // first makes a snapshot the first commit of a dataset.
 func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
 	rec := s.Record
-	rec.Dataset = to.dataset()
+	rec.Dataset = to.TSF.UUID
 	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), to.TSF.Main, 0
 	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
 	rec.Time, rec.Author, rec.Writer = c.repo.Now().UTC().Truncate(time.Nanosecond), c.o.Author, c.repo.Writer

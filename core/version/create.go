@@ -27,11 +27,6 @@ func Exists(ctx context.Context, p storage.Provider) (bool, error) {
 // errs.Exists if p has a dataset, files of another owner in the folders of one, or names that
 // another dataset left. A creation that is cut short leaves no dataset.
 func Create(ctx context.Context, p storage.Provider, writer string, schema *format.Schema) (*Repo, *Snapshot, error) {
-	return create(ctx, p, writer, schema, format.Version)
-}
-
-// create is Create for a format version.
-func create(ctx context.Context, p storage.Provider, writer string, schema *format.Schema, version int) (*Repo, *Snapshot, error) {
 	data, err := p.Get(ctx, format.TSFKey())
 	if err == nil {
 		return nil, nil, existsError(p, data)
@@ -41,7 +36,7 @@ func create(ctx context.Context, p storage.Provider, writer string, schema *form
 	if err := vacant(ctx, "create dataset", p, nil); err != nil {
 		return nil, nil, err
 	}
-	r := newRepo(p, format.TSF{Format: version, UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
+	r := newRepo(p, format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
 	rec, err := r.begin(ctx, schema)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +62,7 @@ func (r *Repo) begin(ctx context.Context, schema *format.Schema) (*format.Record
 		schema = &format.Schema{}
 	}
 	rec := &format.Record{
-		Dataset: r.dataset(), UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
+		Dataset: r.TSF.UUID, UUID: format.NewUUID(), Branch: r.TSF.Main, Time: r.Now().UTC(), Message: "create dataset", Writer: r.Writer,
 		Schema: schema, Features: schema.Features(), Columns: map[format.UUID]format.Column{}, Ops: additions(schema),
 	}
 	for i := range schema.Tensors {

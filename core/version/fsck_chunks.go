@@ -240,9 +240,8 @@ func eachBlock(ctx context.Context, store storage.Provider, key string, x *forma
 }
 
 // rebuild makes a side page from the directories at the ends of its chunks, if all of them are
-// there. Some slots belong to no version any more. In version 1 they get one byte, as a slot cannot
-// be empty. From version 2 on the page must come out as it was, since its content is its name:
-// rebuild tries the chunk that follows the one of the slot before.
+// there. The page must come out as it was, since its content is its name. For a slot that belongs
+// to no version any more, rebuild tries the chunk that follows the one of the slot before.
 func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error {
 	n := int64(0)
 	for slot := range use.slots {
@@ -261,7 +260,7 @@ func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error 
 	g := task.New(ctx, markBatch)
 	for slot, chunk := range chunks {
 		_, known := use.slots[int64(slot)]
-		if !known && (f.repo.TSF.Format == format.FirstVersion || f.sizes[chunk.session][chunk.ordinal] == 0) {
+		if !known && f.sizes[chunk.session][chunk.ordinal] == 0 {
 			continue
 		}
 		g.Go(func(ctx context.Context) error {
@@ -285,11 +284,9 @@ func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error 
 	if err != nil {
 		return err
 	}
-	if f.repo.TSF.Format > format.FirstVersion {
-		if data = format.Salted(data, format.SideSalt(chunks[0].session, chunks[0].ordinal)); format.ContentName(data) != id {
-			use.problem.Lost += "; the page cannot be made again as it was, and rechunk() writes a new one"
-			return nil
-		}
+	if format.SetSalt(data, format.SideSalt(chunks[0].session, chunks[0].ordinal)); format.ContentName(data) != id {
+		use.problem.Lost += "; the page cannot be made again as it was, and rechunk() writes a new one"
+		return nil
 	}
 	use.problem.Repair = fmt.Sprintf("from the directories of its %d chunks", len(use.slots))
 	if !f.o.Repair {

@@ -43,7 +43,7 @@ func TestGCKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			collected.Store, collected.Pages = faulty, chunkmap.NewStore(faulty, collected.TSF.Format)
+			collected.Store, collected.Pages = faulty, chunkmap.NewStore(faulty)
 			_, failed := collected.GC(ctx, GCOptions{Expire: &Retention{Last: 1}})
 			for range 2 {
 				now, s, err := OpenHead(ctx, inner, "test")

@@ -89,8 +89,8 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 		if rec.Branch != p.Branch || rec.Version != p.Version {
 			return errs.Op("read commit", key).New(errs.Corrupt, "the record says branch %s version %d", rec.Branch, rec.Version)
 		}
-		if rec.Dataset != r.dataset() {
-			return errs.Op("read commit", key).New(errs.Corrupt, "the record is not of the dataset and format version of tsf.json (dataset %s, want %s)", rec.Dataset, r.dataset())
+		if rec.Dataset != r.TSF.UUID {
+			return errs.Op("read commit", key).New(errs.Corrupt, "the record is not of the dataset and format version of tsf.json (dataset %s, want %s)", rec.Dataset, r.TSF.UUID)
 		}
 		return nil
 	})

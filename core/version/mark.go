@@ -77,7 +77,7 @@ type visit struct {
 
 func newMarker(r *Repo) *marker {
 	return &marker{
-		repo: r, pages: chunkmap.NewStore(r.Store, r.TSF.Format),
+		repo: r, pages: chunkmap.NewStore(r.Store),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
 		named: map[format.BranchPoint]bool{}, buried: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},

@@ -72,7 +72,7 @@ func overwrite(ctx context.Context, p storage.Provider, writer string, schema *f
 	}
 	replaces := append(slices.Clone(old.Replaces), old.UUID)
 	r := newRepo(p, format.TSF{
-		Format: format.Version, UUID: format.NewUUID(), Main: format.NewUUID(), Replaces: replaces[max(0, len(replaces)-format.MaxReplaced):],
+		UUID: format.NewUUID(), Main: format.NewUUID(), Replaces: replaces[max(0, len(replaces)-format.MaxReplaced):],
 	}, writer)
 	r.old = &predecessor{tsf: old, data: data}
 	return r.prepare(ctx, schema)
@@ -263,13 +263,13 @@ func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.
 }
 
 // replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
-// is garbage, and no part of r. In format version 1 objects do not say what they belong to.
+// is garbage, and no part of r.
 func (r *Repo) replaced(data []byte) bool {
 	if len(r.TSF.Replaces) == 0 {
 		return false
 	}
 	owner, err := format.Owner(data)
-	return err == nil && (owner.IsZero() || slices.Contains(r.TSF.Replaces, owner))
+	return err == nil && slices.Contains(r.TSF.Replaces, owner)
 }
 
 // same refuses to write where another dataset has taken the place of r: errs.Conflict.

@@ -62,54 +62,52 @@ func TestOverwriteUnderWriter(t *testing.T) {
 		}, "was deleted"},
 	} {
 		for _, when := range []string{"before the commit", "before the record", "after the record"} {
-			for _, version := range []int{format.FirstVersion, format.Version} {
-				inner := memStore(t)
-				repo, head, err := create(ctx, inner, "test", nil, version)
-				if err != nil {
-					t.Fatal(err)
-				}
-				fillFixture(t, inner, repo, head)
-				hook := &afterStore{Provider: inner}
-				f := &fixture{store: hook}
-				f.x, f.label = numbered(1), numbered(2)
-				txn := f.begin(t)
-				for i := range txn.Schema().Tensors {
-					*[]*format.UUID{&f.x, &f.label}[i] = txn.Schema().Tensors[i].ID
-				}
-				f.add(txn, 3, 7)
-				once := func(key string) {
-					if strings.HasPrefix(key, "log/") {
-						hook.before, hook.after = nil, nil
-						if err := change.do(inner); err != nil {
-							t.Error(err)
-						}
-					}
-				}
-				switch when {
-				case "before the commit":
-					once("log/")
-				case "before the record":
-					hook.before = once
-				default:
-					hook.after = once
-				}
-				for range 2 { // it stays so
-					if _, err := txn.Commit(ctx, "lost", "tester"); !errs.Is(err, errs.Conflict) || !contains(err, change.says) || !contains(err, "discard()") {
-						t.Fatalf("%s %s, version %d: commit = %v", change.name, when, version, err)
-					}
-				}
-				if change.name != "overwritten" {
-					continue
-				}
-				now, err := Open(ctx, inner, "test")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if s, err := now.Head(ctx); err != nil || s.Rows() != 0 || s.Record.Version != 0 {
-					t.Fatalf("the new dataset is %+v, %v", s, err)
-				}
-				whole(t, now)
+			inner := memStore(t)
+			repo, head, err := Create(ctx, inner, "test", nil)
+			if err != nil {
+				t.Fatal(err)
 			}
+			fillFixture(t, inner, repo, head)
+			hook := &afterStore{Provider: inner}
+			f := &fixture{store: hook}
+			f.x, f.label = numbered(1), numbered(2)
+			txn := f.begin(t)
+			for i := range txn.Schema().Tensors {
+				*[]*format.UUID{&f.x, &f.label}[i] = txn.Schema().Tensors[i].ID
+			}
+			f.add(txn, 3, 7)
+			once := func(key string) {
+				if strings.HasPrefix(key, "log/") {
+					hook.before, hook.after = nil, nil
+					if err := change.do(inner); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			switch when {
+			case "before the commit":
+				once("log/")
+			case "before the record":
+				hook.before = once
+			default:
+				hook.after = once
+			}
+			for range 2 { // it stays so
+				if _, err := txn.Commit(ctx, "lost", "tester"); !errs.Is(err, errs.Conflict) || !contains(err, change.says) || !contains(err, "discard()") {
+					t.Fatalf("%s %s: commit = %v", change.name, when, err)
+				}
+			}
+			if change.name != "overwritten" {
+				continue
+			}
+			now, err := Open(ctx, inner, "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, err := now.Head(ctx); err != nil || s.Rows() != 0 || s.Record.Version != 0 {
+				t.Fatalf("the new dataset is %+v, %v", s, err)
+			}
+			whole(t, now)
 		}
 	}
 }
@@ -135,7 +133,7 @@ func TestNamesUnderOverwrite(t *testing.T) {
 	for says, change := range changes {
 		for name, do := range names {
 			p := memStore(t)
-			repo, head, err := create(ctx, p, "test", nil, format.Version)
+			repo, head, err := Create(ctx, p, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,54 +194,52 @@ func TestOverwriteKilled(t *testing.T) {
 			ID: format.NewUUID(), Name: name, HType: "generic", Compression: "none", ChunkBytes: format.DefaultChunk, Info: map[string]any{},
 		})
 	}
-	for _, version := range []int{format.FirstVersion, format.Version} {
-		for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
-			for n := 0; ; n++ {
-				inner := memStore(t)
-				repo, head, err := create(ctx, inner, "test", nil, version)
-				if err != nil {
-					t.Fatal(err)
+	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
+		for n := 0; ; n++ {
+			inner := memStore(t)
+			repo, head, err := Create(ctx, inner, "test", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repo = everything(t, fillFixture(t, inner, repo, head))
+			fakeChunks(t, inner, repo)
+			old, err := repo.Head(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, named := keysOf(t, inner), names(t, repo)
+			faulty := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}})
+			_, _, failed := Overwrite(ctx, faulty, "test", wide)
+			now, s, err := OpenHead(ctx, inner, "test")
+			if err != nil {
+				t.Fatalf("call %d, %v: open = %v", n, failed, err)
+			}
+			whole(t, now)
+			replaced := now.TSF.UUID != repo.TSF.UUID
+			if replaced {
+				if got := names(t, now); s.Rows() != 0 || !slices.Equal(got, []string{"branch main"}) {
+					t.Fatalf("call %d, %v: the new dataset has %d rows and %q", n, failed, s.Rows(), got)
 				}
-				repo = everything(t, fillFixture(t, inner, repo, head))
-				fakeChunks(t, inner, repo)
-				old, err := repo.Head(ctx)
-				if err != nil {
-					t.Fatal(err)
+				if got := len(s.Schema.Tensors); got != len(wide.Tensors) || s.Record.Version != 0 {
+					t.Fatalf("call %d, %v: the new dataset has %d tensors at version %d", n, failed, got, s.Record.Version)
 				}
-				before, named := keysOf(t, inner), names(t, repo)
-				faulty := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}})
-				_, _, failed := Overwrite(ctx, faulty, "test", wide)
-				now, s, err := OpenHead(ctx, inner, "test")
-				if err != nil {
-					t.Fatalf("call %d, %v: open = %v", n, failed, err)
+			} else {
+				if got := names(t, now); s.Record.UUID != old.Record.UUID || !slices.Equal(got, named) {
+					t.Fatalf("call %d, %v: the old dataset has %q, want %q", n, failed, got, named)
 				}
-				whole(t, now)
-				replaced := now.TSF.UUID != repo.TSF.UUID
-				if replaced {
-					if got := names(t, now); s.Rows() != 0 || !slices.Equal(got, []string{"branch main"}) {
-						t.Fatalf("call %d, %v: the new dataset has %d rows and %q", n, failed, s.Rows(), got)
-					}
-					if got := len(s.Schema.Tensors); got != len(wide.Tensors) || s.Record.Version != 0 {
-						t.Fatalf("call %d, %v: the new dataset has %d tensors at version %d", n, failed, got, s.Record.Version)
-					}
-				} else {
-					if got := names(t, now); s.Record.UUID != old.Record.UUID || !slices.Equal(got, named) {
-						t.Fatalf("call %d, %v: the old dataset has %q, want %q", n, failed, got, named)
-					}
-					for _, key := range before {
-						mustGet(t, inner, key)
-					}
+				for _, key := range before {
+					mustGet(t, inner, key)
 				}
-				if failed == nil && !replaced {
-					t.Fatalf("call %d: done, and the old dataset is there", n)
+			}
+			if failed == nil && !replaced {
+				t.Fatalf("call %d: done, and the old dataset is there", n)
+			}
+			finish(t, n, inner, replaced)
+			if len(faulty.Calls()) <= n { // none was hit
+				if failed != nil || n < 12 {
+					t.Fatalf("an overwrite made %d calls, and %v", n, failed)
 				}
-				finish(t, n, inner, replaced)
-				if len(faulty.Calls()) <= n { // none was hit
-					if failed != nil || n < 12 {
-						t.Fatalf("an overwrite made %d calls, and %v", n, failed)
-					}
-					break
-				}
+				break
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type Repo struct {
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
-	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p, tsf.Format), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
+	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
 }
 
 // Branch is the name of the branch that r is bound to.
@@ -40,19 +40,8 @@ func (r *Repo) bound(name string, branch format.UUID) *Repo {
 	return &other
 }
 
-// dataset is the uuid of the dataset as its objects carry it; zero in version 1, where they do not.
-func (r *Repo) dataset() format.UUID {
-	if r.TSF.Format == format.FirstVersion {
-		return format.UUID{}
-	}
-	return r.TSF.UUID
-}
-
-// bind is the binding of the object under key; zero in version 1.
+// bind is the binding of the object under key.
 func (r *Repo) bind(key string) format.Binding {
-	if r.TSF.Format == format.FirstVersion {
-		return format.Binding{}
-	}
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 

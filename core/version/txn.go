@@ -252,12 +252,8 @@ func (c *columnChange) widen(lo, hi tensor.Shape, unknown bool) {
 
 // MayAdd refuses a tensor that a commit would have no room for: errs.Invalid.
 func (t *Txn) MayAdd(ts *format.TensorSchema) error {
-	most, remedy := format.MaxTensors, "put the others into another dataset"
-	if t.repo.TSF.Format == format.FirstVersion {
-		most, remedy = format.MaxTensorsFirst, "copy() makes a dataset of a newer version, which has room for more"
-	}
-	if n := len(t.schema.Tensors); n >= most {
-		return errs.Op("create tensor", ts.Name).New(errs.Invalid, "a dataset of format version %d gets at most %d tensors, and it has %d; %s", t.repo.TSF.Format, most, n, remedy)
+	if n := len(t.schema.Tensors); n >= format.MaxTensors {
+		return errs.Op("create tensor", ts.Name).New(errs.Invalid, "a dataset has at most %d tensors, and this one has %d; put the others into another dataset", format.MaxTensors, n)
 	}
 	one, err := (&format.Schema{Tensors: []format.TensorSchema{*ts}}).Bytes()
 	if err == nil && t.schemaBytes == 0 {

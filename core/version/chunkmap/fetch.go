@@ -39,8 +39,8 @@ func FetchRequired[T any](ctx context.Context, store storage.Provider, op, key s
 	return v, nil
 }
 
-// FetchPage is FetchRequired for an object under map/. From format version 2 on it checks the
-// content against the name, and refuses a damaged, cut or exchanged object before decoding it.
+// FetchPage is FetchRequired for an object under map/. It checks the content against the name, and
+// refuses a damaged, truncated or exchanged object before decoding it.
 func FetchPage[T any](ctx context.Context, s *Store, op string, name format.UUID, decode func(data []byte) (T, error)) (T, error) {
 	return fetchedNamed(ctx, s, op, format.MapKey(name), name, decode)
 }
@@ -52,7 +52,7 @@ func FetchOps(ctx context.Context, s *Store, name format.UUID) ([]format.Op, err
 
 func fetchedNamed[T any](ctx context.Context, s *Store, op, key string, name format.UUID, decode func(data []byte) (T, error)) (T, error) {
 	return FetchRequired(ctx, s.store, op, key, func(data []byte) (v T, err error) {
-		if err := format.CheckObject(s.version, name, data); err != nil {
+		if err := format.CheckObject(name, data); err != nil {
 			return v, err
 		}
 		return decode(data)

@@ -51,7 +51,6 @@ func (p Page) height() int {
 // parallel.
 type Store struct {
 	store      storage.Provider
-	version    int // of the format; it decides how objects are named
 	MaxEntries int // the most lines of a page: format.MaxPageEntries, or less in a test
 	cache      *lru.Cache[format.UUID, Page]
 	sides      *lru.Cache[format.UUID, [][]byte]
@@ -78,10 +77,10 @@ func (h Pending) add(v Page) format.UUID {
 	return id
 }
 
-// NewStore returns a reader and writer of the pages of a dataset of this format version.
-func NewStore(store storage.Provider, version int) *Store {
+// NewStore returns a reader and writer of the pages of a dataset.
+func NewStore(store storage.Provider) *Store {
 	return &Store{
-		store: store, version: version,
+		store:      store,
 		MaxEntries: format.MaxPageEntries,
 		cache:      lru.New[format.UUID, Page](pageCacheBytes),
 		sides:      lru.New[format.UUID, [][]byte](pageCacheBytes),

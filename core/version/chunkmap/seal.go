@@ -39,9 +39,8 @@ func (x *Sealed) Root(r *format.Root) *format.Root {
 	return r
 }
 
-// Seal encodes and names pending pages. A page refers to the pages below it by name, and from
-// format version 2 on a name is a checksum, so Seal works from the leaves up. It replaces the
-// references of the pages in place.
+// Seal encodes and names pending pages. A page refers to the pages below it by name, and a name is
+// a checksum, so Seal works from the leaves up. It replaces the references of the pages in place.
 func (s *Store) Seal(ctx context.Context, h Pending) (*Sealed, error) {
 	x := &Sealed{names: make(map[format.UUID]format.UUID, len(h)), values: make(Pending, len(h)), objects: make(map[format.UUID][]byte, len(h))}
 	var levels [format.MaxHeight + 2][]format.UUID // side pages, leaves, inner pages by height
@@ -81,7 +80,7 @@ func (s *Store) sealLevel(ctx context.Context, h Pending, x *Sealed, level []for
 				if err != nil {
 					return err
 				}
-				names[from+i], objects[from+i] = s.name(id, h[id], data)
+				names[from+i], objects[from+i] = format.ContentName(data), data
 			}
 			return nil
 		})
@@ -93,19 +92,6 @@ func (s *Store) sealLevel(ctx context.Context, h Pending, x *Sealed, level []for
 		x.names[id], x.values[names[i]], x.objects[names[i]] = names[i], h[id], objects[i]
 	}
 	return nil
-}
-
-// name returns the name of an encoded page, and its object. In format version 1 the name is the
-// temporary uuid.
-func (s *Store) name(id format.UUID, v any, data []byte) (format.UUID, []byte) {
-	if s.version == format.FirstVersion {
-		return id, data
-	}
-	if side, ok := v.(SidePage); ok {
-		data = format.Salted(data, side.Salt)
-		return format.ContentName(data), data
-	}
-	return format.SealObject(s.version, data)
 }
 
 // rename replaces the references of a page by the names of the pages below it.
@@ -156,7 +142,11 @@ func encodePage(v any) ([]byte, error) {
 		}
 		return format.EncodeInner(*v.Inner)
 	case SidePage:
-		return format.EncodeSide(v.Dirs)
+		data, err := format.EncodeSide(v.Dirs)
+		if err == nil {
+			format.SetSalt(data, v.Salt)
+		}
+		return data, err
 	default:
 		return nil, errs.New(errs.Internal, "encode a map page of type %T", v)
 	}

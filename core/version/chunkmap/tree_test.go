@@ -45,7 +45,7 @@ type treeModel struct {
 }
 
 func newTreeModel(t *testing.T, seed uint64, lines int) *treeModel {
-	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewStore(newStore(t), 1+int(seed%2))}
+	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewStore(newStore(t))}
 	m.pages.MaxEntries = lines
 	m.tree = Tree{pages: m.pages}
 	return m
@@ -106,7 +106,7 @@ func (m *treeModel) store(made Pending) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	fresh := NewStore(m.pages.store, m.pages.version)
+	fresh := NewStore(m.pages.store)
 	fresh.MaxEntries = m.pages.MaxEntries
 	m.pages = fresh
 	m.tree = Tree{pages: fresh, root: *x.Root(&m.tree.root)}
@@ -334,7 +334,7 @@ func TestTreeOfDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			tree := Tree{pages: NewStore(store, format.FirstVersion), root: c.root}
+			tree := Tree{pages: NewStore(store), root: c.root}
 			for range 2 { // the second time from the cache
 				_, _, err := tree.Find(ctx, 3)
 				if !errs.Is(err, c.kind) || !strings.Contains(err.Error(), self.String()) {
@@ -354,7 +354,7 @@ func BenchmarkFind(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	pages := NewStore(store, format.FirstVersion)
+	pages := NewStore(store)
 	var all []format.Entry
 	for i := range int64(100_000) {
 		all = append(all, format.Entry{Row: i * 100, Rows: 100, Session: uuid(1), Ordinal: i, Bytes: 1})
@@ -393,7 +393,7 @@ func TestRandomFinds(t *testing.T) {
 	m.store(m.apply([]Edit{{To: rows, Entries: entries}}))
 	reads := &countingStore{Provider: m.pages.store}
 	root := m.tree.Root()
-	found := NewTree(NewStore(reads, m.pages.version), nil, &root, uuid(2))
+	found := NewTree(NewStore(reads), nil, &root, uuid(2))
 	_, pages, _, _ := checkPages(t, m.tree, root)
 	for range 20_000 {
 		row := m.rng.Int64N(rows)

@@ -2,6 +2,8 @@ package version
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,16 +11,6 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 )
-
-// createFirst is newFixture in format version 1.
-func createFirst(t *testing.T, store storage.Provider) *fixture {
-	t.Helper()
-	repo, head, err := create(context.Background(), store, "test", nil, format.FirstVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fillFixture(t, store, repo, head)
-}
 
 // everything does what writes objects of every kind: races that are lost, names, deletions, a
 // merge, a view.
@@ -91,50 +83,41 @@ func everything(t *testing.T, f *fixture) *Repo {
 	return repo
 }
 
-// TestFirstVersion: a dataset of format version 1 is read, written, collected and copied as one.
-func TestFirstVersion(t *testing.T) {
+// TestEverything: a dataset with objects of every kind is copied, and all its objects say what they
+// belong to.
+func TestEverything(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	for _, version := range []int{format.FirstVersion, format.Version} {
-		store := memStore(t)
-		f := createFirst
-		if version == format.Version {
-			f = func(t *testing.T, s storage.Provider) *fixture { return newFixture(t, s) }
+	store := memStore(t)
+	f := newFixture(t, store)
+	repo := everything(t, f)
+	want, err := repo.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]CopyOptions{"alone": {}, "with history": {History: true}} {
+		dst := memStore(t)
+		fakeChunks(t, store, repo)
+		if _, err := Copy(ctx, f.repo(t), want, copier{dst}, o); err != nil {
+			t.Fatalf("copy %s: %v", name, err)
 		}
-		fix := f(t, store)
-		repo := everything(t, fix)
-		want, err := repo.Head(ctx)
+		bound(t, dst)
+		copied, err := (&fixture{store: dst}).repo(t).Head(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, o := range map[string]CopyOptions{"alone": {}, "with history": {History: true}} {
-			dst := memStore(t)
-			fakeChunks(t, store, repo)
-			if _, err := Copy(ctx, fix.repo(t), want, copier{dst}, o); err != nil {
-				t.Fatalf("version %d, copy %s: %v", version, name, err)
-			}
-			if o.History {
-				all(t, dst, version)
-			} else {
-				all(t, dst, format.Version)
-			}
-			copied, err := (&fixture{store: dst}).repo(t).Head(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, want := strings.Join(state(t, copied), "\n"), strings.Join(state(t, want), "\n"); got != want {
-				t.Fatalf("version %d, copy %s:\n%s\nwant\n%s", version, name, got, want)
-			}
+		if got, want := strings.Join(state(t, copied), "\n"), strings.Join(state(t, want), "\n"); got != want {
+			t.Fatalf("copy %s:\n%s\nwant\n%s", name, got, want)
 		}
-		all(t, store, version)
-		report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range report.Problems {
-			if p.What != "chunk" { // this package writes none
-				t.Errorf("version %d: fsck finds %+v", version, p)
-			}
+	}
+	bound(t, store)
+	report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range report.Problems {
+		if p.What != "chunk" { // this package writes none
+			t.Errorf("fsck finds %+v", p)
 		}
 	}
 }
@@ -181,8 +164,9 @@ func fakeChunks(t *testing.T, store storage.Provider, repo *Repo) {
 	}
 }
 
-// all holds every object of a dataset against its format version.
-func all(t *testing.T, store storage.Provider, version int) {
+// bound holds every object of a dataset against its key: it names the dataset and the key, or its
+// name is its content.
+func bound(t *testing.T, store storage.Provider) {
 	t.Helper()
 	ctx := context.Background()
 	kinds := map[string]int{}
@@ -194,21 +178,17 @@ func all(t *testing.T, store storage.Provider, version int) {
 		prefix, rest, _ := strings.Cut(o.Key, "/")
 		kinds[prefix]++
 		switch prefix {
-		case "data", "hint":
+		case "data", "hint", "tsf.json":
 		case "refs":
-			if bound := strings.Contains(string(data), `"key":"`+o.Key+`"`); bound != (version > format.FirstVersion) {
-				t.Errorf("version %d: object %q says %s", version, o.Key, data)
-			}
-		case "tsf.json":
-			if tsf, err := format.DecodeTSF(data); err != nil || tsf.Format != version {
-				t.Errorf("tsf.json has version %d, want %d: %v", tsf.Format, version, err)
+			if !strings.Contains(string(data), `"key":"`+o.Key+`"`) {
+				t.Errorf("object %q says %s", o.Key, data)
 			}
 		default:
-			if int(data[5]) != version {
-				t.Errorf("object %q has version %d, want %d", o.Key, data[5], version)
+			if int(data[5]) != format.Version {
+				t.Errorf("object %q has version %d, want %d", o.Key, data[5], format.Version)
 			}
-			if id, err := format.ParseUUID(rest); (prefix == "map" || prefix == "txn") && (err != nil || (format.ContentName(data) == id) != (version > format.FirstVersion)) {
-				t.Errorf("version %d: object %q has content %s", version, o.Key, format.ContentName(data))
+			if id, err := format.ParseUUID(rest); (prefix == "map" || prefix == "txn") && (err != nil || format.ContentName(data) != id) {
+				t.Errorf("object %q has content %s", o.Key, format.ContentName(data))
 			}
 		}
 		return true
@@ -220,28 +200,34 @@ func all(t *testing.T, store storage.Provider, version int) {
 	}
 }
 
-// TestMixedVersions: an object of another format version is refused.
-func TestMixedVersions(t *testing.T) {
+// TestOtherVersions: datasets and records of another format version are refused.
+func TestOtherVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	f := newFixture(t, store)
-	data, err := store.Get(ctx, format.TSFKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	tsf, err := format.DecodeTSF(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tsf.Format = format.FirstVersion
-	if data, err = format.EncodeTSF(tsf); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Put(ctx, format.TSFKey(), data); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !contains(err, "log/") {
-		t.Fatalf("a dataset that says that it is of version 1: %v", err)
+	for version, says := range map[int]string{1: "no release", 3: "newer version"} {
+		store := memStore(t)
+		f := newFixture(t, store)
+		repo := f.repo(t)
+		data := mustGet(t, store, format.TSFKey())
+		text := strings.Replace(string(data), `"format":2`, fmt.Sprintf(`"format":%d`, version), 1)
+		if err := store.Put(ctx, format.TSFKey(), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(ctx, store, "test"); !errs.Is(err, errs.Unsupported) || !contains(err, says) {
+			t.Errorf("a dataset of version %d: %v", version, err)
+		}
+		if err := store.Put(ctx, format.TSFKey(), data); err != nil {
+			t.Fatal(err)
+		}
+		key := format.RecordKey(repo.TSF.Main, 0)
+		record := mustGet(t, store, key)
+		record[5] = byte(version)
+		binary.LittleEndian.PutUint32(record[20:], format.CRC(record[:20]))
+		if err := store.Put(ctx, key, record); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repo.At(ctx, "0"); !errs.Is(err, errs.Unsupported) || !contains(err, says) {
+			t.Errorf("a record of version %d: %v", version, err)
+		}
 	}
 }
