@@ -15,6 +15,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // flag returns the truth value as C has it.
@@ -81,8 +82,8 @@ func dlgo_dataset_gc(c C.dl_context, h C.dl_dataset, olderThan, expire *C.dl_con
 }
 
 // gcOptions reads ages in seconds and the number of versions to keep; each may be NULL.
-func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (version.GCOptions, error) {
-	o := version.GCOptions{OlderThan: version.GCGrace}
+func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (maintain.GCOptions, error) {
+	o := maintain.GCOptions{OlderThan: version.GCGrace}
 	var err error
 	if olderThan != nil {
 		if o.OlderThan, err = seconds("older_than", float64(*olderThan)); err != nil {
@@ -93,7 +94,7 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (ver
 		return o, errs.Op("gc", "").New(errs.Invalid, "keep_last is %d, want 1 or more, and expire with it", int64(*keepLast))
 	}
 	if expire != nil {
-		o.Expire = &version.Retention{}
+		o.Expire = &maintain.Retention{}
 		if o.Expire.Age, err = seconds("expire", float64(*expire)); err != nil {
 			return o, err
 		}
@@ -114,7 +115,7 @@ func seconds(name string, n float64) (time.Duration, error) {
 //export dlgo_dataset_fsck
 func dlgo_dataset_fsck(c C.dl_context, h C.dl_dataset, data, repair C.int32_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return tell("fsck", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
-		return ds.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: data == 0, Repair: repair != 0})
+		return ds.Versions().Fsck(ctx, maintain.FsckOptions{MapsOnly: data == 0, Repair: repair != 0})
 	})
 }
 
@@ -133,7 +134,7 @@ func dlgo_dataset_progress(h C.dl_dataset, out *C.dl_progress, e *C.dl_error) C.
 	})
 }
 
-func copyReport(r version.CopyReport) C.dl_copy_report {
+func copyReport(r maintain.CopyReport) C.dl_copy_report {
 	return C.dl_copy_report{
 		objects: C.int64_t(r.Objects), bytes: C.int64_t(r.Bytes), skipped: C.int64_t(r.Skipped), server: C.int64_t(r.Server),
 		commits: C.int64_t(r.Commits),
@@ -150,7 +151,7 @@ func dlgo_dataset_copy_to(c C.dl_context, h C.dl_dataset, uri *C.dl_text, histor
 		if err != nil {
 			return err
 		}
-		r, err := ds.Versions().Copy(ctx, text(uri), place, version.CopyOptions{History: history != 0, Message: text(message)})
+		r, err := ds.Versions().Copy(ctx, text(uri), place, maintain.CopyOptions{History: history != 0, Message: text(message)})
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func dlgo_dataset_copy(c C.dl_context, src, dst, options *C.dl_text, report *C.d
 			return err
 		}
 		r, err := dataset.Copy(ctx, lib.env, text(src), text(dst), dataset.CopyOptions{
-			CopyOptions: version.CopyOptions{History: o.History, Message: o.Message}, At: o.At,
+			CopyOptions: maintain.CopyOptions{History: o.History, Message: o.Message}, At: o.At,
 			From: dataset.OpenOptions{Branch: o.Branch, Storage: from}, To: dataset.OpenOptions{Storage: to},
 		})
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
-	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // unlisted is a store that cannot list its objects, as a web server.
@@ -35,18 +35,18 @@ func TestCopyUnlisted(t *testing.T) {
 	d, store := damagedDataset(t)
 	onWeb(d)
 	want := numbersIn(t, d)
-	usual := must[version.CopyReport](t)(Copy(ctx, d.env, "mem://d", "mem://usual", CopyOptions{}))
-	r := must[version.CopyReport](t)(Copy(ctx, d.env, "web://d", "mem://c", CopyOptions{}))
+	usual := must[maintain.CopyReport](t)(Copy(ctx, d.env, "mem://d", "mem://usual", CopyOptions{}))
+	r := must[maintain.CopyReport](t)(Copy(ctx, d.env, "web://d", "mem://c", CopyOptions{}))
 	if r.Objects != usual.Objects || r.Bytes != usual.Bytes {
 		t.Errorf("%+v, and where objects are listed %+v", r, usual)
 	}
 	c := must[*Dataset](t)(Open(ctx, d.env, "mem://c", OpenOptions{}))
 	defer c.Close()
 	wantNumbers(t, c, want...)
-	if f := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
+	if f := must[maintain.FsckReport](t)(c.Versions().Fsck(ctx, maintain.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
 		t.Errorf("the copy: %+v", f)
 	}
-	_, err := Copy(ctx, d.env, "web://d", "mem://h", CopyOptions{CopyOptions: version.CopyOptions{History: true}})
+	_, err := Copy(ctx, d.env, "web://d", "mem://h", CopyOptions{CopyOptions: maintain.CopyOptions{History: true}})
 	wantError(t, err, errs.Unsupported, "list")
 	for _, prefix := range []string{"data/", "map/"} {
 		key := keysBelow(t, store, prefix)[0]
@@ -84,7 +84,7 @@ func TestCopyUnlistedTiles(t *testing.T) {
 	if _, err := d.Commit(ctx, ""); err != nil {
 		t.Fatal(err)
 	}
-	must[version.CopyReport](t)(Copy(ctx, d.env, strings.Replace(d.URI(), "mem://", "web://", 1), "mem://tiles", CopyOptions{}))
+	must[maintain.CopyReport](t)(Copy(ctx, d.env, strings.Replace(d.URI(), "mem://", "web://", 1), "mem://tiles", CopyOptions{}))
 	c := must[*Dataset](t)(Open(ctx, d.env, "mem://tiles", OpenOptions{}))
 	defer c.Close()
 	for i, got := range readAll(t, must[*View](t)(c.View(ctx)), "x") {

@@ -11,6 +11,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // besideStore calls beside before and after each call, and counts writes.
@@ -71,7 +72,7 @@ func TestFsckBesideWriters(t *testing.T) {
 				}
 			},
 			func(int) {
-				must[version.GCReport](t)(d.Versions().GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 1}}))
+				must[maintain.GCReport](t)(d.Versions().GC(ctx, maintain.GCOptions{Expire: &maintain.Retention{Last: 1}}))
 			},
 		}
 		for n := range 3 {
@@ -89,7 +90,7 @@ func TestFsckBesideWriters(t *testing.T) {
 			}
 			calls++
 		}
-		r, err := repo.Fsck(ctx, version.FsckOptions{MapsOnly: true, Repair: true})
+		r, err := maintain.Fsck(ctx, repo, maintain.FsckOptions{MapsOnly: true, Repair: true})
 		if err != nil || len(r.Problems) > 0 {
 			t.Errorf("steps from call %d on: %v, %+v", first, err, r.Problems)
 		}
@@ -97,7 +98,7 @@ func TestFsckBesideWriters(t *testing.T) {
 			t.Errorf("steps from call %d on: fsck wrote %q", first, store.writes)
 		}
 		store.beside = func() {}
-		if r, err := repo.Fsck(ctx, version.FsckOptions{}); err != nil || len(r.Problems) > 0 {
+		if r, err := maintain.Fsck(ctx, repo, maintain.FsckOptions{}); err != nil || len(r.Problems) > 0 {
 			t.Errorf("afterwards: %v, %+v", err, r.Problems)
 		}
 	}

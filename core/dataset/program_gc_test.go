@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // gc keeps reachable objects, and objects younger than a week. Now and then it expires versions.
@@ -28,10 +29,10 @@ func (w *world) gc(h *handle, s step) error {
 		}
 		other.base = w.heads[other.branch]
 	}
-	o := version.GCOptions{OlderThan: version.GCGrace}
+	o := maintain.GCOptions{OlderThan: version.GCGrace}
 	if s.b%2 == 0 {
 		w.expires = true
-		o.Expire = &version.Retention{Last: int(s.b>>1) % 4}
+		o.Expire = &maintain.Retention{Last: int(s.b>>1) % 4}
 		if err := w.expireTo(max(1, o.Expire.Last)); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // The programs are random calls on two handles of one dataset, with a fault at any call to the
@@ -698,7 +699,7 @@ func (w *world) check() error {
 		}
 	}
 	d := w.handles[0].d
-	report, err := d.Versions().Fsck(w.ctx, version.FsckOptions{})
+	report, err := d.Versions().Fsck(w.ctx, maintain.FsckOptions{})
 	if err == nil && len(report.Problems) > 0 {
 		err = fmt.Errorf("fsck found %+v", report.Problems)
 	}

@@ -9,7 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
-	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // TestRechunkKilled stops a rechunk at every call, in every way. The head is the old commit or the
@@ -50,7 +50,7 @@ func TestRechunkKilled(t *testing.T) {
 					now := must[*Dataset](t)(Open(ctx, env, "x://d", OpenOptions{}))
 					if again {
 						must[RechunkReport](t)(now.Rechunk(ctx, RechunkOptions{All: true}))
-						must[version.GCReport](t)(now.Versions().GC(ctx, version.GCOptions{}))
+						must[maintain.GCReport](t)(now.Versions().GC(ctx, maintain.GCOptions{}))
 					}
 					v := now.head.Record.Version
 					if !again && (v != before && v != before+1 || failed == nil && v != before+1) {

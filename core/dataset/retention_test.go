@@ -14,6 +14,7 @@ import (
 	"deeplake/core/storage/mem"
 	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/maintain"
 )
 
 const day = 24 * time.Hour
@@ -72,14 +73,14 @@ func opens(t *testing.T, d *Dataset, branch string, versions int) string {
 	return out.String()
 }
 
-func collect(t *testing.T, d *Dataset, o version.GCOptions) version.GCReport {
+func collect(t *testing.T, d *Dataset, o maintain.GCOptions) maintain.GCReport {
 	t.Helper()
-	return must[version.GCReport](t)(d.Versions().GC(context.Background(), o))
+	return must[maintain.GCReport](t)(d.Versions().GC(context.Background(), o))
 }
 
 func wantWhole(t *testing.T, d *Dataset) {
 	t.Helper()
-	if r := must[version.FsckReport](t)(d.Versions().Fsck(context.Background(), version.FsckOptions{})); len(r.Problems) != 0 {
+	if r := must[maintain.FsckReport](t)(d.Versions().Fsck(context.Background(), maintain.FsckOptions{})); len(r.Problems) != 0 {
 		t.Fatalf("%+v", r.Problems)
 	}
 }
@@ -88,16 +89,16 @@ func wantWhole(t *testing.T, d *Dataset) {
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		keep version.Retention
+		keep maintain.Retention
 		want string // of versions 2 to 10
 	}{
 		// on day 10; version 6 was it until day 7
-		"all that was head in the last four days": {version.Retention{Age: 4 * day}, "xxxxooooo"},
-		"the head":                   {version.Retention{}, "xxxxxxxxo"},
-		"three":                      {version.Retention{Last: 3}, "xxxxxxooo"},
-		"two days and at least five": {version.Retention{Age: 2 * day, Last: 5}, "xxxxooooo"},
-		"more than there are":        {version.Retention{Last: 100}, "ooooooooo"},
-		"longer than it is old":      {version.Retention{Age: 50_000 * day}, "ooooooooo"},
+		"all that was head in the last four days": {maintain.Retention{Age: 4 * day}, "xxxxooooo"},
+		"the head":                   {maintain.Retention{}, "xxxxxxxxo"},
+		"three":                      {maintain.Retention{Last: 3}, "xxxxxxooo"},
+		"two days and at least five": {maintain.Retention{Age: 2 * day, Last: 5}, "xxxxooooo"},
+		"more than there are":        {maintain.Retention{Last: 100}, "ooooooooo"},
+		"longer than it is old":      {maintain.Retention{Age: 50_000 * day}, "ooooooooo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,11 +109,11 @@ func TestRetention(t *testing.T) {
 			if gone > 0 {
 				gone += 2 // versions 0 and 1
 			}
-			dry := collect(t, d, version.GCOptions{OlderThan: 3 * day, Expire: &c.keep, DryRun: true})
+			dry := collect(t, d, maintain.GCOptions{OlderThan: 3 * day, Expire: &c.keep, DryRun: true})
 			if got := opens(t, d, "main", 10); strings.Contains(got, "x") || dry.Expired < gone {
 				t.Fatalf("after a dry run: %s, %+v", got, dry)
 			}
-			r := collect(t, d, version.GCOptions{OlderThan: 3 * day, Expire: &c.keep})
+			r := collect(t, d, maintain.GCOptions{OlderThan: 3 * day, Expire: &c.keep})
 			if got := opens(t, d, "main", 10); got != c.want || r.Expired != gone {
 				t.Fatalf("%s are left, %d expired; want %s, %d", got, r.Expired, c.want, gone)
 			}
@@ -121,7 +122,7 @@ func TestRetention(t *testing.T) {
 			}
 			wantWhole(t, d)
 			clock.on(14)
-			r = collect(t, d, version.GCOptions{OlderThan: 3 * day})
+			r = collect(t, d, maintain.GCOptions{OlderThan: 3 * day})
 			// An update replaces one chunk in each of the two tensors.
 			if n, want := len(keysBelow(t, store, "data/")), 2*strings.Count(c.want, "o"); n != want || r.Expired != 0 || r.Commits != 11-gone {
 				t.Fatalf("after it: %d chunks, want %d; %+v", n, want, r)
@@ -136,8 +137,8 @@ func TestRetention(t *testing.T) {
 		})
 	}
 	d, _, _ := aged(t, 2)
-	for _, keep := range []version.Retention{{Age: -1}, {Last: -1}} {
-		_, err := d.Versions().GC(context.Background(), version.GCOptions{Expire: &keep})
+	for _, keep := range []maintain.Retention{{Age: -1}, {Last: -1}} {
+		_, err := d.Versions().GC(context.Background(), maintain.GCOptions{Expire: &keep})
 		wantError(t, err, errs.Invalid)
 	}
 }
@@ -147,7 +148,7 @@ func TestRetention(t *testing.T) {
 func TestRetentionNow(t *testing.T) {
 	t.Parallel()
 	d, _, _ := aged(t, 10)
-	o := version.GCOptions{Expire: &version.Retention{Last: 2}, DryRun: true}
+	o := maintain.GCOptions{Expire: &maintain.Retention{Last: 2}, DryRun: true}
 	dry := collect(t, d, o)
 	o.DryRun = false
 	if r := collect(t, d, o); r.Objects == 0 || r.Bytes != dry.Bytes || r.Expired != 9 || r.Commits != 2 {
@@ -182,8 +183,8 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	updateNumbers(t, slow, 0, 100)
 	updateNumbers(t, d, 0, 11)
 	commit(t, d, "day 11")
-	keep := &version.Retention{}
-	first := collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: keep})
+	keep := &maintain.Retention{}
+	first := collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: keep})
 	if got := opens(t, d, "main", 11); got != "xooxxxxxxo" || first.Expired != 9 || first.Objects != 0 {
 		t.Fatalf("%s are left: %+v", got, first)
 	}
@@ -195,7 +196,7 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	wantError(t, reader.Versions().CreateBranch(ctx, "late", reader.head.Record.UUID.String()), errs.NotFound, "expired")
 	must[TagInfo](t)(d.Versions().CreateTag(ctx, "v3 too", "v3", ""))
 	clock.on(17) // the grace period is not over, also for writers since day 10
-	if r := collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: keep}); r.Objects != 0 {
+	if r := collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: keep}); r.Objects != 0 {
 		t.Fatalf("in the grace period: %+v", r)
 	}
 	wantNumbers(t, reader, 6)
@@ -205,7 +206,7 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.on(18)
-	if r := collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: keep}); r.Objects == 0 {
+	if r := collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: keep}); r.Objects == 0 {
 		t.Fatalf("after the grace period: %+v", r)
 	}
 	for at, want := range map[string]int64{"v3": 3, "v3 too": 3, "v4": 4, "main@4": 4, "from5": 5, "main": 11} {
@@ -226,11 +227,11 @@ func TestRetentionKeepsWhatIsInUse(t *testing.T) {
 	if err := d.Versions().DeleteTag(ctx, "v4"); err != nil {
 		t.Fatal(err)
 	}
-	if r := collect(t, d, version.GCOptions{OlderThan: 7 * day}); r.Objects != 0 {
+	if r := collect(t, d, maintain.GCOptions{OlderThan: 7 * day}); r.Objects != 0 {
 		t.Fatalf("a tag deleted just now: %+v", r)
 	}
 	clock.on(26)
-	if r := collect(t, d, version.GCOptions{OlderThan: 7 * day}); r.Objects == 0 {
+	if r := collect(t, d, maintain.GCOptions{OlderThan: 7 * day}); r.Objects == 0 {
 		t.Fatalf("a tag deleted long ago: %+v", r)
 	}
 	wantWhole(t, d)
@@ -295,7 +296,7 @@ func TestRetentionAndMerges(t *testing.T) {
 			}
 			before := must[*version.Diff](t)(d.Versions().Diff(ctx, "before", ""))
 			clock.on(20)
-			r := collect(t, d, version.GCOptions{Expire: &version.Retention{}})
+			r := collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{}})
 			if r.Objects == 0 || r.Expired < 6 {
 				t.Fatalf("%+v", r)
 			}
@@ -311,14 +312,14 @@ func TestRetentionAndMerges(t *testing.T) {
 			want := numbersIn(t, d)
 			wantWhole(t, d)
 			// A copy takes the expiries along.
-			must[version.CopyReport](t)(Copy(ctx, d.env, "mem://d", "mem://c", CopyOptions{CopyOptions: version.CopyOptions{History: true}}))
+			must[maintain.CopyReport](t)(Copy(ctx, d.env, "mem://d", "mem://c", CopyOptions{CopyOptions: maintain.CopyOptions{History: true}}))
 			c := must[*Dataset](t)(Open(ctx, d.env, "mem://c", OpenOptions{Branch: into[order]}))
 			defer c.Close()
 			wantNumbers(t, c, want...)
 			wantWhole(t, c)
 			_, err := Open(ctx, d.env, "mem://c", OpenOptions{At: "main@3"})
 			wantError(t, err, errs.NotFound, "expired")
-			collect(t, c, version.GCOptions{})
+			collect(t, c, maintain.GCOptions{})
 			// A branch without a name keeps nothing of its own.
 			if err := d.Checkout(ctx, "main", false); err != nil {
 				t.Fatal(err)
@@ -327,9 +328,9 @@ func TestRetentionAndMerges(t *testing.T) {
 				t.Fatal(err)
 			}
 			clock.on(40)
-			collect(t, d, version.GCOptions{Expire: &version.Retention{}, OlderThan: 7 * day})
+			collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{}, OlderThan: 7 * day})
 			clock.on(60)
-			collect(t, d, version.GCOptions{Expire: &version.Retention{}, OlderThan: 7 * day})
+			collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{}, OlderThan: 7 * day})
 			wantWhole(t, d)
 			must[*version.Diff](t)(d.Versions().Diff(ctx, "before", ""))
 			if n := len(keysBelow(t, openedStore(t, space, "d"), "refs/expired/")); n < 2 {
@@ -362,15 +363,15 @@ func TestRetentionWithoutName(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.on(15)
-	collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: &version.Retention{}})
+	collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: &maintain.Retention{}})
 	at := must[*Dataset](t)(Open(ctx, d.env, "mem://d", OpenOptions{At: taken}))
 	defer at.Close()
 	wantNumbers(t, at, 40)
 	clock.on(18)
-	collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: &version.Retention{Age: 30 * day}})
+	collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: &maintain.Retention{Age: 30 * day}})
 	again := must[*Dataset](t)(Open(ctx, d.env, "mem://d", OpenOptions{At: taken}))
 	defer again.Close()
-	collect(t, d, version.GCOptions{OlderThan: 7 * day, Expire: &version.Retention{}})
+	collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: &maintain.Retention{}})
 	_, err := Open(ctx, d.env, "mem://d", OpenOptions{At: taken})
 	wantError(t, err, errs.NotFound, "expired")
 	wantWhole(t, d)
@@ -396,13 +397,13 @@ func TestGCAfterDeletionOfNames(t *testing.T) {
 	if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
 		t.Fatal(err)
 	}
-	if r := collect(t, d, version.GCOptions{}); r.Objects != 0 {
+	if r := collect(t, d, maintain.GCOptions{}); r.Objects != 0 {
 		t.Fatalf("with a tag left: %+v", r)
 	}
 	if err := d.Versions().DeleteTag(ctx, "v1"); err != nil {
 		t.Fatal(err)
 	}
-	r := collect(t, d, version.GCOptions{})
+	r := collect(t, d, maintain.GCOptions{})
 	if n := len(keysBelow(t, store, "data/")); r.Objects == 0 || r.Young != 0 || n != before {
 		t.Fatalf("%d chunks are left, want %d; %+v", n, before, r)
 	}
@@ -431,10 +432,10 @@ func TestRetentionAfterShorterGrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.on(6)
-	if r := collect(t, d, version.GCOptions{Expire: &version.Retention{}}); r.Objects == 0 {
+	if r := collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{}}); r.Objects == 0 {
 		t.Fatalf("%+v", r)
 	}
-	collect(t, d, version.GCOptions{OlderThan: 7 * day})
+	collect(t, d, maintain.GCOptions{OlderThan: 7 * day})
 	if err := d.Versions().DeleteTag(ctx, "v3"); err != nil {
 		t.Fatal(err)
 	}
@@ -442,12 +443,12 @@ func TestRetentionAfterShorterGrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.on(7)
-	if r := collect(t, d, version.GCOptions{Expire: &version.Retention{}}); r.Objects == 0 {
+	if r := collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{}}); r.Objects == 0 {
 		t.Fatalf("%+v", r)
 	}
 	left := keysBelow(t, store, "")
 	for _, age := range []time.Duration{day / 2, 2 * day, 7 * day} {
-		if r := collect(t, d, version.GCOptions{OlderThan: age}); r.Objects != 0 {
+		if r := collect(t, d, maintain.GCOptions{OlderThan: age}); r.Objects != 0 {
 			t.Fatalf("with a grace period of %s: %+v", age, r)
 		}
 	}
@@ -460,12 +461,12 @@ func TestRetentionAfterShorterGrace(t *testing.T) {
 		if err := store.Delete(ctx, key); err != nil {
 			t.Fatal(err)
 		}
-		lost := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})).Problems
+		lost := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{})).Problems
 		if len(lost) != 1 || lost[0].Key != key {
 			t.Fatalf("without %q: %+v", key, lost)
 		}
 		if lost[0].What != "side page" { // gc needs none
-			_, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: 7 * day})
+			_, err := d.Versions().GC(ctx, maintain.GCOptions{OlderThan: 7 * day})
 			wantError(t, err, errs.Corrupt, "nothing was removed", key)
 		}
 		if err := store.Put(ctx, key, data); err != nil {
@@ -494,12 +495,12 @@ func TestRetentionFaults(t *testing.T) {
 				faults := faultstore.New(store, faultstore.Plan{{Skip: n, Do: do}})
 				broken := must[*version.Repo](t)(version.Open(ctx, faultstore.New(store, nil), "test"))
 				broken.Store, broken.Pages, broken.Now = faults, chunkmap.NewStore(faults), clock.now
-				_, err := broken.GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 2}})
+				_, err := maintain.GC(ctx, broken, maintain.GCOptions{Expire: &maintain.Retention{Last: 2}})
 				if got := opens(t, d, "main", 6); got != "xoxoo" && got != "ooooo" {
 					t.Fatalf("call %d: %s are left", n, got)
 				}
 				wantWhole(t, d)
-				r := collect(t, d, version.GCOptions{Expire: &version.Retention{Last: 2}})
+				r := collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{Last: 2}})
 				if got := opens(t, d, "main", 6); got != "xoxoo" {
 					t.Fatalf("call %d: %s are left after another gc, %+v", n, got, r)
 				}
@@ -522,21 +523,21 @@ func TestRetentionDamage(t *testing.T) {
 	ctx := context.Background()
 	d, space, _ := aged(t, 5)
 	store := openedStore(t, space, "d")
-	collect(t, d, version.GCOptions{Expire: &version.Retention{Last: 2}})
+	collect(t, d, maintain.GCOptions{Expire: &maintain.Retention{Last: 2}})
 	key := keysBelow(t, store, format.ExpiryPrefix())[0]
 	data := must[[]byte](t)(store.Get(ctx, key))
 	data[len(data)/2] ^= 1
 	if err := store.Put(ctx, key, data); err != nil {
 		t.Fatal(err)
 	}
-	_, err := d.Versions().GC(ctx, version.GCOptions{})
+	_, err := d.Versions().GC(ctx, maintain.GCOptions{})
 	wantError(t, err, errs.Corrupt, "nothing was removed", key)
 	_, err = Open(ctx, d.env, "mem://d", OpenOptions{At: "2"})
 	wantError(t, err, errs.Corrupt, key)
 	at := must[*Dataset](t)(Open(ctx, d.env, "mem://d", OpenOptions{At: "4"}))
 	defer at.Close()
 	wantNumbers(t, at, 4)
-	r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{}))
+	r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{}))
 	if len(r.Problems) != 1 || r.Problems[0].Key != key || r.Problems[0].What != "expiry" {
 		t.Fatalf("%+v", r.Problems)
 	}

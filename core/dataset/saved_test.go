@@ -15,6 +15,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // upTo makes a dataset with the rows 0 to n-1 in the tensor x.
@@ -135,7 +136,7 @@ func TestSavedViewOfNoCommit(t *testing.T) {
 		}
 		appendUpTo(t, d, 0, 3)
 	}
-	if _, err := d.Versions().GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 2}}); err != nil {
+	if _, err := d.Versions().GC(ctx, maintain.GCOptions{Expire: &maintain.Retention{Last: 2}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Versions().LoadView(ctx, "old"); !errs.Is(err, errs.NotFound) {
@@ -199,7 +200,7 @@ func TestSavedViewOfDeletedBranch(t *testing.T) {
 		}
 		_, err := d.Versions().LoadView(ctx, "lost")
 		wantError(t, err, errs.NotFound, `load view "lost"`, "branch was deleted")
-		collect(t, d, version.GCOptions{})
+		collect(t, d, maintain.GCOptions{})
 	}
 }
 
@@ -218,7 +219,7 @@ func TestSavedViewsAreCopied(t *testing.T) {
 		}
 	}
 	appendUpTo(t, d, 0, 3)
-	_ = must[version.CopyReport](t)(Copy(ctx, env, "mem://d", "mem://c", CopyOptions{CopyOptions: version.CopyOptions{History: true}}))
+	_ = must[maintain.CopyReport](t)(Copy(ctx, env, "mem://d", "mem://c", CopyOptions{CopyOptions: maintain.CopyOptions{History: true}}))
 	c := must[*Dataset](t)(Open(ctx, env, "mem://c", OpenOptions{}))
 	defer func() { _ = c.Close() }()
 	l := must[*Loaded](t)(c.Versions().LoadView(ctx, "two"))
@@ -226,7 +227,7 @@ func TestSavedViewsAreCopied(t *testing.T) {
 	if rows := readAll(t, l.Rows, "x"); len(rows) != 2 || string(rows[0]) != string(int64s(7)) {
 		t.Errorf("rows of the copy are %v", rows)
 	}
-	if r := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) > 0 {
+	if r := must[maintain.FsckReport](t)(c.Versions().Fsck(ctx, maintain.FsckOptions{})); len(r.Problems) > 0 {
 		t.Errorf("a copy has problems: %+v", r.Problems)
 	}
 	store := must[storage.Provider](t)(env.Stores.Open(ctx, "mem://c", storage.Options{}))
@@ -236,7 +237,7 @@ func TestSavedViewsAreCopied(t *testing.T) {
 	if err := store.Put(ctx, key, data); err != nil {
 		t.Fatal(err)
 	}
-	if r := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 1 || r.Problems[0].Key != key {
+	if r := must[maintain.FsckReport](t)(c.Versions().Fsck(ctx, maintain.FsckOptions{})); len(r.Problems) != 1 || r.Problems[0].Key != key {
 		t.Errorf("problems are %+v, want one of %q", r.Problems, key)
 	}
 	if _, err := c.Versions().LoadView(ctx, "one"); !errs.Is(err, errs.Corrupt) {

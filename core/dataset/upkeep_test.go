@@ -16,6 +16,7 @@ import (
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // clock is a time that a test moves.
@@ -82,11 +83,11 @@ func TestGC(t *testing.T) {
 	if n := len(keysBelow(t, store, "data/")) + len(keysBelow(t, store, "map/")); n <= whole {
 		t.Fatalf("%d objects, want more than %d", n, whole)
 	}
-	gc := func(o version.GCOptions) version.GCReport {
+	gc := func(o maintain.GCOptions) maintain.GCReport {
 		t.Helper()
-		return must[version.GCReport](t)(d.Versions().GC(ctx, o))
+		return must[maintain.GCReport](t)(d.Versions().GC(ctx, o))
 	}
-	if r := gc(version.GCOptions{OlderThan: version.GCGrace}); r.Objects != 0 || r.Young == 0 {
+	if r := gc(maintain.GCOptions{OlderThan: version.GCGrace}); r.Objects != 0 || r.Young == 0 {
 		t.Fatalf("on the first day: %+v", r)
 	}
 	clock.days.Store(3)
@@ -102,12 +103,12 @@ func TestGC(t *testing.T) {
 	}
 	clock.days.Store(8)
 	d.repo.Now = clock.now
-	dry := gc(version.GCOptions{OlderThan: version.GCGrace, DryRun: true})
-	r := gc(version.GCOptions{OlderThan: version.GCGrace})
+	dry := gc(maintain.GCOptions{OlderThan: version.GCGrace, DryRun: true})
+	r := gc(maintain.GCOptions{OlderThan: version.GCGrace})
 	if dry.DryRun = false; dry != r || r.Objects == 0 || r.Young == 0 {
 		t.Fatalf("on day 8: %+v, dry %+v", r, dry)
 	}
-	if again := gc(version.GCOptions{OlderThan: version.GCGrace}); again.Objects != 0 {
+	if again := gc(maintain.GCOptions{OlderThan: version.GCGrace}); again.Objects != 0 {
 		t.Fatalf("a second time: %+v", again)
 	}
 	if n := len(keysBelow(t, store, "data/")) + len(keysBelow(t, store, "map/")); n < whole {
@@ -119,11 +120,11 @@ func TestGC(t *testing.T) {
 	wantNumbers(t, reader, 1, 2)
 
 	clock.days.Store(11) // the branch has been gone for eight days
-	if r := gc(version.GCOptions{OlderThan: version.GCGrace}); r.Objects == 0 {
+	if r := gc(maintain.GCOptions{OlderThan: version.GCGrace}); r.Objects == 0 {
 		t.Fatalf("the deleted branch: %+v", r)
 	}
 	clock.days.Store(30)
-	if r := gc(version.GCOptions{OlderThan: version.GCGrace}); r.Young != 0 {
+	if r := gc(maintain.GCOptions{OlderThan: version.GCGrace}); r.Young != 0 {
 		t.Fatalf("on day 30: %+v", r)
 	}
 	if err := d.Refresh(ctx); err != nil {
@@ -135,10 +136,10 @@ func TestGC(t *testing.T) {
 	past := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{At: "v1"}))
 	defer past.Close()
 	wantNumbers(t, past, 1, 2)
-	if report := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(report.Problems) != 0 || report.Orphans != 0 {
+	if report := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{})); len(report.Problems) != 0 || report.Orphans != 0 {
 		t.Fatalf("after all: %+v", report)
 	}
-	_, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: -1})
+	_, err := d.Versions().GC(ctx, maintain.GCOptions{OlderThan: -1})
 	wantError(t, err, errs.Invalid)
 }
 
@@ -154,7 +155,7 @@ func TestGCNow(t *testing.T) {
 	}
 	appendNumbers(t, d, 3)
 	commit(t, d, "kept")
-	if r := must[version.GCReport](t)(d.Versions().GC(ctx, version.GCOptions{})); r.Objects == 0 || r.Young != 0 {
+	if r := must[maintain.GCReport](t)(d.Versions().GC(ctx, maintain.GCOptions{})); r.Objects == 0 || r.Young != 0 {
 		t.Fatalf("%+v", r)
 	}
 	wantNumbers(t, d, 3)
@@ -193,7 +194,7 @@ func TestFsck(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	d, store := damagedDataset(t)
-	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 || r.Chunks != 4 || r.Commits != 5 || r.Bytes == 0 {
+	if r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{})); len(r.Problems) != 0 || r.Chunks != 4 || r.Commits != 5 || r.Bytes == 0 {
 		t.Fatalf("of a whole dataset: %+v", r)
 	}
 	for _, key := range keysBelow(t, store, "") {
@@ -215,18 +216,18 @@ func TestFsck(t *testing.T) {
 				}
 			}
 			again := must[*version.Repo](t)(version.Open(ctx, store, "test"))
-			r, err := again.Fsck(ctx, version.FsckOptions{})
+			r, err := maintain.Fsck(ctx, again, maintain.FsckOptions{})
 			if err != nil {
 				t.Fatalf("%s %q: %v", what, key, err)
 			}
-			if named := slices.ContainsFunc(r.Problems, func(p version.Problem) bool { return p.Key == key && p.Error != "" && p.Lost != "" }); !named {
+			if named := slices.ContainsFunc(r.Problems, func(p maintain.Problem) bool { return p.Key == key && p.Error != "" && p.Lost != "" }); !named {
 				// An object that is missing by its name alone may never have existed.
 				if what != "missing" || !(strings.HasPrefix(key, "refs/") || strings.HasPrefix(key, "log/")) {
 					t.Errorf("%s %q is not in %+v", what, key, r.Problems)
 				}
 			}
 			if !strings.HasPrefix(key, "log/") && !strings.HasPrefix(key, "refs/") || what != "missing" {
-				if _, err := again.GC(ctx, version.GCOptions{}); err == nil && !strings.HasPrefix(key, "data/") && !isSide(data) {
+				if _, err := maintain.GC(ctx, again, maintain.GCOptions{}); err == nil && !strings.HasPrefix(key, "data/") && !isSide(data) {
 					t.Errorf("%s %q: gc worked on", what, key)
 				}
 			}
@@ -256,7 +257,7 @@ func TestFsckRows(t *testing.T) {
 	if err := store.Put(ctx, key, flipped); err != nil {
 		t.Fatal(err)
 	}
-	r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{}))
+	r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{}))
 	if len(r.Problems) != 1 || r.Problems[0].Tensor != "x" || r.Problems[0].Key != key || r.Problems[0].Branch != "main" || r.Problems[0].Version != 3 {
 		t.Fatalf("%+v", r)
 	}
@@ -265,13 +266,13 @@ func TestFsckRows(t *testing.T) {
 	if !hit || p.Count < 1 || p.Count >= 3998 || !strings.Contains(p.Error, "checksum") {
 		t.Fatalf("%+v", p)
 	}
-	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 0 {
+	if r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{MapsOnly: true})); len(r.Problems) != 0 {
 		t.Fatalf("without data: %+v", r)
 	}
 	if err := store.Delete(ctx, key); err != nil {
 		t.Fatal(err)
 	}
-	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{MapsOnly: true})); len(r.Problems) != 1 || r.Problems[0].Count != 3997 {
+	if r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{MapsOnly: true})); len(r.Problems) != 1 || r.Problems[0].Count != 3997 {
 		t.Fatalf("a missing chunk: %+v", r)
 	}
 }
@@ -298,15 +299,15 @@ func TestFsckRepair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{}))
+	found := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{}))
 	if broken < 2 || len(found.Problems) != broken || found.Problems[0].Repair == "" || found.Problems[0].Done {
 		t.Fatalf("%d are broken: %+v", broken, found)
 	}
-	fixed := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{Repair: true}))
+	fixed := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{Repair: true}))
 	if len(fixed.Problems) != broken || !fixed.Problems[0].Done {
 		t.Fatalf("%+v", fixed)
 	}
-	if r := must[version.FsckReport](t)(d.Versions().Fsck(ctx, version.FsckOptions{})); len(r.Problems) != 0 {
+	if r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{})); len(r.Problems) != 0 {
 		t.Fatalf("after the repair: %+v", r)
 	}
 	again := must[*Dataset](t)(Open(ctx, d.env, "mem://d", OpenOptions{}))
@@ -328,8 +329,8 @@ func TestCopy(t *testing.T) {
 	}
 	for _, history := range []bool{false, true} {
 		dst := fmt.Sprintf("mem://copy-%v", history)
-		o := CopyOptions{CopyOptions: version.CopyOptions{History: history, Message: "a copy"}}
-		r := must[version.CopyReport](t)(Copy(ctx, env, "mem://d", dst, o))
+		o := CopyOptions{CopyOptions: maintain.CopyOptions{History: history, Message: "a copy"}}
+		r := must[maintain.CopyReport](t)(Copy(ctx, env, "mem://d", dst, o))
 		if r.Objects == 0 || r.Bytes == 0 || r.Skipped != 0 {
 			t.Fatalf("%+v", r)
 		}
@@ -344,7 +345,7 @@ func TestCopy(t *testing.T) {
 		if !history && log[0].Message != "a copy" {
 			t.Fatalf("the commit says %q", log[0].Message)
 		}
-		if f := must[version.FsckReport](t)(c.Versions().Fsck(ctx, version.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
+		if f := must[maintain.FsckReport](t)(c.Versions().Fsck(ctx, maintain.FsckOptions{})); len(f.Problems) != 0 || f.Orphans != 0 {
 			t.Fatalf("history %v: %+v", history, f)
 		}
 		updateNumbers(t, c, 0, 42)
@@ -354,7 +355,7 @@ func TestCopy(t *testing.T) {
 		_, err := Copy(ctx, env, "mem://d", dst, o)
 		wantError(t, err, errs.Exists, "delete it")
 	}
-	_, err := Copy(ctx, env, "mem://d", "mem://other", CopyOptions{CopyOptions: version.CopyOptions{History: true}, At: "1"})
+	_, err := Copy(ctx, env, "mem://d", "mem://other", CopyOptions{CopyOptions: maintain.CopyOptions{History: true}, At: "1"})
 	wantError(t, err, errs.Invalid, "history", "give one of the two")
 	_, err = Copy(ctx, env, "mem://d", "mem://d", CopyOptions{})
 	wantError(t, err, errs.Invalid, "itself")
@@ -369,15 +370,15 @@ func TestProgress(t *testing.T) {
 	if p := v.Progress(); p.Items.Load() != 0 {
 		t.Fatalf("nothing was begun, and %d items are done", p.Items.Load())
 	}
-	fsck := must[version.FsckReport](t)(v.Fsck(ctx, version.FsckOptions{}))
+	fsck := must[maintain.FsckReport](t)(v.Fsck(ctx, maintain.FsckOptions{}))
 	if p := v.Progress(); p.Items.Load() != fsck.Chunks || p.Bytes.Load() != fsck.Bytes || p.TotalItems.Load() != fsck.Chunks || p.TotalBytes.Load() != fsck.Bytes {
 		t.Fatalf("fsck of %d chunks: %d of %d", fsck.Chunks, p.Items.Load(), p.TotalItems.Load())
 	}
-	gc := must[version.GCReport](t)(v.GC(ctx, version.GCOptions{}))
+	gc := must[maintain.GCReport](t)(v.GC(ctx, maintain.GCOptions{}))
 	if p := v.Progress(); p.Items.Load() != gc.Commits+gc.Kept+gc.Objects {
 		t.Fatalf("gc of %+v: %d", gc, p.Items.Load())
 	}
-	done := must[version.CopyReport](t)(v.Copy(ctx, "mem://to", storage.Options{}, version.CopyOptions{History: true}))
+	done := must[maintain.CopyReport](t)(v.Copy(ctx, "mem://to", storage.Options{}, maintain.CopyOptions{History: true}))
 	if p := v.Progress(); p.Items.Load() != done.Objects || p.TotalItems.Load() == 0 || p.Bytes.Load() != done.Bytes {
 		t.Fatalf("copy of %+v: %d of %d", done, p.Items.Load(), p.TotalItems.Load())
 	}
@@ -399,17 +400,17 @@ func TestCopyGoesOn(t *testing.T) {
 	for n := 0; ; n++ {
 		inner := openedStore(t, space, fmt.Sprintf("c%d", n))
 		faults := faultstore.New(inner, faultstore.Plan{{Ops: faultstore.Writing(), Skip: n, Do: faultstore.Crash()}})
-		_, err := version.Copy(ctx, d.repo, d.head, faults, version.CopyOptions{History: true})
+		_, err := maintain.Copy(ctx, d.repo, d.head, faults, maintain.CopyOptions{History: true})
 		if found := must[bool](t)(version.Exists(ctx, inner)); found != (err == nil) {
 			t.Fatalf("crash at write %d: error %v, a dataset is there: %v", n, err, found)
 		}
 		if err == nil {
 			break
 		}
-		r := must[version.CopyReport](t)(version.Copy(ctx, d.repo, d.head, inner, version.CopyOptions{History: true}))
+		r := must[maintain.CopyReport](t)(maintain.Copy(ctx, d.repo, d.head, inner, maintain.CopyOptions{History: true}))
 		skipped += r.Skipped
 		repo := must[*version.Repo](t)(version.Open(ctx, inner, "test"))
-		if f := must[version.FsckReport](t)(repo.Fsck(ctx, version.FsckOptions{})); len(f.Problems) != 0 {
+		if f := must[maintain.FsckReport](t)(maintain.Fsck(ctx, repo, maintain.FsckOptions{})); len(f.Problems) != 0 {
 			t.Fatalf("crash at write %d: %+v", n, f)
 		}
 	}
@@ -437,7 +438,7 @@ func TestCopyRefusesDamage(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := Copy(ctx, d.env, "mem://d", "mem://to", CopyOptions{CopyOptions: version.CopyOptions{History: true}})
+			_, err := Copy(ctx, d.env, "mem://d", "mem://to", CopyOptions{CopyOptions: maintain.CopyOptions{History: true}})
 			if !errs.Is(err, errs.Corrupt) {
 				t.Errorf("copy with %q damaged: %v", key, err)
 			}

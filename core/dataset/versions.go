@@ -11,6 +11,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // BranchInfo is a branch and its newest commit.
@@ -451,13 +452,13 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 }
 
 // GC removes objects that no commit needs; see version.Repo.GC.
-func (v Versions) GC(ctx context.Context, o version.GCOptions) (version.GCReport, error) {
+func (v Versions) GC(ctx context.Context, o maintain.GCOptions) (maintain.GCReport, error) {
 	repo, _, err := v.d.writable()
 	if err != nil {
-		return version.GCReport{}, err
+		return maintain.GCReport{}, err
 	}
 	o.Progress = v.d.begun()
-	return repo.GC(ctx, o)
+	return maintain.GC(ctx, repo, o)
 }
 
 // begun makes the counters of a long operation, which Progress shows from then on.
@@ -477,29 +478,29 @@ func (v Versions) Progress() *version.Progress {
 }
 
 // Fsck looks for damage; see version.Repo.Fsck.
-func (v Versions) Fsck(ctx context.Context, o version.FsckOptions) (version.FsckReport, error) {
+func (v Versions) Fsck(ctx context.Context, o maintain.FsckOptions) (maintain.FsckReport, error) {
 	repo, _, err := v.d.repository()
 	if err == nil && o.Repair {
 		repo, _, err = v.d.writable()
 	}
 	if err != nil {
-		return version.FsckReport{}, err
+		return maintain.FsckReport{}, err
 	}
 	o.Progress = v.d.begun()
-	return repo.Fsck(ctx, o)
+	return maintain.Fsck(ctx, repo, o)
 }
 
 // CopyOptions are the options of Copy.
 type CopyOptions struct {
-	version.CopyOptions
+	maintain.CopyOptions
 	At       string // the commit to copy, only without history; "" is the newest one of main
 	From, To OpenOptions
 }
 
-// Copy makes the dataset at dst a copy of the one at src; see version.Copy. A version to copy with
+// Copy makes the dataset at dst a copy of the one at src; see maintain.Copy. A version to copy with
 // the history of all is errs.Invalid.
-func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (version.CopyReport, error) {
-	var none version.CopyReport
+func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (maintain.CopyReport, error) {
+	var none maintain.CopyReport
 	if o.History && o.At != "" {
 		return none, errs.Op("copy", src).New(errs.Invalid, "history copies all versions, and at one of them; give one of the two")
 	}
@@ -513,20 +514,20 @@ func Copy(ctx context.Context, env *Env, src, dst string, o CopyOptions) (versio
 }
 
 // Copy makes the dataset at dst a copy of this one, or without history of the commit that it is at;
-// see version.Copy.
-func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o version.CopyOptions) (version.CopyReport, error) {
+// see maintain.Copy.
+func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o maintain.CopyOptions) (maintain.CopyReport, error) {
 	repo, head, err := v.d.repository()
 	if err != nil {
-		return version.CopyReport{}, err
+		return maintain.CopyReport{}, err
 	}
 	to, err := v.d.env.Stores.Open(ctx, dst, creating(reach))
 	if err != nil {
-		return version.CopyReport{}, err
+		return maintain.CopyReport{}, err
 	}
 	defer func() { _ = to.Close() }()
 	if o.Author == "" {
 		o.Author = v.d.env.author()
 	}
 	o.Progress = v.d.begun()
-	return version.Copy(ctx, repo, head, to, o)
+	return maintain.Copy(ctx, repo, head, to, o)
 }

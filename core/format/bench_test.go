@@ -85,7 +85,7 @@ func photoDirectory(n int64, shapes int64) *Directory {
 	return d
 }
 
-// BenchmarkMapBytes reports what the chunk map costs for each chunk, as stored: with and without
+// BenchmarkMapBytes reports the stored bytes of the chunk map for each chunk: with and without
 // bounds of shapes.
 func BenchmarkMapBytes(b *testing.B) {
 	for _, stats := range []bool{false, true} {

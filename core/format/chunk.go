@@ -24,8 +24,8 @@ func EncodeChunkHead(h ChunkHead) []byte {
 	return out
 }
 
-// DecodeChunkHead reads the head at the start of data, which may go on behind it. Whether it is the
-// head of the chunk that was asked for is the caller's check.
+// DecodeChunkHead reads the head at the start of data, which may go on behind it. The caller checks
+// that it is the head of the wanted chunk.
 func DecodeChunkHead(data []byte) (ChunkHead, error) {
 	if len(data) < ChunkHeadBytes {
 		return ChunkHead{}, errs.New(errs.Corrupt, "head of chunk has %d bytes, want %d", len(data), ChunkHeadBytes)

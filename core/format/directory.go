@@ -27,7 +27,7 @@ const (
 )
 
 // EncodeDirectory makes the raw form, as side pages hold it and EncodeChunkTail takes it. A
-// directory that DecodeDirectory would not take is errs.Invalid. What is redundant is checked and
+// directory that DecodeDirectory would not take is errs.Invalid. Redundant parts are checked and
 // stored short: sizes of plain arrays follow from their shapes, stored sizes of uncompressed blocks
 // from their items, and Sizes or BlockItems that are all the same become FixedSize and PerBlock.
 func EncodeDirectory(d *Directory) ([]byte, error) {
@@ -98,7 +98,7 @@ func (d *Directory) appendBlocks(b []byte, x *Index) []byte {
 	return b
 }
 
-// evenBlocks is PerBlock, or what it may be instead of BlockItems, or 0 when the blocks differ.
+// evenBlocks is PerBlock, or the value that may replace BlockItems, or 0 when the blocks differ.
 func (d *Directory) evenBlocks() int64 {
 	last := len(d.BlockItems) - 1
 	if d.PerBlock > 0 || last < 0 {
@@ -209,7 +209,7 @@ func decodeDirectory(raw []byte) (*Directory, error) {
 	return d, nil
 }
 
-// checkKnown refuses what a newer version may have added.
+// checkKnown refuses additions of newer versions.
 func (d *Directory) checkKnown(flags byte) error {
 	unknown := func(what string, v byte) error {
 		return errs.New(errs.Unsupported, "%s %d is not known; a newer version of this library may read it", what, v)

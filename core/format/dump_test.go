@@ -11,7 +11,7 @@ import (
 )
 
 // dumper prints bytes as annotated hex. It reads FORMAT.md's layout with code of its own and shares
-// nothing with the decoders, so that a golden file says what the bytes are and not what the package
+// nothing with the decoders, so that a golden file shows the bytes and not the view of the package
 // believes.
 type dumper struct {
 	t    *testing.T
@@ -199,7 +199,7 @@ func (d *dumper) leaf(int) {
 	}
 }
 
-// planes prints the planes and below them what they stand for.
+// planes prints the planes, and below them their values.
 func (d *dumper) planes(name string, n int) {
 	base := d.uvarint(name + ": base")
 	width := int(d.fixed(1, name+": planes, 16 more without a sign"))

@@ -105,7 +105,7 @@ type TileRef struct {
 	Index  int64        // C order over the grid of tiles
 }
 
-// ChunkHead opens a chunk object and says what it is, so that one that lies under a wrong key is
+// ChunkHead opens a chunk object and identifies it, so that one under a wrong key is
 // noticed.
 type ChunkHead struct {
 	Session UUID

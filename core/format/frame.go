@@ -10,7 +10,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// Kind says what the payload of a frame is.
+// Kind is the kind of a frame's payload.
 type Kind byte
 
 // The kinds of frame.

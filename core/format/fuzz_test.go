@@ -57,7 +57,7 @@ func bounded(t *testing.T, data []byte, decode func()) {
 	}
 }
 
-// stable is the invariant of all decoders: what they take is encoded and decoded to the same value,
+// stable is the invariant of all decoders: accepted data is encoded and decoded to the same value,
 // and they refuse with Corrupt or Unsupported.
 func stable[T any](t *testing.T, data []byte, decode func([]byte) (T, error), encode func(T) ([]byte, error)) (T, bool) {
 	t.Helper()

@@ -72,7 +72,7 @@ func newIndex(d *Directory) (*Index, error) {
 	if d.Links != nil {
 		steps = []func(*Directory) error{x.addShapes, x.addLinks, x.addRows}
 	}
-	// Each step relies on what the steps before it have found to be right.
+	// Each step relies on the checks of the steps before it.
 	for _, step := range steps {
 		if err := step(d); err != nil {
 			return nil, err

@@ -14,7 +14,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// damaged classifies what a decoder found: Corrupt, unless it is Unsupported already.
+// damaged classifies the error of a decoder: Corrupt, unless it is Unsupported already.
 func damaged(what string, err error) error { return classify(errs.Corrupt, "decode "+what, err) }
 
 // refused classifies what an encoder was given: Invalid, unless it is Unsupported already.

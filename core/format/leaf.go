@@ -80,7 +80,7 @@ func (l Leaf) End() int64 {
 	return 0
 }
 
-// step is how many ordinals and slots an entry takes.
+// step returns the number of ordinals and slots of an entry.
 func (e *Entry) step() int64 { return max(1, e.Tiles) }
 
 // predict guesses ordinal and slot of an entry from the one before it, since a writer numbers its

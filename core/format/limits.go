@@ -14,7 +14,7 @@ const (
 	ChunkTrailerBytes = 32
 )
 
-// Caps on what a decoder accepts and an encoder produces.
+// Caps of decoders and encoders.
 const (
 	// a stored commit record: larger conditional PUTs lose their answer on some stores
 	MaxRecordBytes  = 256 << 10
@@ -24,7 +24,7 @@ const (
 	MaxBlobRaw      = 1 << 30  // a bitmap, schema or transaction summary
 	MaxSideSlots    = 1 << 20  // directories in a side page; also the most tiles of a sample
 	MaxDirectoryRaw = 64 << 20
-	// a compressed block, before compression; a larger one is stored as it is
+	// a compressed block, before compression; a larger one is stored uncompressed
 	MaxBlockRaw     = 1 << 31
 	MaxPageEntries  = 1024 // lines of a leaf or inner page; writers split at this number
 	MaxHeight       = 8

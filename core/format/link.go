@@ -15,7 +15,7 @@ type Links struct {
 	Ranges  []LinkRange // one for each item
 }
 
-// LinkObject is an object outside of the dataset as it was when it was linked.
+// LinkObject is an object outside of the dataset at the time when it was linked.
 type LinkObject struct {
 	URL  string // absolute: "scheme://..."
 	Tag  string // tells versions of its content apart, as the store gave it; "": it gave none
@@ -29,8 +29,8 @@ type LinkRange struct {
 	Length int64 // at least 1
 }
 
-// Link is one item of a linked chunk: where its bytes lie, and what the object must be for them to
-// be the right ones.
+// Link is one item of a linked chunk: the place of its bytes, and the tag and size that their
+// object must have.
 type Link struct {
 	URL    string
 	Tag    string
@@ -50,8 +50,8 @@ func (x *Index) Link(item int64) Link {
 	return Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length}
 }
 
-// encode appends a table that newIndex has checked. Each URL is written as what it does not share
-// with the one before; offsets continue where the item before ends.
+// encode appends a table that newIndex has checked. Each URL is written without the prefix that it
+// shares with the one before; offsets continue at the end of the item before.
 func (l *Links) encode(b []byte) []byte {
 	b = appendUvarint(b, int64(len(l.Objects)))
 	url := ""
@@ -99,8 +99,8 @@ func sharedPrefix(a, b string) int {
 	return n
 }
 
-// links takes the table of a chunk of items. What it allocates is bounded by the bytes that are
-// left and by MaxLinkBytes, because a few bytes can repeat a long URL.
+// links takes the table of a chunk of items. Its memory is bounded by the remaining bytes and by
+// MaxLinkBytes, because a few bytes can repeat a long URL.
 func (r *reader) links(items int64) *Links {
 	objects := r.count(MaxChunkItems, 4, "linked objects")
 	l := &Links{Objects: make([]LinkObject, 0, objects)}

@@ -7,7 +7,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestMapSize holds what a petabyte of photographs costs: 125 million chunks of 8 MB, below 400 MB
+// TestMapSize bounds the map of a petabyte of photographs: 125 million chunks of 8 MB, below 400 MB
 // of leaf and inner pages.
 func TestMapSize(t *testing.T) {
 	t.Parallel()

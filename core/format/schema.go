@@ -26,7 +26,7 @@ type TensorSchema struct {
 	ClassNames []string `json:"class_names"`
 	// nil is stored as an empty object; decoded numbers are json.Number
 	Info map[string]any `json:"info"`
-	// a level of a pyramid: what it is made of; nil: an ordinary tensor. Records of schemas with
+	// a level of a pyramid: its source; nil: an ordinary tensor. Records of schemas with
 	// levels have FeatureLevels
 	Reduces *Reduction `json:"reduces,omitempty"`
 	// what int64 numbers count, as tensor.ParseTime reads it; "": no time. Records of schemas with
@@ -140,7 +140,7 @@ func (s *Schema) Index() map[UUID]*TensorSchema {
 	return m
 }
 
-// Bytes is the size of a schema as it is encoded, before compression.
+// Bytes returns the encoded size of a schema, before compression.
 func (s *Schema) Bytes() (int64, error) {
 	payload, err := marshal(s.stored())
 	return int64(len(payload)), err

@@ -22,8 +22,8 @@ func SideSalt(session UUID, ordinal int64) UUID {
 	return ContentName(binary.LittleEndian.AppendUint64(append([]byte("side"), session[:]...), uint64(ordinal)))
 }
 
-// CheckObject holds an object that was read from map/ or txn/ against its name. What the object
-// says is checked by its decoder.
+// CheckObject compares an object that was read from map/ or txn/ with its name. Its decoder checks
+// the content.
 func CheckObject(name UUID, object []byte) error {
 	if got := ContentName(object); got != name {
 		return errs.New(errs.Corrupt, "object of %d bytes has content %s, which is not that of its name: it is damaged, or another one is in its place", len(object), got)

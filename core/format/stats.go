@@ -53,8 +53,7 @@ func (s Stats) Coarse(before Stats) Stats {
 	return out
 }
 
-// coarseSlack is how much looser than a power of two a bound may be that is taken from the chunk
-// before.
+// coarseSlack bounds the ratio of a bound from the chunk before to a power of two.
 const coarseSlack = 4
 
 // append appends the stored form: nothing for the zero value.

@@ -205,7 +205,7 @@ func TestStrictFrame(t *testing.T) {
 }
 
 // TestZstdLies has frames whose head or whose zstd frame announces another size than it has.
-func TestZstdLies(t *testing.T) { // not parallel: it reads what the process has allocated
+func TestZstdLies(t *testing.T) { // not parallel: it reads the allocations of the process
 	dull := bytes.Repeat([]byte{7}, 1<<20)
 	_, packed := pack(dull)
 	for name, rawBytes := range map[string]int64{"less": 1<<20 - 1, "more": 1<<20 + 1, "much more": MaxSideRaw} {

@@ -83,7 +83,7 @@ func EncodeView(v View, b Binding) ([]byte, error) {
 // errs.Corrupt.
 func DecodeView(data []byte, b Binding) (View, error) { return DecodeViewWhile(data, b, nil) }
 
-// lookRuns is how many runs are decoded between two calls of look.
+// lookRuns is the number of runs that are decoded between two calls of look.
 const lookRuns = 1 << 18
 
 // DecodeViewWhile is DecodeView for views of many runs: it ends with the error of look, which it

@@ -25,6 +25,7 @@ import (
 	"deeplake/core/storage/storagetest"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // objects are the objects of a dataset by key.
@@ -268,7 +269,7 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 	}
 	update("dense", odd)
 	commit("a tree of pages")
-	if r := must[version.GCReport](t)(vs.GC(ctx, version.GCOptions{Expire: &version.Retention{Last: 5}})); r.Expired == 0 {
+	if r := must[maintain.GCReport](t)(vs.GC(ctx, maintain.GCOptions{Expire: &maintain.Retention{Last: 5}})); r.Expired == 0 {
 		t.Fatalf("nothing is expired: %+v", r)
 	}
 	all := objects{}

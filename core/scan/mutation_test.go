@@ -17,7 +17,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
-	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // mutations is how many changes of objects TestMutations tries, and asks one half of the questions
@@ -134,7 +134,7 @@ func (m *mutation) rare(ctx context.Context, v *victim, want map[string]reply, v
 	}
 	defer func() { _ = d.Close() }()
 	vs := d.Versions()
-	report, err := vs.Fsck(ctx, version.FsckOptions{})
+	report, err := vs.Fsck(ctx, maintain.FsckOptions{})
 	if err != nil && !slices.ContainsFunc(m.keys, func(key string) bool { return names(err, key) }) {
 		return fmt.Errorf("fsck: the error does not name the object: %w", err)
 	}
@@ -145,7 +145,7 @@ func (m *mutation) rare(ctx context.Context, v *victim, want map[string]reply, v
 			}
 		}
 	}
-	if _, err := vs.GC(ctx, version.GCOptions{DryRun: true}); err != nil && !m.hides() && !slices.ContainsFunc(m.keys, func(key string) bool { return names(err, key) }) {
+	if _, err := vs.GC(ctx, maintain.GCOptions{DryRun: true}); err != nil && !m.hides() && !slices.ContainsFunc(m.keys, func(key string) bool { return names(err, key) }) {
 		return fmt.Errorf("gc: the error does not name the object: %w", err)
 	}
 	return m.copied(ctx, v, want, valid)
@@ -170,7 +170,7 @@ func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply,
 		return nil
 	}
 	defer func() { _ = d.Close() }()
-	if _, err := d.Versions().Copy(ctx, "mem://copy", storage.Options{}, version.CopyOptions{}); err != nil {
+	if _, err := d.Versions().Copy(ctx, "mem://copy", storage.Options{}, maintain.CopyOptions{}); err != nil {
 		return nil
 	}
 	c, err := dataset.Open(ctx, env, "mem://copy", dataset.OpenOptions{Storage: reachLake()})

@@ -25,6 +25,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 )
 
 // sealedObject is an object under map/, txn/, log/ or views/, taken apart.
@@ -268,15 +269,15 @@ func (f *forger) paths() []path {
 	read("", func(q *questions) question { return q.epoch })
 	for _, change := range []func(context.Context, *dataset.Dataset) []error{
 		func(ctx context.Context, d *dataset.Dataset) []error {
-			_, err := d.Versions().Fsck(ctx, version.FsckOptions{Repair: true})
+			_, err := d.Versions().Fsck(ctx, maintain.FsckOptions{Repair: true})
 			return []error{err}
 		},
 		func(ctx context.Context, d *dataset.Dataset) []error {
-			_, err := d.Versions().GC(ctx, version.GCOptions{DryRun: true})
+			_, err := d.Versions().GC(ctx, maintain.GCOptions{DryRun: true})
 			return []error{err}
 		},
 		func(ctx context.Context, d *dataset.Dataset) []error {
-			_, err := d.Versions().Copy(ctx, "mem://copy", storage.Options{}, version.CopyOptions{History: true})
+			_, err := d.Versions().Copy(ctx, "mem://copy", storage.Options{}, maintain.CopyOptions{History: true})
 			return []error{err}
 		},
 		func(ctx context.Context, d *dataset.Dataset) []error {

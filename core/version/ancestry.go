@@ -29,7 +29,7 @@ const (
 type ancestor struct {
 	rec      *format.Record
 	from     int
-	expanded bool // its parents know what it knows
+	expanded bool // its parents are marked too
 }
 
 // divergence finds where the histories of a and b part. It reads the records since then, and few
@@ -198,8 +198,8 @@ func (h *history) changes(ctx context.Context, recs []*format.Record, head *Snap
 	return c, nil
 }
 
-// axis says where the rows of a branch, as long as it is at rec, are in head. On the line that
-// leads to head rows keep their places.
+// axis maps the rows of the commit rec to those of head. Rows keep their places on the line that
+// leads to head.
 func (h *history) axis(ctx context.Context, rec *format.Record, head *Snapshot) (rowset.Alignment, error) {
 	at := format.BranchPoint{Branch: head.Record.Branch, Version: head.Record.Version}
 	for {

@@ -13,10 +13,10 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// minCommitPrefix is the least number of digits by which a commit may be named.
+// minCommitPrefix is the least number of digits that name a commit.
 const minCommitPrefix = 6
 
-// At finds a commit by what a user calls it: a version number of this branch ("12"), a time in RFC
+// At finds a commit by a user's name for it: a version number of this branch ("12"), a time in RFC
 // 3339, which means the last commit of this branch not later than it, a commit uuid or at least its
 // first six digits, a tag, a branch, which means its head, or one of the first three on another
 // branch ("branch@12"). A tag comes before a branch, a branch before a commit.
@@ -170,7 +170,7 @@ func (r *Repo) Tagged(ctx context.Context, t Tag) (*Snapshot, error) {
 
 // tagged is the commit that a tag means.
 func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
-	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
+	rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
 	if err != nil {
 		return nil, chunkmap.Missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
 	}
@@ -190,7 +190,7 @@ func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, erro
 		if found != nil || err != nil || zero.Base == nil {
 			return found, err
 		}
-		head, err = r.recordAt(ctx, *zero.Base)
+		head, err = r.RecordAt(ctx, *zero.Base)
 		if err != nil {
 			err = chunkmap.Missing(err, "read commit", format.RecordKey(zero.Base.Branch, zero.Base.Version))
 		}
@@ -206,7 +206,7 @@ func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Ti
 	zero = head
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		rec, err := r.recordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
+		rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
 		if err != nil {
 			return nil, nil, chunkmap.Missing(err, "read commit", format.RecordKey(head.Branch, mid))
 		}

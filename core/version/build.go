@@ -81,8 +81,8 @@ func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
 	return t.build(ctx, t.base)
 }
 
-// build lays the transaction on top of onto. The new pages are held by the result. What it needs of
-// the trees is read at once, level by level.
+// build lays the transaction on top of onto. The result holds the new pages. It reads the pages
+// that it needs at once, level by level.
 func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	schema, err := t.mergeSchema(onto)
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *columnChange) account(ctx context.Context, tree chunkmap.Tree, col *for
 	return nil
 }
 
-// ops lists what the transaction does, with appended rows beginning at start.
+// ops lists the operations of the transaction, with appended rows beginning at start.
 func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 	ops := schemaOps(t.base.Schema, t.schema, schema)
 	if t.info {
@@ -260,7 +260,7 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 	return ops
 }
 
-// schemaOps lists how mine came from base, as far as it is still so in out.
+// schemaOps lists the operations that lead from base to mine and still hold in out.
 func schemaOps(base, mine, out *format.Schema) []format.Op {
 	ops := []format.Op{}
 	before, here, after := base.Index(), mine.Index(), out.Index()

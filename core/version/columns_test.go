@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -7,10 +7,12 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // manyTensors adds n tensors with one row each.
-func manyTensors(t testing.TB, txn *Txn, n int) {
+func manyTensors(t testing.TB, txn *version.Txn, n int) {
 	t.Helper()
 	at := txn.Rows()
 	for i := range n {
@@ -19,7 +21,7 @@ func manyTensors(t testing.TB, txn *Txn, n int) {
 			t.Fatal(err)
 		}
 		txn.Schema().Tensors = append(txn.Schema().Tensors, ts)
-		txn.AddChunk(ts.ID, format.Entry{Session: numbered(1), Ordinal: int64(i), Bytes: 100}, []format.RowRange{{Start: at, Count: 1}}, false, []byte{1})
+		txn.AddChunk(ts.ID, format.Entry{Session: versiontest.Numbered(1), Ordinal: int64(i), Bytes: 100}, []format.RowRange{{Start: at, Count: 1}}, false, []byte{1})
 	}
 	txn.Extend(1)
 }
@@ -30,13 +32,13 @@ func TestManyTensors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const n = 10_000
-	f := newFixture(t, memStore(t))
-	txn, other := f.begin(t), f.begin(t)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	txn, other := f.Begin(t), f.Begin(t)
 	manyTensors(t, txn, n)
-	f.add(other, 1, 7)
-	f.commit(t, other, "the winner")
-	f.commit(t, txn, "many tensors")
-	repo := f.repo(t)
+	f.Add(other, 1, 7)
+	f.Commit(t, other, "the winner")
+	f.Commit(t, txn, "many tensors")
+	repo := f.Repo(t)
 	head, err := repo.Head(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -50,33 +52,33 @@ func TestManyTensors(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn = on.Begin(first)
-	txn.AddChunk(last, format.Entry{Session: numbered(3), Bytes: 100}, []format.RowRange{{Start: 0, Count: 1}}, true, []byte{3})
-	theirs := f.commit(t, txn, "one of them")
+	txn.AddChunk(last, format.Entry{Session: versiontest.Numbered(3), Bytes: 100}, []format.RowRange{{Start: 0, Count: 1}}, true, []byte{3})
+	theirs := f.Commit(t, txn, "one of them")
 	if theirs.Record.SchemaPage == nil || *theirs.Record.SchemaPage != *head.Record.SchemaPage {
 		t.Error("the schema is stored again, though it is the same")
 	}
-	merged, done, err := repo.Merge(ctx, theirs, OnConflictError, "merge", "tester")
+	merged, done, err := repo.Merge(ctx, theirs, version.OnConflictError, "merge", "tester")
 	if err != nil || !done {
 		t.Fatal(done, err)
 	}
 	e, ok, err := merged.Tree(last).Find(ctx, 0)
-	if err != nil || !ok || e.Session != numbered(3) {
+	if err != nil || !ok || e.Session != versiontest.Numbered(3) {
 		t.Fatalf("after the merge row 0 is %+v, %v, %v", e, ok, err)
 	}
 	if err := repo.Store.Delete(ctx, format.MapKey(*merged.Record.ColumnsPage)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !contains(err, merged.Record.ColumnsPage.String()) {
+	if _, err := f.Repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !versiontest.Contains(err, merged.Record.ColumnsPage.String()) {
 		t.Fatalf("without the page of columns: %v", err)
 	}
 }
 
-// TestTensorLimits: what a commit would have no room for is refused when the tensor is made.
+// TestTensorLimits: a tensor that a commit has no room for is refused when it is made.
 func TestTensorLimits(t *testing.T) {
 	t.Parallel()
-	txn := newFixture(t, memStore(t)).begin(t)
-	txn.schemaBytes = format.MaxBlobRaw - 100
-	if err := txn.MayAdd(&format.TensorSchema{Name: "large", Info: map[string]any{"x": "y"}}); !errs.Is(err, errs.Invalid) || !contains(err, "large") {
+	txn := versiontest.New(t, versiontest.MemStore(t)).Begin(t)
+	txn.SetSchemaBytes(format.MaxBlobRaw - 100)
+	if err := txn.MayAdd(&format.TensorSchema{Name: "large", Info: map[string]any{"x": "y"}}); !errs.Is(err, errs.Invalid) || !versiontest.Contains(err, "large") {
 		t.Fatalf("a schema that is too large: %v", err)
 	}
 }

@@ -19,8 +19,7 @@ import (
 // more than writers that can pass each other in the time of one commit.
 const commitTries = 1000
 
-// unclearTries is how often the answer to the conditional write is asked for again when the store
-// fails to give it.
+// unclearTries is the number of times that a conditional write without an answer is looked up.
 const unclearTries = 3
 
 // Commit stores the transaction as the commit after the head, laying it on top of what others have
@@ -30,14 +29,14 @@ const unclearTries = 3
 // transaction is visible, and errors.As finds a ConflictError that says more. After an error of the
 // store the commit may have been made, if the answer to its last write was lost and could not be
 // looked up; then Commit again finds it, and returns it as if for the first time. After any error
-// the transaction may be committed again. Whether the branch still has its name is not asked.
+// the transaction may be committed again. Commit does not check that the branch still has its name.
 //
-// A dataset that was deleted or overwritten since it was opened is errs.Conflict: that is asked
-// beside the pages, and once more when the record stands, before success is reported.
+// A dataset that was deleted or overwritten since it was opened is errs.Conflict: Commit checks
+// that beside the upload of pages, and once more when the record stands, before it reports success.
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
 	s, err := t.commit(ctx, message, author)
-	if err != nil && isDamage(err) {
-		if changed := t.repo.same(ctx, "commit to"); errs.Is(changed, errs.Conflict) {
+	if err != nil && IsDamage(err) {
+		if changed := t.repo.Same(ctx, "commit to"); errs.Is(changed, errs.Conflict) {
 			return nil, changed // that is why objects are missing
 		}
 	}
@@ -142,7 +141,7 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *chunkmap.Sea
 	}
 	aside := task.New(ctx, 0)
 	r.hint(aside, next.Record)
-	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
+	aside.Go(func(ctx context.Context) error { return r.Same(ctx, "commit to") })
 	err = r.Pages.Upload(ctx, x, blobs)
 	if changed := aside.Wait(); changed != nil {
 		err = changed
@@ -170,7 +169,7 @@ func (r *Repo) encode(ctx context.Context, next *Snapshot) (data []byte, x *chun
 	return data, x, blobs, err
 }
 
-// aside encodes what the record of next names besides its trees, by key, and makes the record name
+// aside encodes the objects of next besides its trees, by key, and makes the record name
 // it.
 func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 	rec, blobs := next.Record, map[string][]byte{}
@@ -226,7 +225,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		if notDurable(err) {
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
-		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
+		found, readErr := r.RecordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
 		case readErr == nil && found.UUID == rec.UUID:
 			return rec, r.confirm(ctx)
@@ -250,7 +249,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 // same changes twice.
 func (r *Repo) confirm(ctx context.Context) error {
 	for try := 1; ; try++ {
-		err := r.same(ctx, "commit to")
+		err := r.Same(ctx, "commit to")
 		if err == nil {
 			err = r.takePlace(ctx)
 		}
@@ -260,7 +259,7 @@ func (r *Repo) confirm(ctx context.Context) error {
 	}
 }
 
-// putAbsent is a conditional write that is asked again to make durable what it stored.
+// putAbsent is a conditional write, repeated until the object is durable.
 func putAbsent(ctx context.Context, p storage.Provider, key string, data []byte) error {
 	for try := 1; ; try++ {
 		err := p.PutIfAbsent(ctx, key, data)
@@ -364,7 +363,7 @@ func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Sna
 	return t.repo.load(ctx, rec)
 }
 
-// ops reads what a commit did.
+// ops reads the operations of a commit.
 func (r *Repo) ops(ctx context.Context, rec *format.Record) ([]format.Op, error) {
 	if rec.Txn == nil {
 		return rec.Ops, nil

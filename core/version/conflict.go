@@ -14,7 +14,7 @@ import (
 // ConflictError says where two commits, or two branches, contradict each other. It is found by
 // errors.As in an error that is errs.Conflict.
 type ConflictError struct {
-	Kind   string // what we did and what they did, in the words of FORMAT.md: "update x delete"
+	Kind   string // our operation and theirs, in the words of FORMAT.md: "update x delete"
 	Tensor string // "" where it is not about one
 	// the first 16 of the rows it is about, as the user counts them in the commit that was worked
 	// on
@@ -22,7 +22,7 @@ type ConflictError struct {
 	Count  int64     // of all those rows
 	Winner Committed // the commit that stands
 	What   string    // the contradiction in words
-	Remedy string    // what to do
+	Remedy string    // the way out
 	op     string    // "commit" or "merge"
 }
 
@@ -86,7 +86,7 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 	return nil
 }
 
-// checkDropped refuses what they did to a tensor that this transaction drops.
+// checkDropped refuses their operations on a tensor that this transaction drops.
 func (t *Txn) checkDropped(rec *format.Record, op format.Op) error {
 	old := t.base.Schema.ByID(op.Tensor)
 	if old == nil || t.schema.ByID(op.Tensor) != nil {
@@ -187,7 +187,7 @@ func common(ranges []format.RowRange, rows iter.Seq[int64]) []int64 {
 	return in
 }
 
-// shownRows is how many rows a conflict lists.
+// shownRows is the number of rows that a conflict lists.
 const shownRows = 16
 
 // rowList names the first of count rows.

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -10,57 +10,59 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
-// TestMatrix is FORMAT.md, section 11: what a transaction does when another commit came first.
+// TestMatrix is FORMAT.md, section 11: a transaction after another commit came first.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	newTensor := func(name string) func(*fixture, *Txn) {
-		return func(_ *fixture, txn *Txn) {
+	newTensor := func(name string) func(*versiontest.Fixture, *version.Txn) {
+		return func(_ *versiontest.Fixture, txn *version.Txn) {
 			txn.Schema().Tensors = append(txn.Schema().Tensors, format.TensorSchema{ID: format.NewUUID(), Name: name, HType: "generic", Compression: "none", ChunkBytes: 1 << 20})
 		}
 	}
-	classes := func(names ...string) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { txn.Schema().ByID(f.label).ClassNames = names }
+	classes := func(names ...string) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { txn.Schema().ByID(f.Label).ClassNames = names }
 	}
-	appendRows := func(session byte) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { f.add(txn, 2, session) }
+	appendRows := func(session byte) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 2, session) }
 	}
-	update := func(session byte, rows ...int64) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { f.update(txn, session, rows...) }
+	update := func(session byte, rows ...int64) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { f.Update(txn, session, rows...) }
 	}
-	remove := func(rows ...int64) func(*fixture, *Txn) {
-		return func(_ *fixture, txn *Txn) { txn.Delete(rows) }
+	remove := func(rows ...int64) func(*versiontest.Fixture, *version.Txn) {
+		return func(_ *versiontest.Fixture, txn *version.Txn) { txn.Delete(rows) }
 	}
-	info := func(v string) func(*fixture, *Txn) {
-		return func(_ *fixture, txn *Txn) { txn.SetInfo(map[string]any{"k": v}) }
+	info := func(v string) func(*versiontest.Fixture, *version.Txn) {
+		return func(_ *versiontest.Fixture, txn *version.Txn) { txn.SetInfo(map[string]any{"k": v}) }
 	}
-	dtype := func(d string) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { txn.Schema().ByID(f.x).DType = d }
+	dtype := func(d string) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { txn.Schema().ByID(f.X).DType = d }
 	}
-	shape := func(axes ...int64) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { txn.Schema().ByID(f.x).Shape = axes }
+	shape := func(axes ...int64) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { txn.Schema().ByID(f.X).Shape = axes }
 	}
-	both := func(list ...func(*fixture, *Txn)) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) {
+	both := func(list ...func(*versiontest.Fixture, *version.Txn)) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) {
 			for _, do := range list {
 				do(f, txn)
 			}
 		}
 	}
-	drop := func(name string) func(*fixture, *Txn) {
-		return func(_ *fixture, txn *Txn) { mustDo(txn.DropTensor(name)) }
+	drop := func(name string) func(*versiontest.Fixture, *version.Txn) {
+		return func(_ *versiontest.Fixture, txn *version.Txn) { mustDo(txn.DropTensor(name)) }
 	}
-	rename := func(old, name string) func(*fixture, *Txn) {
-		return func(_ *fixture, txn *Txn) { mustDo(txn.RenameTensor(old, name)) }
+	rename := func(old, name string) func(*versiontest.Fixture, *version.Txn) {
+		return func(_ *versiontest.Fixture, txn *version.Txn) { mustDo(txn.RenameTensor(old, name)) }
 	}
-	rewrite := func(session byte, first, rows int64) func(*fixture, *Txn) {
-		return func(f *fixture, txn *Txn) { f.rewrite(txn, session, first, rows) }
+	rewrite := func(session byte, first, rows int64) func(*versiontest.Fixture, *version.Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) { f.Rewrite(txn, session, first, rows) }
 	}
-	restore := func(_ *fixture, _ *Txn) {}
+	restore := func(_ *versiontest.Fixture, _ *version.Txn) {}
 	cases := []struct {
 		name         string
-		ours, theirs func(*fixture, *Txn)
+		ours, theirs func(*versiontest.Fixture, *version.Txn)
 		conflict     string // "": rebase
 		changed      []string
 	}{
@@ -90,11 +92,11 @@ func TestMatrix(t *testing.T) {
 		{"delete x update, same row", remove(1), update(3, 1), `it updated tensor "x" at row 1, which this commit deletes`, nil},
 		{"delete x delete, same rows", remove(1, 2), remove(2, 3), "", nil},
 		{"delete x append", remove(1), appendRows(3), "", []string{"x3.0 label3.0 "}},
-		{"own row x update of another own row", both(appendRows(2), update(4, baseRows)), both(appendRows(3), update(5, baseRows)), "",
+		{"own row x update of another own row", both(appendRows(2), update(4, versiontest.BaseRows)), both(appendRows(3), update(5, versiontest.BaseRows)), "",
 			[]string{"x5.0 label3.0 ", "x4.0 label2.0 "}},
-		{"deleted own row x update of another own row", both(appendRows(2), remove(baseRows)), both(appendRows(3), update(5, baseRows)), "",
+		{"deleted own row x update of another own row", both(appendRows(2), remove(versiontest.BaseRows)), both(appendRows(3), update(5, versiontest.BaseRows)), "",
 			[]string{"x5.0 label3.0 ", "x2.1 label2.1 "}},
-		{"own row x deleted own row", both(appendRows(2), update(4, baseRows)), both(appendRows(3), remove(baseRows)), "",
+		{"own row x deleted own row", both(appendRows(2), update(4, versiontest.BaseRows)), both(appendRows(3), remove(versiontest.BaseRows)), "",
 			[]string{"x3.1 label3.1 ", "x4.0 label2.0 "}},
 		{"dtype x dtype, same", dtype("uint8"), dtype("uint8"), "", nil},
 		{"dtype x dtype, others", dtype("uint8"), dtype("int8"), `gave tensor "x" dtype int8, here it is uint8`, nil},
@@ -197,7 +199,7 @@ func TestMatrix(t *testing.T) {
 		names[cell] = true
 	}
 	ops := []format.OpKind{format.OpAppend, format.OpAddTensor, format.OpDropTensor, format.OpRenameTensor, format.OpSetInfo, format.OpClassNames, format.OpUpdate, format.OpDelete, format.OpRewrite, format.OpRestore}
-	for _, ours := range ops[:len(ops)-1] { // a merge, which alone restores, is begun anew
+	for _, ours := range ops[:len(ops)-1] { // a merge, which alone restores, begins again
 		for _, theirs := range ops {
 			if cell := fmt.Sprintf("%s x %s", ours, theirs); !names[cell] {
 				t.Errorf("cell %q has no test", cell)
@@ -207,22 +209,25 @@ func TestMatrix(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := newFixture(t, memStore(t))
-			ours, theirs := f.begin(t), f.begin(t)
+			f := versiontest.New(t, versiontest.MemStore(t))
+			ours, theirs := f.Begin(t), f.Begin(t)
 			c.ours(f, ours)
 			c.theirs(f, theirs)
-			var winner *Snapshot
+			var winner *version.Snapshot
 			if strings.HasSuffix(c.name, "x restore") {
-				winner = f.restored(t, 3)
+				var err error
+				if winner, err = f.Repo(t).CommitRestore(context.Background(), f.Begin(t).Base(), 3); err != nil {
+					t.Fatal(err)
+				}
 			} else {
-				winner = f.commit(t, theirs, "the winner")
+				winner = f.Commit(t, theirs, "the winner")
 			}
 			s, err := ours.Commit(context.Background(), "ours", "")
 			if c.conflict != "" {
-				if !errs.Is(err, errs.Conflict) || !contains(err, c.conflict) || !contains(err, "discard()") {
+				if !errs.Is(err, errs.Conflict) || !versiontest.Contains(err, c.conflict) || !versiontest.Contains(err, "discard()") {
 					t.Fatalf("commit = %v, want a conflict that says %q", err, c.conflict)
 				}
-				if head := f.begin(t).Base(); head.Record.UUID != winner.Record.UUID {
+				if head := f.Begin(t).Base(); head.Record.UUID != winner.Record.UUID {
 					t.Fatalf("the head is %q after a conflict", head.Record.Message)
 				}
 				return
@@ -230,18 +235,19 @@ func TestMatrix(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := state(t, s)
+			got := versiontest.State(t, s)
 			for _, word := range c.changed {
 				if !slices.Contains(got, word) {
 					t.Errorf("%q is missing in %q", word, got)
 				}
 			}
-			if reread := state(t, f.begin(t).Base()); !slices.Equal(reread, got) {
+			if reread := versiontest.State(t, f.Begin(t).Base()); !slices.Equal(reread, got) {
 				t.Errorf("reopened = %q\nwant %q", reread, got)
 			}
 			gone := bitmap()
-			gone.Or(ours.deleted)
-			want := winner.Record.Rows + ours.rows
+			deleted, appended := ours.Changes()
+			gone.Or(deleted)
+			want := winner.Record.Rows + appended
 			if s.Record.Rows != want || s.Rows() != want-s.Record.DeletedRows || s.Record.Version != winner.Record.Version+1 {
 				t.Errorf("%d rows of %d in version %d, want %d", s.Rows(), s.Record.Rows, s.Record.Version, want)
 			}
@@ -249,54 +255,33 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// mustDo is for what a test sets up and cannot fail.
+// mustDo is for the setup of a test that cannot fail.
 func mustDo(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// restored commits that a row is there again, as a merge does.
-func (f *fixture) restored(t testing.TB, row int64) *Snapshot {
-	t.Helper()
-	head := f.begin(t).Base()
-	b := newBuild(f.repo(t), head, head.Schema, 0)
-	b.ops = []format.Op{{Op: format.OpRestore, Ranges: []format.RowRange{{Start: row, Count: 1}}}}
-	next, err := b.run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	next.Record.UUID, next.Record.Time, next.Record.Message, next.Record.Author = format.NewUUID(), head.Record.Time, "the winner", "tester"
-	data, _, err := b.repo.store(context.Background(), next)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if winner, err := b.repo.put(context.Background(), next.Record, data); err != nil || winner != next.Record {
-		t.Fatal(winner, err)
-	}
-	return next
-}
-
 // TestConflictError checks the fields that a program can read.
 func TestConflictError(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	txn := f.begin(t)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	txn := f.Begin(t)
 	txn.Delete([]int64{0, 4})
-	f.commit(t, txn, "rows 0 and 4 are gone")
-	ours, theirs := f.begin(t), f.begin(t)
-	f.update(ours, 2, 3, 5)
-	f.update(theirs, 3, 3, 5)
-	winner := f.commit(t, theirs, "the winner")
+	f.Commit(t, txn, "rows 0 and 4 are gone")
+	ours, theirs := f.Begin(t), f.Begin(t)
+	f.Update(ours, 2, 3, 5)
+	f.Update(theirs, 3, 3, 5)
+	winner := f.Commit(t, theirs, "the winner")
 	_, err := ours.Commit(context.Background(), "ours", "")
-	var c *ConflictError
+	var c *version.ConflictError
 	if !errors.As(err, &c) {
 		t.Fatal(err)
 	}
 	if c.Kind != "update x update" || c.Tensor != "x" || !slices.Equal(c.Rows, []int64{2, 3}) || c.Count != 2 || c.Winner.Commit != winner.Record.UUID.String() || c.Remedy == "" {
 		t.Errorf("conflict is %+v", c)
 	}
-	if !contains(err, `"x" at rows 2, 3`) {
+	if !versiontest.Contains(err, `"x" at rows 2, 3`) {
 		t.Errorf("rows are not as the user counts them: %v", err)
 	}
 	if _, err := ours.Commit(context.Background(), "ours", ""); !errs.Is(err, errs.Conflict) {
@@ -307,21 +292,21 @@ func TestConflictError(t *testing.T) {
 // TestConflictText names the winner, and the first rows of many.
 func TestConflictText(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	more := f.begin(t)
-	f.add(more, 100, 2)
-	f.commit(t, more, "more")
-	ours, theirs := f.begin(t), f.begin(t)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	more := f.Begin(t)
+	f.Add(more, 100, 2)
+	f.Commit(t, more, "more")
+	ours, theirs := f.Begin(t), f.Begin(t)
 	var rows []int64
 	for row := range int64(40) {
 		rows = append(rows, 2*row)
 	}
-	f.update(ours, 3, rows...)
-	f.update(theirs, 4, rows...)
-	winner := f.commit(t, theirs, "the winner")
+	f.Update(ours, 3, rows...)
+	f.Update(theirs, 4, rows...)
+	winner := f.Commit(t, theirs, "the winner")
 	_, err := ours.Commit(context.Background(), "ours", "")
 	for _, want := range []string{winner.Record.UUID.String(), "the winner", "tester", "version 3", "rows 0, 2, 4,", "28, 30, ... (40 rows)"} {
-		if !contains(err, want) {
+		if !versiontest.Contains(err, want) {
 			t.Errorf("%q is missing in %v", want, err)
 		}
 	}
@@ -330,21 +315,21 @@ func TestConflictText(t *testing.T) {
 // TestHugeRanges: the ranges of another commit may be of any length, which must cost no time.
 func TestHugeRanges(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	txn := f.begin(t)
-	f.update(txn, 2, 3)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	txn := f.Begin(t)
+	f.Update(txn, 2, 3)
 	txn.Delete([]int64{5})
-	rec := &format.Record{UUID: numbered(5)}
+	rec := &format.Record{UUID: versiontest.Numbered(5)}
 	all := []format.RowRange{{Start: 4, Count: format.MaxRows - 4}}
-	for _, op := range []format.Op{{Op: format.OpUpdate, Tensor: f.label, Ranges: all}, {Op: format.OpUpdate, Tensor: f.x, Ranges: all}} {
-		if err := txn.check(rec, []format.Op{op}); !contains(err, "row 5,") {
+	for _, op := range []format.Op{{Op: format.OpUpdate, Tensor: f.Label, Ranges: all}, {Op: format.OpUpdate, Tensor: f.X, Ranges: all}} {
+		if err := txn.Check(rec, []format.Op{op}); !versiontest.Contains(err, "row 5,") {
 			t.Errorf("check = %v", err)
 		}
 	}
-	if err := txn.check(rec, []format.Op{{Op: format.OpDelete, Ranges: all}}); err != nil {
+	if err := txn.Check(rec, []format.Op{{Op: format.OpDelete, Ranges: all}}); err != nil {
 		t.Errorf("check = %v", err)
 	}
-	if err := txn.check(rec, []format.Op{{Op: "explode", Tensor: f.x}}); !errs.Is(err, errs.Unsupported) {
+	if err := txn.Check(rec, []format.Op{{Op: "explode", Tensor: f.X}}); !errs.Is(err, errs.Unsupported) {
 		t.Errorf("check = %v", err)
 	}
 }
@@ -352,15 +337,15 @@ func TestHugeRanges(t *testing.T) {
 // TestManyCommits: transactions that each lie on an old base end up on top of all.
 func TestManyCommits(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	var txns []*Txn
+	f := versiontest.New(t, versiontest.MemStore(t))
+	var txns []*version.Txn
 	for i := range 20 {
-		txn := f.begin(t)
-		f.add(txn, 1, byte(i+10))
+		txn := f.Begin(t)
+		f.Add(txn, 1, byte(i+10))
 		txns = append(txns, txn)
 	}
 	for i, txn := range txns {
-		if s := f.commit(t, txn, fmt.Sprint(i)); s.Record.Rows != baseRows+int64(i)+1 {
+		if s := f.Commit(t, txn, fmt.Sprint(i)); s.Record.Rows != versiontest.BaseRows+int64(i)+1 {
 			t.Fatalf("%d rows after commit %d", s.Record.Rows, i)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -33,7 +34,7 @@ func Create(ctx context.Context, p storage.Provider, writer string, schema *form
 	} else if !errs.Is(err, errs.NotFound) {
 		return nil, nil, errs.Wrap(errs.Storage, "look for a dataset at", p.URI(), err)
 	}
-	if err := vacant(ctx, "create dataset", p, nil); err != nil {
+	if err := Vacant(ctx, "create dataset", p, nil); err != nil {
 		return nil, nil, err
 	}
 	r := newRepo(p, format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}, writer)
@@ -45,7 +46,7 @@ func Create(ctx context.Context, p storage.Provider, writer string, schema *form
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := putOurs(ctx, p, format.TSFKey(), tsf); err != nil {
+	if err := PutOurs(ctx, p, format.TSFKey(), tsf); err != nil {
 		if errs.Is(err, errs.Exists) {
 			return nil, nil, existsError(p, nil)
 		}
@@ -55,7 +56,7 @@ func Create(ctx context.Context, p storage.Provider, writer string, schema *form
 	return r, s, err
 }
 
-// begin stores the first record of the branch main. Nobody sees it before tsf.json names the
+// begin stores the first record of the branch main. It has no effect before tsf.json names the
 // branch.
 func (r *Repo) begin(ctx context.Context, schema *format.Schema) (*format.Record, error) {
 	if schema == nil {
@@ -80,7 +81,22 @@ func (r *Repo) start(ctx context.Context, s *Snapshot) error {
 	if err := r.Pages.Upload(ctx, pages, blobs); err != nil {
 		return err
 	}
-	return putOurs(ctx, r.Store, format.RecordKey(r.TSF.Main, 0), data)
+	return PutOurs(ctx, r.Store, format.RecordKey(r.TSF.Main, 0), data)
+}
+
+// CopyInto writes the commit at as the first one of a new dataset in dst, which has its pages and
+// chunks. It returns the tsf.json of that dataset, which the caller writes.
+func (r *Repo) CopyInto(ctx context.Context, at *Snapshot, dst storage.Provider, message, author string) (format.TSF, error) {
+	to := newRepo(dst, format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}, r.Writer)
+	rec := *at.Record
+	rec.Dataset, rec.UUID, rec.Branch, rec.Version = to.TSF.UUID, format.NewUUID(), to.TSF.Main, 0
+	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
+	rec.Time, rec.Author, rec.Writer = r.Now().UTC().Truncate(time.Nanosecond), author, r.Writer
+	if rec.Message = message; rec.Message == "" {
+		rec.Message = "copy of " + r.Store.URI()
+	}
+	rec.Txn, rec.Ops = nil, additions(at.Schema)
+	return to.TSF, to.start(ctx, &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted})
 }
 
 // additions are the operations that make the tensors of a schema.
@@ -104,10 +120,10 @@ func existsError(p storage.Provider, data []byte) error {
 // left-overs of a deleted dataset, and those do not prevent a new one.
 const vacancyLook = 1000
 
-// vacant refuses a place without a dataset whose folders hold files of another owner, or names that
+// Vacant refuses a place without a dataset whose folders hold files of another owner, or names that
 // another dataset left and expected does not have. Objects of ours without a name are not in the
 // way: a writer that makes the same dataset puts such, and gc removes them.
-func vacant(ctx context.Context, op string, p storage.Provider, expected map[string]bool) error {
+func Vacant(ctx context.Context, op string, p storage.Provider, expected map[string]bool) error {
 	var mu sync.Mutex
 	foreign, left := "", ""
 	g := task.New(ctx, 0)
@@ -188,8 +204,8 @@ func mark(ctx context.Context, p storage.Provider, data []byte) error {
 			return err
 		}
 	}
-	// This write makes the one before durable: no object is gone while the dataset looks whole.
-	return putOurs(ctx, p, format.HintKey(format.NewUUID()), format.EncodeHint(0))
+	// This write makes the one before durable: no object is removed while the dataset looks whole.
+	return PutOurs(ctx, p, format.HintKey(format.NewUUID()), format.EncodeHint(0))
 }
 
 // removePasses is how often a deletion looks for objects of writers that went on beside it.
@@ -214,7 +230,7 @@ func remove(ctx context.Context, p storage.Provider) (removed int64, err error) 
 
 // removeBelow removes the objects of ours below a prefix that doomed passes.
 func removeBelow(ctx context.Context, p storage.Provider, prefix string, doomed func(storage.Object) bool) (removed int64, err error) {
-	g := task.New(ctx, deletesInFlight)
+	g := task.New(ctx, DeletesInFlight)
 	var keys []string
 	flush := func() {
 		if batch := keys; len(batch) > 0 {
@@ -225,7 +241,7 @@ func removeBelow(ctx context.Context, p storage.Provider, prefix string, doomed 
 	err = p.List(ctx, prefix, "", func(o storage.Object) bool {
 		if format.OurKey(o.Key) && doomed(o) {
 			removed++
-			if keys = append(keys, o.Key); len(keys) == deleteBatch {
+			if keys = append(keys, o.Key); len(keys) == DeleteBatch {
 				flush()
 			}
 		}
@@ -239,3 +255,9 @@ func removeBelow(ctx context.Context, p storage.Provider, prefix string, doomed 
 	}
 	return removed, err
 }
+
+// DeleteBatch is the number of objects that one call to the store removes.
+const DeleteBatch = 1000
+
+// DeletesInFlight is the number of such calls that run at once.
+const DeletesInFlight = 4

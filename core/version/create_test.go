@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -7,26 +7,15 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
+	"deeplake/core/version/maintain"
+	"deeplake/core/version/versiontest"
 )
-
-// keysOf lists all that a store holds.
-func keysOf(t testing.TB, p storage.Provider) []string {
-	t.Helper()
-	var keys []string
-	if err := p.List(context.Background(), "", "", func(o storage.Object) bool {
-		keys = append(keys, o.Key)
-		return true
-	}); err != nil {
-		t.Fatal(err)
-	}
-	return keys
-}
 
 // foreignKeys are files of other owners in the folders of a dataset.
 func foreignKeys() []string {
-	hex := numbered(0xab).String()
+	hex := versiontest.Numbered(0xab).String()
 	return []string{
 		"data/" + hex + "/01", "data/" + hex + "/x", "data/mine.bin", "hint/" + hex + ".txt", "log/" + hex + "/1", "log/app.log",
 		"map/notes.txt", "map/" + hex[1:], "txn/a/b",
@@ -39,22 +28,22 @@ func TestForeignFilesStay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, key := range append(foreignKeys(), "refs/heads/README", "refs/x", "views/a.html") {
-		store := memStore(t)
+		store := versiontest.MemStore(t)
 		if err := store.Put(ctx, key, []byte("mine")); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !contains(err, key) || !contains(err, "another place") {
+		if _, _, err := version.Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, key) || !versiontest.Contains(err, "another place") {
 			t.Errorf("%s: create = %v", key, err)
 		}
-		if err := Delete(ctx, store); !errs.Is(err, errs.NotFound) {
+		if err := version.Delete(ctx, store); !errs.Is(err, errs.NotFound) {
 			t.Errorf("%s: delete without a dataset = %v", key, err)
 		}
-		if got := keysOf(t, store); !slices.Equal(got, []string{key}) {
+		if got := versiontest.KeysOf(t, store); !slices.Equal(got, []string{key}) {
 			t.Errorf("%s: there is %q", key, got)
 		}
 	}
-	store := memStore(t)
-	f := newFixture(t, store)
+	store := versiontest.MemStore(t)
+	f := versiontest.New(t, store)
 	want := foreignKeys()
 	slices.Sort(want)
 	for _, key := range want {
@@ -62,11 +51,11 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	repo := everything(t, f)
-	if err := store.Put(ctx, format.MapKey(numbered(0xcd)), []byte("garbage")); err != nil {
+	repo := versiontest.Everything(t, f)
+	if err := store.Put(ctx, format.MapKey(versiontest.Numbered(0xcd)), []byte("garbage")); err != nil {
 		t.Fatal(err)
 	}
-	r, err := repo.GC(ctx, GCOptions{})
+	r, err := maintain.GC(ctx, repo, maintain.GCOptions{})
 	if err != nil || r.Objects == 0 {
 		t.Fatalf("gc = %+v, %v", r, err)
 	}
@@ -75,10 +64,10 @@ func TestForeignFilesStay(t *testing.T) {
 			t.Errorf("after gc: %v", err)
 		}
 	}
-	if err := Delete(ctx, store); err != nil {
+	if err := version.Delete(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	if got := keysOf(t, store); !slices.Equal(got, want) {
+	if got := versiontest.KeysOf(t, store); !slices.Equal(got, want) {
 		t.Errorf("after delete there is %q, want %q", got, want)
 	}
 }
@@ -90,40 +79,40 @@ func TestDeleteKilled(t *testing.T) {
 	ctx := context.Background()
 	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
 		for n := 0; ; n++ {
-			inner := memStore(t)
-			repo := everything(t, newFixture(t, inner))
-			fakeChunks(t, inner, repo)
-			before := keysOf(t, inner)
-			failed := Delete(ctx, faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}}))
-			left := keysOf(t, inner)
-			found, err := Exists(ctx, inner)
+			inner := versiontest.MemStore(t)
+			repo := versiontest.Everything(t, versiontest.New(t, inner))
+			versiontest.FakeChunks(t, inner, repo)
+			before := versiontest.KeysOf(t, inner)
+			failed := version.Delete(ctx, faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}}))
+			left := versiontest.KeysOf(t, inner)
+			found, err := version.Exists(ctx, inner)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, _, opened := OpenHead(ctx, inner, "test")
-			_, _, created := Create(ctx, inner, "test", nil)
+			_, _, opened := version.OpenHead(ctx, inner, "test")
+			_, _, created := version.Create(ctx, inner, "test", nil)
 			switch {
 			case opened == nil:
 				if !found || !slices.Equal(left, before) || !errs.Is(created, errs.Exists) {
 					t.Fatalf("call %d, %v: it opens, and exists says %v, create %v; %d of %d objects", n, failed, found, created, len(left), len(before))
 				}
 			case found:
-				if !errs.Is(opened, errs.NotFound) || !contains(opened, "is being deleted") || !contains(opened, "delete()") {
+				if !errs.Is(opened, errs.NotFound) || !versiontest.Contains(opened, "is being deleted") || !versiontest.Contains(opened, "delete()") {
 					t.Fatalf("call %d, %v: open = %v", n, failed, opened)
 				}
-				if !errs.Is(created, errs.Exists) || !contains(created, "is being deleted") {
+				if !errs.Is(created, errs.Exists) || !versiontest.Contains(created, "is being deleted") {
 					t.Fatalf("call %d, %v: create = %v", n, failed, created)
 				}
 			case created != nil || len(left) > 0:
 				t.Fatalf("call %d, %v: no dataset, and create = %v; there is %q", n, failed, created, left)
 			}
-			if err := Delete(ctx, inner); err != nil {
+			if err := version.Delete(ctx, inner); err != nil {
 				t.Fatalf("call %d, %v: delete again = %v", n, failed, err)
 			}
-			if left := keysOf(t, inner); len(left) > 0 {
+			if left := versiontest.KeysOf(t, inner); len(left) > 0 {
 				t.Fatalf("call %d, %v: after another delete there is %q", n, failed, left)
 			}
-			fresh, _, err := Create(ctx, inner, "test", nil)
+			fresh, _, err := version.Create(ctx, inner, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,19 +136,19 @@ func TestDeleteKilled(t *testing.T) {
 func TestLeftNames(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	everything(t, newFixture(t, store))
+	store := versiontest.MemStore(t)
+	versiontest.Everything(t, versiontest.New(t, store))
 	if err := store.Delete(ctx, format.TSFKey()); err != nil {
 		// as deletions did before there was a mark
 		t.Fatal(err)
 	}
-	if _, _, err := Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !contains(err, "refs/") && !contains(err, "views/") || !contains(err, "delete()") {
+	if _, _, err := version.Create(ctx, store, "test", nil); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "refs/") && !versiontest.Contains(err, "views/") || !versiontest.Contains(err, "delete()") {
 		t.Fatalf("create = %v", err)
 	}
-	if err := Delete(ctx, store); err != nil {
+	if err := version.Delete(ctx, store); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Create(ctx, store, "test", nil); err != nil {
+	if _, _, err := version.Create(ctx, store, "test", nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"bytes"
@@ -14,40 +14,42 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/versiontest"
 )
 
 // rich is a dataset with an object of every kind that this room writes.
-func rich(t *testing.T, store storage.Provider) *fixture {
+func rich(t *testing.T, store storage.Provider) *versiontest.Fixture {
 	t.Helper()
-	f := newFixture(t, store)
-	txn := f.begin(t)
-	f.add(txn, 120_000, 2)
-	f.commit(t, txn, "many rows")
-	txn = f.begin(t)
+	f := versiontest.New(t, store)
+	txn := f.Begin(t)
+	f.Add(txn, 120_000, 2)
+	f.Commit(t, txn, "many rows")
+	txn = f.Begin(t)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var rows []int64
 	for row := int64(0); row < 110_000; row += 2 + rng.Int64N(3) {
 		rows = append(rows, row)
 	}
-	f.update(txn, 3, rows...)
+	f.Update(txn, 3, rows...)
 	names := []string{"a"}
 	for i := range 12_000 {
 		names = append(names, fmt.Sprintf("class %d %x", i, format.CRC(fmt.Append(nil, i))))
 	}
-	txn.Schema().ByID(f.label).ClassNames = names
+	txn.Schema().ByID(f.Label).ClassNames = names
 	txn.Delete([]int64{1, 5})
-	rec := f.commit(t, txn, "rich").Record
-	if rec.SchemaPage == nil || rec.Txn == nil || rec.Deleted == nil || rec.Columns[f.x].Root.Height == 0 {
+	rec := f.Commit(t, txn, "rich").Record
+	if rec.SchemaPage == nil || rec.Txn == nil || rec.Deleted == nil || rec.Columns[f.X].Root.Height == 0 {
 		t.Fatalf("the fixture lacks a kind of object: schema %v, ops %v, deleted %v", rec.SchemaPage, rec.Txn, rec.Deleted)
 	}
 	return f
 }
 
 // readAll reads every object that the newest commit and its writers need.
-func readAll(f *fixture) error {
+func readAll(f *versiontest.Fixture) error {
 	ctx := context.Background()
-	repo, err := Open(ctx, f.store, "test")
+	repo, err := version.Open(ctx, f.Store, "test")
 	if err != nil {
 		return err
 	}
@@ -59,7 +61,7 @@ func readAll(f *fixture) error {
 	if err != nil {
 		return err
 	}
-	for _, tree := range []chunkmap.Tree{head.Tree(f.x), head.Tree(f.label), head.RowIDs()} {
+	for _, tree := range []chunkmap.Tree{head.Tree(f.X), head.Tree(f.Label), head.RowIDs()} {
 		var bad error
 		if err := tree.Scan(ctx, 0, head.Record.Rows, func(e format.Entry) bool {
 			if !e.Side.IsZero() {
@@ -71,16 +73,15 @@ func readAll(f *fixture) error {
 		}
 	}
 	txn := repo.Begin(old)
-	f.add(txn, 1, 9)
-	_, _, err = txn.catchUp(ctx, old, nil)
-	return err
+	f.Add(txn, 1, 9)
+	return txn.CatchUp(ctx, old)
 }
 
 // kinds is the key of one object of each kind that readAll reads.
-func (f *fixture) kinds(t *testing.T) map[string]string {
+func kinds(t *testing.T, f *versiontest.Fixture) map[string]string {
 	t.Helper()
-	base := f.begin(t).Base()
-	e, _, err := base.Tree(f.x).Find(context.Background(), 0)
+	base := f.Begin(t).Base()
+	e, _, err := base.Tree(f.X).Find(context.Background(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func (f *fixture) kinds(t *testing.T) map[string]string {
 	return map[string]string{
 		"tsf": format.TSFKey(), "record": format.RecordKey(head.Branch, head.Version), "schema": format.MapKey(*head.SchemaPage),
 		"transaction": format.TxnKey(*head.Txn), "deleted rows": format.MapKey(*head.Deleted),
-		"inner page": format.MapKey(head.Columns[f.x].Root.Page), "leaf page": format.MapKey(head.Columns[f.label].Root.Page),
+		"inner page": format.MapKey(head.Columns[f.X].Root.Page), "leaf page": format.MapKey(head.Columns[f.Label].Root.Page),
 		"side page": format.MapKey(e.Side),
 	}
 }
@@ -96,12 +97,12 @@ func (f *fixture) kinds(t *testing.T) map[string]string {
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := memStore(t)
+	inner := versiontest.MemStore(t)
 	f := rich(t, inner)
 	if err := readAll(f); err != nil {
 		t.Fatal(err)
 	}
-	for kind, key := range f.kinds(t) {
+	for kind, key := range kinds(t, f) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			data, err := inner.Get(ctx, key)
@@ -109,7 +110,7 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			broken := faultstore.New(inner, nil)
-			mine := &fixture{store: broken, x: f.x, label: f.label}
+			mine := &versiontest.Fixture{Store: broken, X: f.X, Label: f.Label}
 			try := func(what string, do faultstore.Action) {
 				broken.SetPlan(faultstore.Plan{{Ops: []faultstore.Op{faultstore.Get}, Prefix: key, Times: faultstore.Always, Do: do}})
 				err := readAll(mine)
@@ -122,7 +123,7 @@ func TestDamage(t *testing.T) {
 				if !missing && !newer && !errs.Is(err, errs.Corrupt) {
 					t.Errorf("%s: %v", what, err)
 				}
-				if name := key; kind != "tsf" && !contains(err, name) {
+				if name := key; kind != "tsf" && !versiontest.Contains(err, name) {
 					t.Errorf("%s: the object %q is not named in %v", what, name, err)
 				}
 			}
@@ -138,7 +139,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestNewerVersion: what a newer version of the library wrote is refused as such.
+// TestNewerVersion: objects of a newer version of the library are refused as such.
 func TestNewerVersion(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -155,20 +156,24 @@ func TestNewerVersion(t *testing.T) {
 	}
 	cases := []struct {
 		name string
-		key  func(f *fixture, rec *format.Record) string
+		key  func(f *versiontest.Fixture, rec *format.Record) string
 		edit func([]byte) []byte
 	}{
-		{"tsf.json", func(*fixture, *format.Record) string { return format.TSFKey() }, func(b []byte) []byte { return resum(b, `"format":2`, `"format":3`) }},
-		{"a feature", func(*fixture, *format.Record) string { return format.TSFKey() }, func(b []byte) []byte { return resum(b, `"features":[]`, `"features":["x"]`) }},
-		{"record", func(_ *fixture, rec *format.Record) string { return format.RecordKey(rec.Branch, rec.Version) }, reframe},
-		{"page", func(f *fixture, rec *format.Record) string { return format.MapKey(rec.Columns[f.x].Root.Page) }, reframe},
+		{"tsf.json", func(*versiontest.Fixture, *format.Record) string { return format.TSFKey() }, func(b []byte) []byte { return resum(b, `"format":2`, `"format":3`) }},
+		{"a feature", func(*versiontest.Fixture, *format.Record) string { return format.TSFKey() }, func(b []byte) []byte { return resum(b, `"features":[]`, `"features":["x"]`) }},
+		{"record", func(_ *versiontest.Fixture, rec *format.Record) string {
+			return format.RecordKey(rec.Branch, rec.Version)
+		}, reframe},
+		{"page", func(f *versiontest.Fixture, rec *format.Record) string {
+			return format.MapKey(rec.Columns[f.X].Root.Page)
+		}, reframe},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			store := memStore(t)
-			f := newFixture(t, store)
-			key := c.key(f, f.begin(t).Base().Record)
+			store := versiontest.MemStore(t)
+			f := versiontest.New(t, store)
+			key := c.key(f, f.Begin(t).Base().Record)
 			data, err := store.Get(ctx, key)
 			if err != nil {
 				t.Fatal(err)
@@ -181,12 +186,12 @@ func TestNewerVersion(t *testing.T) {
 			}
 			err = readAll(f)
 			if c.name == "page" { // its name is that of another content: nothing of it is believed
-				if !errs.Is(err, errs.Corrupt) || !contains(err, key) {
+				if !errs.Is(err, errs.Corrupt) || !versiontest.Contains(err, key) {
 					t.Fatalf("read = %v", err)
 				}
 				return
 			}
-			if !errs.Is(err, errs.Unsupported) || !contains(err, "newer version") {
+			if !errs.Is(err, errs.Unsupported) || !versiontest.Contains(err, "newer version") {
 				t.Fatalf("read = %v", err)
 			}
 		})
@@ -197,9 +202,9 @@ func TestNewerVersion(t *testing.T) {
 func TestRecordUnderAnotherKey(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	f := newFixture(t, store)
-	rec := f.begin(t).Base().Record
+	store := versiontest.MemStore(t)
+	f := versiontest.New(t, store)
+	rec := f.Begin(t).Base().Record
 	data, err := store.Get(ctx, format.RecordKey(rec.Branch, rec.Version))
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +212,7 @@ func TestRecordUnderAnotherKey(t *testing.T) {
 	if err := store.Put(ctx, format.RecordKey(rec.Branch, rec.Version+1), data); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !contains(err, "version 1") {
+	if _, err := f.Repo(t).Head(ctx); !errs.Is(err, errs.Corrupt) || !versiontest.Contains(err, "version 1") {
 		t.Fatalf("head = %v", err)
 	}
 }
@@ -216,9 +221,9 @@ func TestRecordUnderAnotherKey(t *testing.T) {
 func TestDelete(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
+	store := versiontest.MemStore(t)
 	rich(t, store)
-	if err := Delete(ctx, store); err != nil {
+	if err := version.Delete(ctx, store); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.List(ctx, "", "", func(o storage.Object) bool {
@@ -227,8 +232,8 @@ func TestDelete(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(ctx, store, "test"); !errs.Is(err, errs.NotFound) || !contains(err, "create it first") {
+	if _, err := version.Open(ctx, store, "test"); !errs.Is(err, errs.NotFound) || !versiontest.Contains(err, "create it first") {
 		t.Fatalf("open = %v", err)
 	}
-	newFixture(t, store)
+	versiontest.New(t, store)
 }

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -8,9 +8,11 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
-// unsafeStore stores what it is told to, and cannot make names durable while broken.
+// unsafeStore stores all objects, and cannot make names durable while broken.
 type unsafeStore struct {
 	storage.Provider
 	broken bool
@@ -38,20 +40,20 @@ func TestCommitIsDurable(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := &unsafeStore{Provider: inner, unsafe: map[string]bool{}}
-	f := newFixture(t, store)
-	repo, head, err := OpenHead(ctx, store, "test")
+	f := versiontest.New(t, store)
+	repo, head, err := version.OpenHead(ctx, store, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	txn := repo.Begin(head)
-	f.add(txn, 5, 2)
+	f.Add(txn, 5, 2)
 	store.broken = true
 	for range 2 {
-		if _, err := txn.Commit(ctx, "five", ""); !errs.Is(err, errs.Storage) || !contains(err, "the disk fails") {
+		if _, err := txn.Commit(ctx, "five", ""); !errs.Is(err, errs.Storage) || !versiontest.Contains(err, "the disk fails") {
 			t.Fatalf("on a failing disk: %v", err)
 		}
 	}
-	if _, _, err := repo.CreateBranch(ctx, "b", head, ""); !contains(err, "the disk fails") {
+	if _, _, err := repo.CreateBranch(ctx, "b", head, ""); !versiontest.Contains(err, "the disk fails") {
 		t.Errorf("a branch on a failing disk: %v", err)
 	}
 	store.broken = false

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -7,16 +7,17 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage/cache"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version/versiontest"
 )
 
-// TestBitThatFellOverOnTheWay: what came damaged over a network, and is kept so by a cache, is
-// asked for once more.
+// TestBitThatFellOverOnTheWay: an object that was damaged on the network, and is cached so, is
+// requested once more.
 func TestBitThatFellOverOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	inner := memStore(t)
+	inner := versiontest.MemStore(t)
 	f := rich(t, inner)
-	for kind, key := range f.kinds(t) {
+	for kind, key := range kinds(t, f) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			data, err := inner.Get(ctx, key)
@@ -26,7 +27,7 @@ func TestBitThatFellOverOnTheWay(t *testing.T) {
 			broken := faultstore.NewRanged(inner, nil)
 			reading := []faultstore.Op{faultstore.Get, faultstore.Range, faultstore.ReadAt}
 			store := cache.New(broken, cache.NewMemory(64<<20), func(string) bool { return true })
-			mine := &fixture{store: store, x: f.x, label: f.label}
+			mine := &versiontest.Fixture{Store: store, X: f.X, Label: f.Label}
 			flip := faultstore.FlipBit(int64(4 * len(data)))
 			broken.SetPlan(faultstore.Plan{{Ops: reading, Prefix: key, Do: flip}})
 			if err := readAll(mine); err != nil {

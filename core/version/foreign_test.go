@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version"
+	"deeplake/core/version/maintain"
+	"deeplake/core/version/versiontest"
 )
 
 // TestForeignFiles: files that others leave in the folders of a dataset hinder no operation. gc and
@@ -22,9 +25,9 @@ func TestForeignFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := context.Background()
-			store := memStore(t)
+			store := versiontest.MemStore(t)
 			f := rich(t, store)
-			repo, head, err := OpenHead(ctx, store, "test")
+			repo, head, err := version.OpenHead(ctx, store, "test")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +41,8 @@ func TestForeignFiles(t *testing.T) {
 			if err := repo.SaveView(ctx, "first", saved, false); err != nil {
 				t.Fatal(err)
 			}
-			before, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true}) // the fixture has no chunks
+			// The fixture has no chunks.
+			before, err := maintain.Fsck(ctx, repo, maintain.FsckOptions{MapsOnly: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +58,7 @@ func TestForeignFiles(t *testing.T) {
 			if err := readAll(f); err != nil {
 				t.Fatalf("read: %v", err)
 			}
-			repo, again, err := OpenHead(ctx, store, "test")
+			repo, again, err := version.OpenHead(ctx, store, "test")
 			if err != nil || again.Record.UUID != head.Record.UUID {
 				t.Fatalf("open: %v", err)
 			}
@@ -70,13 +74,13 @@ func TestForeignFiles(t *testing.T) {
 			if err != nil || len(views) != 1 {
 				t.Errorf("views: %v, %v", views, err)
 			}
-			txn := f.begin(t)
-			f.add(txn, 10, 1)
-			head = f.commit(t, txn, "beside them")
+			txn := f.Begin(t)
+			f.Add(txn, 10, 1)
+			head = f.Commit(t, txn, "beside them")
 			if log, err := repo.Log(ctx, 0); err != nil || log[0].UUID != head.Record.UUID {
 				t.Errorf("log: %v", err)
 			}
-			report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
+			report, err := maintain.Fsck(ctx, repo, maintain.FsckOptions{MapsOnly: true})
 			slices.Sort(report.Foreign)
 			if err != nil || report.Orphans != before.Orphans || !slices.Equal(report.Foreign, strange) {
 				t.Errorf("fsck: %d orphans, want %d; foreign %q, want %q; %v", report.Orphans, before.Orphans, report.Foreign, strange, err)
@@ -86,11 +90,11 @@ func TestForeignFiles(t *testing.T) {
 					t.Errorf("fsck: %q is damage: %s", p.Key, p.Error)
 				}
 			}
-			if _, err := repo.GC(ctx, GCOptions{}); err != nil {
+			if _, err := maintain.GC(ctx, repo, maintain.GCOptions{}); err != nil {
 				t.Errorf("gc: %v", err)
 			}
 			same("gc")
-			if err := Delete(ctx, store); err != nil {
+			if err := version.Delete(ctx, store); err != nil {
 				t.Errorf("delete: %v", err)
 			}
 			same("delete")
@@ -137,11 +141,11 @@ func TestLitterLeavesAPlaceVacant(t *testing.T) {
 		"log/.DS_Store": true, "data/._x": true, "refs/@eaDir/a/b": true, "views/Thumbs.db": true, "map/.nfs01": true,
 		"data/photo.jpg": false, "log/notes.txt": false,
 	} {
-		store := memStore(t)
+		store := versiontest.MemStore(t)
 		if err := store.Put(context.Background(), name, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		err := vacant(context.Background(), "create dataset", store, nil)
+		err := version.Vacant(context.Background(), "create dataset", store, nil)
 		if free && err != nil || !free && (!errs.Is(err, errs.Exists) || !strings.Contains(err.Error(), name)) {
 			t.Errorf("%s: %v, want vacant %v", name, err, free)
 		}

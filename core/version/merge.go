@@ -11,13 +11,13 @@ import (
 	"deeplake/core/version/rowset"
 )
 
-// Strategy says what a merge does where the two sides contradict each other.
+// Strategy decides conflicts of a merge.
 type Strategy string
 
 // The strategies.
 const (
 	OnConflictError  Strategy = "error"  // the merge fails with a ConflictError
-	OnConflictOurs   Strategy = "ours"   // the branch that is merged into keeps what it has
+	OnConflictOurs   Strategy = "ours"   // the branch that is merged into keeps its values
 	OnConflictTheirs Strategy = "theirs" // the commit that is merged in wins
 )
 
@@ -41,15 +41,16 @@ func StrategyOf(name string) (Strategy, error) {
 //
 // If the sides contradict each other, on decides. Class names that continue differently, differing
 // dtypes and shapes, and two tensors of one name cannot be decided: they are always errs.Conflict,
-// with a ConflictError. If another writer commits first, the merge is computed anew. After an error
-// nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
+// with a ConflictError. If another writer commits first, the merge is computed again. After an
+// error nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing
+// to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
 	switch on {
 	case OnConflictError, OnConflictOurs, OnConflictTheirs:
 	default:
 		return nil, false, errs.Op("merge", "").New(errs.Invalid, "on_conflict is %q, want %q, %q or %q", on, OnConflictError, OnConflictOurs, OnConflictTheirs)
 	}
-	if err := committed("merge into", r.name, theirs); err != nil {
+	if err := CheckCommitted("merge into", r.name, theirs); err != nil {
 		return nil, false, err
 	}
 	race, h := race{}, r.history()

@@ -12,7 +12,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// build makes the commit of what was decided.
+// build makes the commit of the decisions.
 func (m *merger) build(ctx context.Context) (*Snapshot, error) {
 	rows := int64(0)
 	for _, s := range m.fresh {
@@ -102,8 +102,8 @@ func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 	return nil
 }
 
-// take reads what a tree of theirs says of rows, as edits of a tree of ours. Nothing is read of
-// trees without entries.
+// take reads the entries of rows in a tree of theirs, as edits of a tree of ours. It reads nothing
+// of trees without entries.
 func (m *merger) take(ctx context.Context, tree chunkmap.Tree, from rowset.Alignment) ([]chunkmap.Edit, error) {
 	rows := make([]format.RowRange, len(from))
 	for i, s := range from {

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // person is a row by its identity.
@@ -33,14 +35,14 @@ type event struct {
 // lane is a branch beside its oracle: the events that it has, by number. Events of a row are all
 // made by one lane, its owner, so that no merge has a conflict.
 type lane struct {
-	repo *Repo
+	repo *version.Repo
 	has  map[int]bool
 }
 
 // program runs random commits on some branches, and merges between them.
 type program struct {
 	t      *testing.T
-	f      *fixture
+	f      *versiontest.Fixture
 	rng    *rand.Rand
 	lanes  []*lane
 	events []event
@@ -49,15 +51,15 @@ type program struct {
 	lines  int
 }
 
-// kept is a commit with what the oracle says of it.
+// kept is a commit with the oracle's state.
 type kept struct {
-	s   *Snapshot
+	s   *version.Snapshot
 	has map[int]bool
 }
 
 func newProgram(t *testing.T, seed uint64, lines int) *program {
-	p := &program{t: t, f: newFixture(t, memStore(t)), rng: rand.New(rand.NewPCG(seed, 3)), owner: map[person]int{}, lines: lines}
-	repo := p.f.repo(t)
+	p := &program{t: t, f: versiontest.New(t, versiontest.MemStore(t)), rng: rand.New(rand.NewPCG(seed, 3)), owner: map[person]int{}, lines: lines}
+	repo := p.f.Repo(t)
 	repo.Pages.MaxEntries = lines
 	head, err := repo.Head(t.Context())
 	if err != nil {
@@ -78,7 +80,7 @@ func (p *program) event(l *lane, e event) {
 	p.events = append(p.events, e)
 }
 
-func (p *program) who(s *Snapshot, row int64) person {
+func (p *program) who(s *version.Snapshot, row int64) person {
 	e, ok, err := s.RowIDs().Find(p.t.Context(), row)
 	if err != nil || !ok {
 		p.t.Fatalf("row %d has no identity: %v", row, err)
@@ -86,7 +88,9 @@ func (p *program) who(s *Snapshot, row int64) person {
 	return person{e.Session, e.First + row - e.Row}
 }
 
-func (p *program) keep(l *lane, s *Snapshot) { p.kept = append(p.kept, kept{s, maps.Clone(l.has)}) }
+func (p *program) keep(l *lane, s *version.Snapshot) {
+	p.kept = append(p.kept, kept{s, maps.Clone(l.has)})
+}
 
 // want returns the oracle's rows after a set of events: the value of each row that is not deleted.
 func (p *program) want(has map[int]bool) map[person]string {
@@ -104,11 +108,11 @@ func (p *program) want(has map[int]bool) map[person]string {
 }
 
 // got returns the rows of a commit.
-func (p *program) got(s *Snapshot) map[person]string {
+func (p *program) got(s *version.Snapshot) map[person]string {
 	out := map[person]string{}
 	for i := range s.Rows() {
 		row := s.Live.Physical(i)
-		e, ok, err := s.Tree(p.f.x).Find(p.t.Context(), row)
+		e, ok, err := s.Tree(p.f.X).Find(p.t.Context(), row)
 		if err != nil || !ok {
 			p.t.Fatalf("row %d has no value: %v", row, err)
 		}
@@ -121,7 +125,7 @@ func (p *program) got(s *Snapshot) map[person]string {
 	return out
 }
 
-func (p *program) check(what string, l *lane, s *Snapshot) {
+func (p *program) check(what string, l *lane, s *version.Snapshot) {
 	p.t.Helper()
 	if got, want := p.got(s), p.want(l.has); !maps.Equal(got, want) {
 		p.t.Fatalf("%s: branch %q has %d rows %v\nwant %d %v", what, l.repo.Branch(), len(got), got, len(want), want)
@@ -147,7 +151,7 @@ func (p *program) work(k int) {
 	if n = min(n, len(mine)); n > 0 {
 		rows := slices.Sorted(slices.Values(mine[:n]))
 		value := byte(2 + p.rng.IntN(200))
-		p.f.update(txn, value, rows...)
+		p.f.Update(txn, value, rows...)
 		for i, row := range rows {
 			p.event(l, event{who: p.who(head, row), value: value, chunk: 7, item: int64(i)})
 		}
@@ -161,14 +165,14 @@ func (p *program) work(k int) {
 	}
 	if n = p.rng.IntN(5); n > 0 {
 		value := byte(2 + p.rng.IntN(200))
-		p.f.add(txn, int64(n), value)
+		p.f.Add(txn, int64(n), value)
 		for i := range int64(n) {
-			who := person{txn.id, i}
+			who := person{txn.AppendID(), i}
 			p.owner[who] = k
 			p.event(l, event{who: who, value: value, item: i})
 		}
 	}
-	s := p.f.commit(p.t, txn, "work")
+	s := p.f.Commit(p.t, txn, "work")
 	p.check("work", l, s)
 	p.keep(l, s)
 }
@@ -194,14 +198,14 @@ func (p *program) merge(k, from int) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	s, _, err := l.repo.Merge(p.t.Context(), theirs, OnConflictError, "merge", "tester")
+	s, _, err := l.repo.Merge(p.t.Context(), theirs, version.OnConflictError, "merge", "tester")
 	if err != nil {
 		p.t.Fatalf("merge %q into %q: %v", other.repo.Branch(), l.repo.Branch(), err)
 	}
 	maps.Copy(l.has, other.has)
 	p.check("merge of "+other.repo.Branch(), l, s)
 	p.keep(l, s)
-	again, done, err := l.repo.Merge(p.t.Context(), theirs, OnConflictError, "merge", "tester")
+	again, done, err := l.repo.Merge(p.t.Context(), theirs, version.OnConflictError, "merge", "tester")
 	if err != nil || done || again.Record.UUID != s.Record.UUID {
 		p.t.Fatalf("merge again: %v, %v", done, err)
 	}
@@ -231,7 +235,7 @@ func (p *program) diff(a, b kept) {
 			want[2][who] = true
 		}
 	}
-	var updated RowSet
+	var updated version.RowSet
 	for _, td := range d.Tensors {
 		if td.Name == "x" {
 			updated = td.Updated
@@ -244,8 +248,8 @@ func (p *program) diff(a, b kept) {
 	}
 	for i, c := range []struct {
 		what string
-		set  RowSet
-		s    *Snapshot
+		set  version.RowSet
+		s    *version.Snapshot
 	}{{"added", d.Added, b.s}, {"updated", updated, b.s}, {"deleted", d.Deleted, a.s}} {
 		got := map[person]bool{}
 		for _, r := range c.set.Ranges {
@@ -291,9 +295,9 @@ func TestMergePrograms(t *testing.T) {
 }
 
 // sidesOf makes a branch "side" of a fresh fixture, and lets both sides do something.
-func sidesOf(t *testing.T, f *fixture, ours, theirs func(*fixture, *Txn)) (main *Repo, side *Snapshot) {
+func sidesOf(t *testing.T, f *versiontest.Fixture, ours, theirs func(*versiontest.Fixture, *version.Txn)) (main *version.Repo, side *version.Snapshot) {
 	t.Helper()
-	main = f.repo(t)
+	main = f.Repo(t)
 	head, err := main.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -304,10 +308,10 @@ func sidesOf(t *testing.T, f *fixture, ours, theirs func(*fixture, *Txn)) (main 
 	}
 	txn := repo.Begin(s)
 	theirs(f, txn)
-	side = f.commit(t, txn, "theirs")
+	side = f.Commit(t, txn, "theirs")
 	txn = main.Begin(head)
 	if ours(f, txn); !txn.Empty() {
-		f.commit(t, txn, "ours")
+		f.Commit(t, txn, "ours")
 	}
 	return main, side
 }
@@ -315,29 +319,33 @@ func sidesOf(t *testing.T, f *fixture, ours, theirs func(*fixture, *Txn)) (main 
 // TestMergeConflicts checks merges whose sides contradict each other.
 func TestMergeConflicts(t *testing.T) {
 	t.Parallel()
-	type do = func(*fixture, *Txn)
+	type do = func(*versiontest.Fixture, *version.Txn)
 	update := func(session byte, rows ...int64) do {
-		return func(f *fixture, txn *Txn) { f.update(txn, session, rows...) }
+		return func(f *versiontest.Fixture, txn *version.Txn) { f.Update(txn, session, rows...) }
 	}
-	remove := func(rows ...int64) do { return func(_ *fixture, txn *Txn) { txn.Delete(rows) } }
+	remove := func(rows ...int64) do { return func(_ *versiontest.Fixture, txn *version.Txn) { txn.Delete(rows) } }
 	classes := func(names ...string) do {
-		return func(f *fixture, txn *Txn) { txn.Schema().ByID(f.label).ClassNames = names }
+		return func(f *versiontest.Fixture, txn *version.Txn) { txn.Schema().ByID(f.Label).ClassNames = names }
 	}
-	drop := func(name string) do { return func(_ *fixture, txn *Txn) { mustDo(txn.DropTensor(name)) } }
+	drop := func(name string) do {
+		return func(_ *versiontest.Fixture, txn *version.Txn) { mustDo(txn.DropTensor(name)) }
+	}
 	rename := func(old, name string) do {
-		return func(_ *fixture, txn *Txn) { mustDo(txn.RenameTensor(old, name)) }
+		return func(_ *versiontest.Fixture, txn *version.Txn) { mustDo(txn.RenameTensor(old, name)) }
 	}
 	info := func(v string) do {
-		return func(_ *fixture, txn *Txn) { txn.SetInfo(map[string]any{"k": v}) }
+		return func(_ *versiontest.Fixture, txn *version.Txn) { txn.SetInfo(map[string]any{"k": v}) }
 	}
 	tensor := func(name string) do {
-		return func(f *fixture, txn *Txn) {
+		return func(f *versiontest.Fixture, txn *version.Txn) {
 			id := format.NewUUID()
 			txn.Schema().Tensors = append(txn.Schema().Tensors, format.TensorSchema{ID: id, Name: name, HType: "generic", Compression: "none", ChunkBytes: 1 << 20})
-			txn.AddChunk(id, format.Entry{Session: numbered(7), Bytes: 10}, []format.RowRange{{Start: 2, Count: 1}}, true, []byte{7})
+			txn.AddChunk(id, format.Entry{Session: versiontest.Numbered(7), Bytes: 10}, []format.RowRange{{Start: 2, Count: 1}}, true, []byte{7})
 		}
 	}
-	appendRows := func(session byte) do { return func(f *fixture, txn *Txn) { f.add(txn, 2, session) } }
+	appendRows := func(session byte) do {
+		return func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 2, session) }
+	}
 	const always = "always"
 	cases := []struct {
 		name         string
@@ -370,21 +378,21 @@ func TestMergeConflicts(t *testing.T) {
 		{"update x drop", update(2, 1), drop("x"), "update x drop_tensor", []string{"x2.0 label1.1 "}, []string{"label1.1 "}, ""},
 		{"drop x update", drop("x"), update(3, 1), "drop_tensor x update", []string{"label1.1 "}, []string{"label1.1 x3.0 ", "label1.2 x1.2 "}, ""},
 		{"drop x drop", drop("x"), drop("x"), "", []string{"label1.1 "}, nil, ""},
-		{"nothing of ours", func(*fixture, *Txn) {}, appendRows(3), "", []string{"x3.1 label3.1 "}, nil, ""},
+		{"nothing of ours", func(*versiontest.Fixture, *version.Txn) {}, appendRows(3), "", []string{"x3.1 label3.1 "}, nil, ""},
 	}
 	for _, c := range cases {
-		for _, on := range []Strategy{OnConflictError, OnConflictOurs, OnConflictTheirs} {
+		for _, on := range []version.Strategy{version.OnConflictError, version.OnConflictOurs, version.OnConflictTheirs} {
 			t.Run(c.name+" "+string(on), func(t *testing.T) {
 				t.Parallel()
-				f := newFixture(t, memStore(t))
+				f := versiontest.New(t, versiontest.MemStore(t))
 				main, side := sidesOf(t, f, c.ours, c.theirs)
 				before, err := main.Head(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}
 				s, done, err := main.Merge(t.Context(), side, on, "merge", "tester")
-				if c.kind != "" && (on == OnConflictError || slices.Contains(c.theirWords, always)) {
-					var conflict *ConflictError
+				if c.kind != "" && (on == version.OnConflictError || slices.Contains(c.theirWords, always)) {
+					var conflict *version.ConflictError
 					if !errors.As(err, &conflict) || !errs.Is(err, errs.Conflict) || conflict.Kind != c.kind || conflict.Winner.Message != "theirs" {
 						t.Fatalf("merge = %v, want a conflict %q", err, c.kind)
 					}
@@ -397,10 +405,10 @@ func TestMergeConflicts(t *testing.T) {
 					t.Fatal(done, err)
 				}
 				words := c.ourWords
-				if on == OnConflictTheirs && c.kind != "" {
+				if on == version.OnConflictTheirs && c.kind != "" {
 					words = c.theirWords
 				}
-				got := state(t, s)
+				got := versiontest.State(t, s)
 				for _, word := range words {
 					if !slices.Contains(got, word) {
 						t.Errorf("%q is missing in %q", word, got)
@@ -409,7 +417,7 @@ func TestMergeConflicts(t *testing.T) {
 				if c.not != "" && slices.Contains(got, c.not) {
 					t.Errorf("%q is in %q", c.not, got)
 				}
-				if again := state(t, f.begin(t).Base()); !slices.Equal(again, got) {
+				if again := versiontest.State(t, f.Begin(t).Base()); !slices.Equal(again, got) {
 					t.Errorf("reopened = %q\nwant %q", again, got)
 				}
 				if m := s.Record.Merged; m == nil || m.Branch != side.Record.Branch || m.Version != side.Record.Version || s.Record.Version != before.Record.Version+1 {
@@ -423,11 +431,11 @@ func TestMergeConflicts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				back, _, err := repo.Merge(t.Context(), s, OnConflictError, "back", "tester")
+				back, _, err := repo.Merge(t.Context(), s, version.OnConflictError, "back", "tester")
 				if err != nil {
 					t.Fatalf("merge back: %v", err)
 				}
-				if there := state(t, back); !slices.Equal(sortedWords(there), sortedWords(got)) {
+				if there := versiontest.State(t, back); !slices.Equal(sortedWords(there), sortedWords(got)) {
 					t.Errorf("after merging back the side has %q\nwant %q", there, got)
 				}
 			})
@@ -450,26 +458,26 @@ func sortedWords(words []string) []string {
 // TestMergeRace: another writer commits while the merge is worked out.
 func TestMergeRace(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	main, side := sidesOf(t, f, func(f *fixture, txn *Txn) { f.add(txn, 1, 2) }, func(f *fixture, txn *Txn) { f.add(txn, 2, 3) })
-	hooked := &hookStore{Provider: f.store}
-	other := f.begin(t)
-	f.add(other, 1, 4)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main, side := sidesOf(t, f, func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 1, 2) }, func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 2, 3) })
+	hooked := &hookStore{Provider: f.Store}
+	other := f.Begin(t)
+	f.Add(other, 1, 4)
 	hooked.before = func(key string) {
 		if hooked.before = nil; !strings.HasPrefix(key, "log/") {
 			t.Errorf("put-if-absent of %q", key)
 		}
-		f.commit(t, other, "in between")
+		f.Commit(t, other, "in between")
 	}
-	repo, err := Open(t.Context(), hooked, "test")
+	repo, err := version.Open(t.Context(), hooked, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, done, err := repo.Merge(t.Context(), side, OnConflictError, "merge", "")
+	s, done, err := repo.Merge(t.Context(), side, version.OnConflictError, "merge", "")
 	if err != nil || !done {
 		t.Fatal(done, err)
 	}
-	if s.Record.Version != 4 || s.Rows() != baseRows+4 {
+	if s.Record.Version != 4 || s.Rows() != versiontest.BaseRows+4 {
 		t.Fatalf("version %d has %d rows", s.Record.Version, s.Rows())
 	}
 	log, err := main.Log(t.Context(), 2)
@@ -481,22 +489,22 @@ func TestMergeRace(t *testing.T) {
 func TestMergeRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	f := newFixture(t, memStore(t))
-	txn := f.begin(t)
-	f.add(txn, 1, 2)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	txn := f.Begin(t)
+	f.Add(txn, 1, 2)
 	preview, err := txn.Preview(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo := f.repo(t)
-	if _, _, err := repo.Merge(ctx, preview, OnConflictError, "", ""); !errs.Is(err, errs.Invalid) {
+	repo := f.Repo(t)
+	if _, _, err := repo.Merge(ctx, preview, version.OnConflictError, "", ""); !errs.Is(err, errs.Invalid) {
 		t.Errorf("of uncommitted changes: %v", err)
 	}
 	if _, _, err := repo.Merge(ctx, txn.Base(), "union", "", ""); !errs.Is(err, errs.Invalid) {
 		t.Errorf("with another strategy: %v", err)
 	}
-	foreign := newFixture(t, memStore(t)).begin(t).Base()
-	if _, _, err := repo.Merge(ctx, foreign, OnConflictError, "", ""); err == nil {
+	foreign := versiontest.New(t, versiontest.MemStore(t)).Begin(t).Base()
+	if _, _, err := repo.Merge(ctx, foreign, version.OnConflictError, "", ""); err == nil {
 		t.Errorf("of another dataset: no error")
 	}
 	// An empty branch brings nothing.
@@ -504,10 +512,10 @@ func TestMergeRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head, done, err := repo.Merge(ctx, s, OnConflictError, "", ""); err != nil || done || head.Record.Version != 1 {
+	if head, done, err := repo.Merge(ctx, s, version.OnConflictError, "", ""); err != nil || done || head.Record.Version != 1 {
 		t.Errorf("of an empty branch: %v, %v", done, err)
 	}
-	if _, done, err := on.Merge(ctx, txn.Base(), OnConflictError, "", ""); err != nil || done {
+	if _, done, err := on.Merge(ctx, txn.Base(), version.OnConflictError, "", ""); err != nil || done {
 		t.Errorf("of where the branch comes from: %v, %v", done, err)
 	}
 }
@@ -515,45 +523,47 @@ func TestMergeRefused(t *testing.T) {
 // TestDiffOfSchemas names what became of tensors, with uncommitted changes too.
 func TestDiffOfSchemas(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	txn := f.begin(t)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	txn := f.Begin(t)
 	mustDo(txn.RenameTensor("x", "group/x"))
-	txn.Schema().ByID(f.label).ClassNames = []string{"a", "b"}
-	txn.Schema().ByID(f.x).DType = "uint8"
+	txn.Schema().ByID(f.Label).ClassNames = []string{"a", "b"}
+	txn.Schema().ByID(f.X).DType = "uint8"
 	id := format.NewUUID()
 	txn.Schema().Tensors = append(txn.Schema().Tensors, format.TensorSchema{ID: id, Name: "n", HType: "generic", Compression: "none", ChunkBytes: 1 << 20})
-	txn.AddChunk(id, format.Entry{Session: numbered(7), Bytes: 10}, []format.RowRange{{Start: 2, Count: 3}}, true, []byte{7})
-	f.rewrite(txn, 9, 0, 8)
+	txn.AddChunk(id, format.Entry{Session: versiontest.Numbered(7), Bytes: 10}, []format.RowRange{{Start: 2, Count: 3}}, true, []byte{7})
+	f.Rewrite(txn, 9, 0, 8)
 	txn.SetInfo(map[string]any{"k": "v"})
 	b, err := txn.Preview(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, repo := txn.Base(), f.repo(t)
+	a, repo := txn.Base(), f.Repo(t)
 	d, err := repo.Diff(t.Context(), a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := func(start, n int64) RowSet { return RowSet{n, []format.RowRange{{Start: start, Count: n}}} }
-	want := []TensorDiff{
-		{Name: "group/x", Change: TensorChanged, OldName: "x", Schema: []string{"dtype"}, Added: noRows(), Updated: noRows(), Deleted: noRows()},
-		{Name: "label", Change: TensorChanged, Schema: []string{"class_names"}, Added: noRows(), Updated: noRows(), Deleted: noRows()},
-		{Name: "n", Change: TensorCreated, Schema: []string{}, Added: rows(2, 3), Updated: noRows(), Deleted: noRows()},
+	rows := func(start, n int64) version.RowSet {
+		return version.RowSet{n, []format.RowRange{{Start: start, Count: n}}}
+	}
+	want := []version.TensorDiff{
+		{Name: "group/x", Change: version.TensorChanged, OldName: "x", Schema: []string{"dtype"}, Added: version.NoRows(), Updated: version.NoRows(), Deleted: version.NoRows()},
+		{Name: "label", Change: version.TensorChanged, Schema: []string{"class_names"}, Added: version.NoRows(), Updated: version.NoRows(), Deleted: version.NoRows()},
+		{Name: "n", Change: version.TensorCreated, Schema: []string{}, Added: rows(2, 3), Updated: version.NoRows(), Deleted: version.NoRows()},
 	}
 	if fmt.Sprintf("%+v", d.Tensors) != fmt.Sprintf("%+v", want) || !d.Info || d.Base.Version != a.Record.Version {
 		t.Errorf("diff is %+v\nwant %+v", d, want)
 	}
-	if d, err = repo.Diff(t.Context(), b, a); err != nil || len(d.Tensors) != 3 || d.Tensors[2].Change != TensorDropped || d.Tensors[2].Deleted.Count != 3 {
+	if d, err = repo.Diff(t.Context(), b, a); err != nil || len(d.Tensors) != 3 || d.Tensors[2].Change != version.TensorDropped || d.Tensors[2].Deleted.Count != 3 {
 		t.Errorf("diff back is %+v, %v", d, err)
 	}
 	if d, err = repo.Diff(t.Context(), a, a); err != nil || !d.Empty() {
 		t.Errorf("diff of the same is %+v, %v", d, err)
 	}
 	// The same update on both sides of a preview and of what others committed meanwhile.
-	other := f.begin(t)
+	other := f.Begin(t)
 	other.Delete([]int64{0})
-	f.update(other, 4, 5)
-	s := f.commit(t, other, "other")
+	f.Update(other, 4, 5)
+	s := f.Commit(t, other, "other")
 	if d, err = repo.Diff(t.Context(), b, s); err != nil || d.Deleted.Count != 1 || d.Base.Version != a.Record.Version || d.Tensors[0].Updated.Ranges[0].Start != 4 {
 		t.Errorf("diff across is %+v, %v", d, err)
 	}

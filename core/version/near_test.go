@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // countingStore counts the looks at objects and the listings of records.
@@ -41,15 +43,15 @@ func TestOpenNearHint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, inner)
+	f := versiontest.New(t, inner)
 	for i := range 140 {
-		txn := f.begin(t)
-		f.add(txn, 1, byte(i))
-		f.commit(t, txn, "more")
+		txn := f.Begin(t)
+		f.Add(txn, 1, byte(i))
+		f.Commit(t, txn, "more")
 	}
-	repo := f.repo(t)
-	want := f.begin(t).Base().Record.Version
-	hint := format.HintKey(repo.branch)
+	repo := f.Repo(t)
+	want := f.Begin(t).Base().Record.Version
+	hint := format.HintKey(repo.BranchID())
 	written, err := inner.Get(ctx, hint)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +79,7 @@ func TestOpenNearHint(t *testing.T) {
 			}
 		}
 		store := &countingStore{Provider: inner}
-		_, head, err := OpenHead(ctx, store, "test")
+		_, head, err := version.OpenHead(ctx, store, "test")
 		if err != nil || head.Record.Version != want {
 			t.Errorf("hint %s: %v, version %v, want %d", c.name, err, head, want)
 			continue
@@ -87,14 +89,14 @@ func TestOpenNearHint(t *testing.T) {
 		}
 	}
 	// A lost record: the commits behind it are found, and its number is not given away.
-	if err := inner.Delete(ctx, format.RecordKey(repo.branch, want-3)); err != nil {
+	if err := inner.Delete(ctx, format.RecordKey(repo.BranchID(), want-3)); err != nil {
 		t.Fatal(err)
 	}
 	for n := want - 8; n <= want; n++ {
 		if err := inner.Put(ctx, hint, format.EncodeHint(n)); err != nil {
 			t.Fatal(err)
 		}
-		if _, head, err := OpenHead(ctx, inner, "test"); err != nil || head.Record.Version != want {
+		if _, head, err := version.OpenHead(ctx, inner, "test"); err != nil || head.Record.Version != want {
 			t.Errorf("hint %d, a record is lost: %v, version %v, want %d", n, err, head, want)
 		}
 	}

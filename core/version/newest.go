@@ -9,8 +9,8 @@ import (
 	"deeplake/core/internal/task"
 )
 
-// hintEvery is how many commits apart hints are written: their readers look for some steps behind
-// one anyway.
+// hintEvery is the number of commits from one hint to the next: readers look some steps behind a
+// hint anyway.
 const hintEvery = 64
 
 // hint stores the number of the commit before rec, which stands, beside other writes of rec. No
@@ -56,8 +56,8 @@ func (r *Repo) hinted(ctx context.Context) (uint64, bool) {
 // near finds the number of the newest commit from a hint whose commit stands, in a store where a
 // look at an object costs less than to list a directory: a local disk reads all names of a
 // directory to find the first. found is false where the hint does not help. Numbers have no gaps,
-// so the answer is that of a listing whatever the hint says. Where damage has made one, the listing
-// is asked.
+// so any hint leads to the answer of a listing. Where damage has made a gap, near requests the
+// listing.
 func (r *Repo) near(ctx context.Context) (version uint64, found bool, err error) {
 	from, ok := r.hinted(ctx)
 	if !ok {

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // webServer is a store behind a web server: objects can be read, and nothing can be listed.
@@ -39,38 +41,38 @@ func (s *webServer) List(_ context.Context, prefix, _ string, _ func(storage.Obj
 func TestHeadWithoutListing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	f := newFixture(t, store)
-	branch := f.begin(t).Base().Record.Branch
+	store := versiontest.MemStore(t)
+	f := versiontest.New(t, store)
+	branch := f.Begin(t).Base().Record.Branch
 	hints := map[string][]byte{
 		"none": nil, "garbage": []byte("<html>"), "first": format.EncodeHint(0), "stale": format.EncodeHint(3), "too high": format.EncodeHint(1 << 40),
 		"no number": format.EncodeHint(1 << 63),
 	}
-	for version := f.begin(t).Base().Record.Version; version <= 70; version++ {
+	for number := f.Begin(t).Base().Record.Version; number <= 70; number++ {
 		written, err := store.Get(ctx, format.HintKey(branch))
-		if has := err == nil; has != (version >= hintEvery) {
-			t.Fatalf("at version %d: is there a hint? %v", version, err)
-		} else if n, err := format.DecodeHint(written); has && (n != hintEvery-1 || err != nil) {
+		if has := err == nil; has != (number >= version.HintEvery) {
+			t.Fatalf("at version %d: is there a hint? %v", number, err)
+		} else if n, err := format.DecodeHint(written); has && (n != version.HintEvery-1 || err != nil) {
 			t.Fatalf("the hint says %d, %v", n, err)
 		}
 		for name, hint := range hints {
 			for _, hides := range []bool{false, true} {
 				web := &webServer{Provider: &replaced{store, format.HintKey(branch), hint}, hides: hides}
-				head, err := (&fixture{store: web}).repo(t).Head(ctx)
-				if err != nil || head.Record.Version != version {
-					t.Fatalf("hint %s: head %+v, %v, want version %d", name, head, err, version)
+				head, err := (&versiontest.Fixture{Store: web}).Repo(t).Head(ctx)
+				if err != nil || head.Record.Version != number {
+					t.Fatalf("hint %s: head %+v, %v, want version %d", name, head, err, number)
 				}
 				if n := web.asked.Load(); n > 20 {
-					t.Errorf("hint %s: %d requests for version %d", name, n, version)
+					t.Errorf("hint %s: %d requests for version %d", name, n, number)
 				}
 			}
 		}
-		txn := f.begin(t)
-		f.add(txn, 10, 1)
-		f.commit(t, txn, "more")
+		txn := f.Begin(t)
+		f.Add(txn, 10, 1)
+		f.Commit(t, txn, "more")
 	}
 	web := &webServer{Provider: store}
-	repo := (&fixture{store: web}).repo(t)
+	repo := (&versiontest.Fixture{Store: web}).Repo(t)
 	before := web.asked.Load()
 	if _, err := repo.Head(ctx); err != nil || web.asked.Load()-before > 10 {
 		t.Errorf("with the hint as it was written: %d requests, %v", web.asked.Load()-before, err)
@@ -102,10 +104,10 @@ func (r *replaced) Get(ctx context.Context, key string) ([]byte, error) {
 func TestNamesWithoutListing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	f := newFixture(t, store)
-	repo := f.repo(t)
-	head := f.begin(t).Base()
+	store := versiontest.MemStore(t)
+	f := versiontest.New(t, store)
+	repo := f.Repo(t)
+	head := f.Begin(t).Base()
 	for range 3 { // the name is given again and again
 		if _, _, err := repo.CreateBranch(ctx, "dev", head, "me"); err != nil {
 			t.Fatal(err)
@@ -121,9 +123,9 @@ func TestNamesWithoutListing(t *testing.T) {
 	if _, err := repo.CreateTag(ctx, "v1", head, "", "me"); err != nil {
 		t.Fatal(err)
 	}
-	web := (&fixture{store: &webServer{Provider: store}}).repo(t)
+	web := (&versiontest.Fixture{Store: &webServer{Provider: store}}).Repo(t)
 	on, err := web.On(ctx, "dev")
-	if err != nil || on.branch != dev.branch {
+	if err != nil || on.BranchID() != dev.BranchID() {
 		t.Fatalf("branch dev: %v", err)
 	}
 	for _, ref := range []string{"dev", "v1", "0", "dev@0", head.Record.UUID.String()} {

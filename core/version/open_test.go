@@ -1,15 +1,19 @@
-package version
+package version_test
 
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // TestOpenHead: whatever a listing of all branches begins with, or if there is none, the newest
@@ -23,7 +27,7 @@ func TestOpenHead(t *testing.T) {
 		other int    // -1, 1: a branch whose records are listed before, after those of main
 		junk  string // an object
 		plan  faultstore.Plan
-		lists int // how often it is asked
+		lists int // the number of its requests
 	}{
 		{name: "main alone", lists: 1},
 		{name: "another branch after main", other: 1, lists: 1},
@@ -33,23 +37,24 @@ func TestOpenHead(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
-			inner := memStore(t)
-			f := newFixture(t, inner)
+			inner := versiontest.MemStore(t)
+			f := versiontest.New(t, inner)
 			for i := range 5 {
-				txn := f.begin(t)
-				f.add(txn, 10, byte(i))
-				f.commit(t, txn, "more")
+				txn := f.Begin(t)
+				f.Add(txn, 10, byte(i))
+				f.Commit(t, txn, "more")
 			}
-			main := f.begin(t).Base()
+			main := f.Begin(t).Base()
 			for i := 0; r.other != 0; i++ {
-				on, _, err := f.repo(t).CreateBranch(ctx, fmt.Sprint("b", i), main, "")
+				on, _, err := f.Repo(t).CreateBranch(ctx, fmt.Sprint("b", i), main, "")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if order := bytes.Compare(on.branch[:], main.Record.Branch[:]); order == r.other {
+				id := on.BranchID()
+				if order := bytes.Compare(id[:], main.Record.Branch[:]); order == r.other {
 					break
 				} else if r.other > 0 {
-					if err := inner.Delete(ctx, format.RecordKey(on.branch, 0)); err != nil {
+					if err := inner.Delete(ctx, format.RecordKey(on.BranchID(), 0)); err != nil {
 						// it must not come first
 						t.Fatal(err)
 					}
@@ -64,7 +69,7 @@ func TestOpenHead(t *testing.T) {
 				storage.Provider
 				Calls() []faultstore.Call
 			}{false: faultstore.New(inner, nil), true: faultstore.NewRanged(inner, r.plan)} {
-				repo, head, err := OpenHead(ctx, store, "test")
+				repo, head, err := version.OpenHead(ctx, store, "test")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -89,9 +94,9 @@ func TestOpenHead(t *testing.T) {
 func TestOpenHeadOfNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	empty, headless := memStore(t), memStore(t)
-	f := newFixture(t, headless)
-	main := f.begin(t).Base().Record
+	empty, headless := versiontest.MemStore(t), versiontest.MemStore(t)
+	f := versiontest.New(t, headless)
+	main := f.Begin(t).Base().Record
 	for v := range main.Version + 1 {
 		if err := headless.Delete(ctx, format.RecordKey(main.Branch, v)); err != nil {
 			t.Fatal(err)
@@ -105,15 +110,47 @@ func TestOpenHeadOfNothing(t *testing.T) {
 	}{
 		{"no dataset", faultstore.NewRanged(empty, nil), errs.NotFound},
 		{"no commit", faultstore.NewRanged(headless, nil), errs.Corrupt},
-		{"no permission", faultstore.NewRanged(f.store, denied), errs.Denied},
+		{"no permission", faultstore.NewRanged(f.Store, denied), errs.Denied},
 	} {
-		repo, err := Open(ctx, r.store, "test")
+		repo, err := version.Open(ctx, r.store, "test")
 		if err == nil {
 			_, err = repo.Head(ctx)
 		}
-		_, _, got := OpenHead(ctx, r.store, "test")
+		_, _, got := version.OpenHead(ctx, r.store, "test")
 		if !errs.Is(got, r.want) || got.Error() != err.Error() {
 			t.Errorf("%s: got %v, want %v", r.name, got, err)
+		}
+	}
+}
+
+// TestOtherVersions: datasets and records of another format version are refused.
+func TestOtherVersions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for number, says := range map[int]string{1: "no release", 3: "newer version"} {
+		store := versiontest.MemStore(t)
+		f := versiontest.New(t, store)
+		repo := f.Repo(t)
+		data := versiontest.MustGet(t, store, format.TSFKey())
+		text := strings.Replace(string(data), `"format":2`, fmt.Sprintf(`"format":%d`, number), 1)
+		if err := store.Put(ctx, format.TSFKey(), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := version.Open(ctx, store, "test"); !errs.Is(err, errs.Unsupported) || !versiontest.Contains(err, says) {
+			t.Errorf("a dataset of version %d: %v", number, err)
+		}
+		if err := store.Put(ctx, format.TSFKey(), data); err != nil {
+			t.Fatal(err)
+		}
+		key := format.RecordKey(repo.TSF.Main, 0)
+		record := versiontest.MustGet(t, store, key)
+		record[5] = byte(number)
+		binary.LittleEndian.PutUint32(record[20:], format.CRC(record[:20]))
+		if err := store.Put(ctx, key, record); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repo.At(ctx, "0"); !errs.Is(err, errs.Unsupported) || !versiontest.Contains(err, says) {
+			t.Errorf("a record of version %d: %v", number, err)
 		}
 	}
 }

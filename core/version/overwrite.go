@@ -14,7 +14,7 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// overwriteTries bounds how often an overwrite begins anew because the dataset was made or replaced
+// overwriteTries bounds the restarts of an overwrite because the dataset was made or replaced
 // beside it.
 const overwriteTries = 3
 
@@ -90,7 +90,7 @@ type predecessor struct {
 	done   bool     // and doomed is removed
 }
 
-// waiting is what tsf.json says of the dataset in the place: the old one while own waits.
+// waiting returns the dataset that tsf.json names: the old one while own waits.
 func (o *predecessor) waiting(own format.TSF) format.TSF {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -104,7 +104,7 @@ func (o *predecessor) waiting(own format.TSF) format.TSF {
 func (r *Repo) prepare(ctx context.Context, schema *format.Schema) (*Repo, *Snapshot, error) {
 	const op = "overwrite dataset"
 	p := r.Store
-	// What is there before the new dataset is, belongs to the old one or to none that counts.
+	// Objects from before the new dataset belong to the old one, or to none that counts.
 	for _, prefix := range format.Prefixes() {
 		if err := p.List(ctx, prefix, "", func(o storage.Object) bool {
 			if format.OurKey(o.Key) {
@@ -137,9 +137,9 @@ func (r *Repo) takePlace(ctx context.Context) error {
 		if err := r.rename(ctx); err != nil {
 			return err
 		}
-		// This write makes the one before durable: nothing of the old dataset is gone before the
-		// new one is there.
-		if err := putOurs(ctx, p, format.HintKey(r.TSF.Main), format.EncodeHint(0)); err != nil {
+		// This write makes the one before durable: nothing of the old dataset is removed before
+		// the new one is there.
+		if err := PutOurs(ctx, p, format.HintKey(r.TSF.Main), format.EncodeHint(0)); err != nil {
 			return errs.Wrap(errs.Storage, op, p.URI(), err)
 		}
 		o.placed = true
@@ -212,7 +212,7 @@ func (r *Repo) clean(ctx context.Context, doomed []string) error {
 		branch, _, err := format.ParseRecordKey(key)
 		return err == nil && !branches[branch]
 	})
-	// Names go first: one whose branch is gone would be an error.
+	// Names go first: a name without its branch would be an error.
 	names := 0
 	for names < len(doomed) && slices.ContainsFunc(format.NamePrefixes(), func(prefix string) bool { return strings.HasPrefix(doomed[names], prefix) }) {
 		names++
@@ -222,8 +222,8 @@ func (r *Repo) clean(ctx context.Context, doomed []string) error {
 			return err
 		}
 	}
-	g := task.New(ctx, deletesInFlight)
-	for batch := range slices.Chunk(doomed[names:], deleteBatch) {
+	g := task.New(ctx, DeletesInFlight)
+	for batch := range slices.Chunk(doomed[names:], DeleteBatch) {
 		g.Go(func(ctx context.Context) error { return r.Store.Delete(ctx, batch...) })
 	}
 	return g.Wait()
@@ -241,14 +241,14 @@ func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.
 		}
 	}
 	replaced := make([]bool, len(first))
-	g := task.New(ctx, refsInFlight)
+	g := task.New(ctx, RefsInFlight)
 	for i, key := range first {
 		g.Go(func(ctx context.Context) error {
 			data, err := r.Store.Get(ctx, key)
 			if errs.Is(err, errs.NotFound) {
 				return nil
 			}
-			replaced[i] = err == nil && r.replaced(data)
+			replaced[i] = err == nil && r.Replaced(data)
 			return err
 		})
 	}
@@ -262,9 +262,9 @@ func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.
 	return out, nil
 }
 
-// replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
+// Replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
 // is garbage, and no part of r.
-func (r *Repo) replaced(data []byte) bool {
+func (r *Repo) Replaced(data []byte) bool {
 	if len(r.TSF.Replaces) == 0 {
 		return false
 	}
@@ -272,8 +272,8 @@ func (r *Repo) replaced(data []byte) bool {
 	return err == nil && slices.Contains(r.TSF.Replaces, owner)
 }
 
-// same refuses to write where another dataset has taken the place of r: errs.Conflict.
-func (r *Repo) same(ctx context.Context, op string) error {
+// Same refuses to write where another dataset has taken the place of r: errs.Conflict.
+func (r *Repo) Same(ctx context.Context, op string) error {
 	return r.unmoved(ctx, op, "this is in no dataset now; discard() the changes, or open a dataset and write them there")
 }
 
@@ -303,31 +303,32 @@ func (r *Repo) unmoved(ctx context.Context, op, remedy string) error {
 // writes, and before it returns.
 func (r *Repo) sameBeside(ctx context.Context, op string) *task.Group {
 	g := task.New(ctx, 0)
-	g.Go(func(ctx context.Context) error { return r.same(ctx, op) })
+	g.Go(func(ctx context.Context) error { return r.Same(ctx, op) })
 	return g
 }
 
-// leftovers removes what overwrites that were broken off left of the datasets that r replaces.
-// Their pages and chunks have no names, and are garbage like any other.
-func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
+// RemoveLeftovers removes the named objects and records of the datasets that r replaces, which
+// interrupted overwrites left. Their pages and chunks have no names, and are garbage like any
+// other. With dry it only counts them.
+func (r *Repo) RemoveLeftovers(ctx context.Context, dry bool) (objects, size int64, err error) {
 	if len(r.TSF.Replaces) == 0 {
-		return nil
+		return 0, 0, nil
 	}
 	sizes := map[string]int64{}
 	var keys []string
 	for _, prefix := range append(format.NamePrefixes(), format.RecordsPrefix()) {
-		if err := list(ctx, r.Store, prefix, "", func(o storage.Object) bool {
+		if err := List(ctx, r.Store, prefix, "", func(o storage.Object) bool {
 			if format.OurKey(o.Key) {
 				keys, sizes[o.Key] = append(keys, o.Key), o.Size
 			}
 			return true
 		}); err != nil {
-			return err
+			return 0, 0, err
 		}
 	}
 	branches, err := r.replacedBranches(ctx, keys)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	var doomed []string
 	mine := map[string]bool{} // names of branches and views that objects of r are about
@@ -340,9 +341,9 @@ func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
 		}
 		data, err := r.Store.Get(ctx, key)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		if r.replaced(data) {
+		if r.Replaced(data) {
 			doomed = append(doomed, key)
 		} else {
 			mine[numbersOf(key)] = true
@@ -351,13 +352,13 @@ func (r *Repo) leftovers(ctx context.Context, report *GCReport) error {
 	// The numbers of a name are taken without a gap, so older ones stay below those of r.
 	doomed = slices.DeleteFunc(doomed, func(key string) bool { return mine[numbersOf(key)] })
 	for _, key := range doomed {
-		report.Objects++
-		report.Bytes += sizes[key]
+		objects++
+		size += sizes[key]
 	}
-	if report.DryRun || len(doomed) == 0 {
-		return nil
+	if !dry && len(doomed) > 0 {
+		err = r.Store.Delete(ctx, doomed...)
 	}
-	return r.Store.Delete(ctx, doomed...)
+	return objects, size, err
 }
 
 // numbersOf is a key up to the number at its end; "" where it has none.
@@ -370,8 +371,8 @@ func numbersOf(key string) string {
 	return key[:strings.LastIndexByte(key, '.')]
 }
 
-// unreplaced drops the named objects that belong to a dataset that r replaces.
-func (r *Repo) unreplaced(ctx context.Context, named []storage.Object) ([]storage.Object, error) {
+// Unreplaced drops the named objects that belong to a dataset that r replaces.
+func (r *Repo) Unreplaced(ctx context.Context, named []storage.Object) ([]storage.Object, error) {
 	if len(r.TSF.Replaces) == 0 {
 		return named, nil
 	}
@@ -381,7 +382,7 @@ func (r *Repo) unreplaced(ctx context.Context, named []storage.Object) ([]storag
 		if err != nil {
 			return nil, err
 		}
-		if !r.replaced(data) {
+		if !r.Replaced(data) {
 			out = append(out, o)
 		}
 	}

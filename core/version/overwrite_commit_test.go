@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -10,67 +10,69 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // successor fills a dataset that waits, in a transaction that is not committed. The returned
 // fixture has its tensors.
-func successor(t *testing.T, store storage.Provider, repo *Repo, head *Snapshot) (*fixture, *Txn) {
+func successor(t *testing.T, store storage.Provider, repo *version.Repo, head *version.Snapshot) (*versiontest.Fixture, *version.Txn) {
 	t.Helper()
-	f := &fixture{store: store, x: format.NewUUID(), label: format.NewUUID()}
+	f := &versiontest.Fixture{Store: store, X: format.NewUUID(), Label: format.NewUUID()}
 	txn := repo.Begin(head)
 	txn.Schema().Tensors = append(txn.Schema().Tensors,
-		format.TensorSchema{ID: f.x, Name: "x", HType: "generic", Compression: "none", ChunkBytes: 1 << 20},
-		format.TensorSchema{ID: f.label, Name: "label", HType: "class_label", DType: "int64", Compression: "none", ChunkBytes: 1 << 20, ClassNames: []string{"new"}})
-	f.add(txn, 5, 0x77)
-	if err := store.Put(context.Background(), format.DataKey(numbered(0x77), 0), make([]byte, 100)); err != nil {
+		format.TensorSchema{ID: f.X, Name: "x", HType: "generic", Compression: "none", ChunkBytes: 1 << 20},
+		format.TensorSchema{ID: f.Label, Name: "label", HType: "class_label", DType: "int64", Compression: "none", ChunkBytes: 1 << 20, ClassNames: []string{"new"}})
+	f.Add(txn, 5, 0x77)
+	if err := store.Put(context.Background(), format.DataKey(versiontest.Numbered(0x77), 0), make([]byte, 100)); err != nil {
 		t.Fatal(err)
 	}
 	return f, txn
 }
 
-// TestOverwriteAtCommit: the old dataset stays as it is, and can be written, until the first commit
-// of the new one. After it there is no object of the old one.
+// TestOverwriteAtCommit: the old dataset stays unchanged, and can be written, until the first
+// commit of the new one. After it no object of the old one is left.
 func TestOverwriteAtCommit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	old := everything(t, newFixture(t, store))
-	fakeChunks(t, store, old)
-	named := names(t, old)
-	waiting, head, err := OverwriteAtCommit(ctx, store, "test", nil)
+	store := versiontest.MemStore(t)
+	old := versiontest.Everything(t, versiontest.New(t, store))
+	versiontest.FakeChunks(t, store, old)
+	named := versiontest.Names(t, old)
+	waiting, head, err := version.OverwriteAtCommit(ctx, store, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f, txn := successor(t, store, waiting, head)
-	now, s, err := OpenHead(ctx, store, "test")
-	if err != nil || now.TSF.UUID != old.TSF.UUID || !slices.Equal(names(t, now), named) || s.Rows() < baseRows {
+	now, s, err := version.OpenHead(ctx, store, "test")
+	if err != nil || now.TSF.UUID != old.TSF.UUID || !slices.Equal(versiontest.Names(t, now), named) || s.Rows() < versiontest.BaseRows {
 		t.Fatalf("before the commit there is %+v, %v", s, err)
 	}
-	whole(t, now)
-	before := keysOf(t, store)
-	f.commit(t, txn, "first")
-	now, s, err = OpenHead(ctx, store, "test")
+	versiontest.Whole(t, now)
+	before := versiontest.KeysOf(t, store)
+	f.Commit(t, txn, "first")
+	now, s, err = version.OpenHead(ctx, store, "test")
 	if err != nil || now.TSF.UUID != waiting.TSF.UUID || s.Rows() != 5 || s.Record.Version != 1 {
 		t.Fatalf("after the commit there is %+v, %v", s, err)
 	}
-	whole(t, now)
-	if got := names(t, now); !slices.Equal(got, []string{"branch main"}) {
+	versiontest.Whole(t, now)
+	if got := versiontest.Names(t, now); !slices.Equal(got, []string{"branch main"}) {
 		t.Fatalf("the new dataset has %q", got)
 	}
-	for _, key := range keysOf(t, store) {
-		if slices.Contains(before, key) && !strings.HasPrefix(key, "log/"+waiting.TSF.Main.String()) && !strings.HasPrefix(key, "data/"+numbered(0x77).String()) && key != format.TSFKey() {
+	for _, key := range versiontest.KeysOf(t, store) {
+		if slices.Contains(before, key) && !strings.HasPrefix(key, "log/"+waiting.TSF.Main.String()) && !strings.HasPrefix(key, "data/"+versiontest.Numbered(0x77).String()) && key != format.TSFKey() {
 			t.Errorf("%q of the old dataset is left", key)
 		}
 	}
 	next := waiting.Begin(s)
-	f.add(next, 2, 0x78)
-	if got := f.commit(t, next, "second"); got.Rows() != 7 {
+	f.Add(next, 2, 0x78)
+	if got := f.Commit(t, next, "second"); got.Rows() != 7 {
 		t.Fatalf("the second commit has %d rows", got.Rows())
 	}
 	if waits, err := waiting.Withdraw(ctx); waits || err != nil {
 		t.Fatalf("withdraw where nothing waits = %v, %v", waits, err)
 	}
-	if _, s, err = OpenHead(ctx, store, "test"); err != nil || s.Rows() != 7 {
+	if _, s, err = version.OpenHead(ctx, store, "test"); err != nil || s.Rows() != 7 {
 		t.Fatalf("then there is %+v, %v", s, err)
 	}
 }
@@ -80,12 +82,12 @@ func TestOverwriteAtCommit(t *testing.T) {
 func TestOverwriteAtCommitNothing(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	made, _, err := OverwriteAtCommit(ctx, store, "test", nil)
+	store := versiontest.MemStore(t)
+	made, _, err := version.OverwriteAtCommit(ctx, store, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now, err := Open(ctx, store, "test"); err != nil || now.TSF.UUID != made.TSF.UUID {
+	if now, err := version.Open(ctx, store, "test"); err != nil || now.TSF.UUID != made.TSF.UUID {
 		t.Fatalf("there is %+v, %v", now, err)
 	}
 	if waits, err := made.Withdraw(ctx); waits || err != nil {
@@ -99,15 +101,17 @@ func TestOverwriteAtCommitLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for says, change := range map[string]func(p storage.Provider) error{
-		"was overwritten":   func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test", nil); return err },
-		"was deleted":       func(p storage.Provider) error { return Delete(ctx, p) },
-		"was deleted since": func(p storage.Provider) error { return mark(ctx, p, mustGet(t, p, format.TSFKey())) },
+		"was overwritten": func(p storage.Provider) error { _, _, err := version.Overwrite(ctx, p, "test", nil); return err },
+		"was deleted":     func(p storage.Provider) error { return version.Delete(ctx, p) },
+		"was deleted since": func(p storage.Provider) error {
+			return version.Mark(ctx, p, versiontest.MustGet(t, p, format.TSFKey()))
+		},
 	} {
 		for _, when := range []string{"before the record", "after the record"} {
-			inner := memStore(t)
-			everything(t, newFixture(t, inner))
+			inner := versiontest.MemStore(t)
+			versiontest.Everything(t, versiontest.New(t, inner))
 			hook := &afterStore{Provider: inner}
-			waiting, head, err := OverwriteAtCommit(ctx, hook, "test", nil)
+			waiting, head, err := version.OverwriteAtCommit(ctx, hook, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,12 +135,12 @@ func TestOverwriteAtCommitLate(t *testing.T) {
 			if waits, err := waiting.Withdraw(ctx); !waits || err != nil {
 				t.Fatalf("%s %s: withdraw = %v, %v", says, when, waits, err)
 			}
-			for _, key := range keysOf(t, inner) {
+			for _, key := range versiontest.KeysOf(t, inner) {
 				if strings.HasPrefix(key, "log/"+waiting.TSF.Main.String()) {
 					t.Errorf("%s %s: %q is left", says, when, key)
 				}
 			}
-			now, err := Open(ctx, inner, "test")
+			now, err := version.Open(ctx, inner, "test")
 			if says != "was overwritten" {
 				if !errs.Is(err, errs.NotFound) {
 					t.Fatalf("%s %s: there is %+v, %v", says, when, now, err)
@@ -146,52 +150,52 @@ func TestOverwriteAtCommitLate(t *testing.T) {
 			if err != nil || now.TSF.UUID == waiting.TSF.UUID {
 				t.Fatalf("%s %s: there is %+v, %v", says, when, now, err)
 			}
-			whole(t, now)
+			versiontest.Whole(t, now)
 		}
 	}
 }
 
 // TestOverwriteAtCommitKilled: whichever request fails, of making the new dataset and of its first
-// commit, the old dataset is there as it was, or the new one with all its rows.
+// commit, the old dataset is there unchanged, or the new one with all its rows.
 func TestOverwriteAtCommitKilled(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
 		for n := 0; ; n++ {
-			inner := memStore(t)
-			old := everything(t, newFixture(t, inner))
-			fakeChunks(t, inner, old)
+			inner := versiontest.MemStore(t)
+			old := versiontest.Everything(t, versiontest.New(t, inner))
+			versiontest.FakeChunks(t, inner, old)
 			was, err := old.Head(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, named := keysOf(t, inner), names(t, old)
+			before, named := versiontest.KeysOf(t, inner), versiontest.Names(t, old)
 			faulty := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}})
-			waiting, head, failed := OverwriteAtCommit(ctx, faulty, "test", nil)
-			var txn *Txn
+			waiting, head, failed := version.OverwriteAtCommit(ctx, faulty, "test", nil)
+			var txn *version.Txn
 			if failed == nil {
 				_, txn = successor(t, inner, waiting, head)
 				_, failed = txn.Commit(ctx, "first", "tester")
 			}
 			look := func(when string, failed error) bool {
-				now, s, err := OpenHead(ctx, inner, "test")
+				now, s, err := version.OpenHead(ctx, inner, "test")
 				if err != nil {
 					t.Fatalf("call %d, %s, %v: open = %v", n, when, failed, err)
 				}
-				whole(t, now)
+				versiontest.Whole(t, now)
 				if now.TSF.UUID == old.TSF.UUID {
-					if got := names(t, now); s.Record.UUID != was.Record.UUID || !slices.Equal(got, named) {
+					if got := versiontest.Names(t, now); s.Record.UUID != was.Record.UUID || !slices.Equal(got, named) {
 						t.Fatalf("call %d, %s, %v: the old dataset has %q, want %q", n, when, failed, got, named)
 					}
 					for _, key := range before {
-						mustGet(t, inner, key)
+						versiontest.MustGet(t, inner, key)
 					}
 					return false
 				}
-				if got := names(t, now); s.Rows() != 5 || !slices.Equal(got, []string{"branch main"}) {
+				if got := versiontest.Names(t, now); s.Rows() != 5 || !slices.Equal(got, []string{"branch main"}) {
 					t.Fatalf("call %d, %s, %v: the new dataset has %d rows and %q", n, when, failed, s.Rows(), got)
 				}
-				mustGet(t, inner, format.DataKey(numbered(0x77), 0))
+				versiontest.MustGet(t, inner, format.DataKey(versiontest.Numbered(0x77), 0))
 				return true
 			}
 			if replaced := look("then", failed); failed == nil && !replaced {

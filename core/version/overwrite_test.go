@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -11,42 +11,13 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
+	"deeplake/core/version/maintain"
+	"deeplake/core/version/versiontest"
 )
 
-// names lists the branches, tags and views of a dataset.
-func names(t testing.TB, r *Repo) []string {
-	t.Helper()
-	ctx := context.Background()
-	branches, err1 := r.Branches(ctx)
-	tags, err2 := r.Tags(ctx)
-	views, err3 := r.Views(ctx)
-	if err1 != nil || err2 != nil || err3 != nil {
-		t.Fatal(err1, err2, err3)
-	}
-	var out []string
-	for _, b := range branches {
-		out = append(out, "branch "+b.Name)
-	}
-	for _, tag := range tags {
-		out = append(out, "tag "+tag.Name)
-	}
-	for _, v := range views {
-		out = append(out, "view "+v.Name)
-	}
-	return out
-}
-
-// whole fails unless fsck finds nothing.
-func whole(t testing.TB, r *Repo) {
-	t.Helper()
-	report, err := r.Fsck(context.Background(), FsckOptions{MapsOnly: true})
-	if err != nil || len(report.Problems) > 0 {
-		t.Fatalf("fsck: %+v, %v", report.Problems, err)
-	}
-}
-
-// TestOverwriteUnderWriter: what a writer commits to a dataset that was overwritten or deleted
-// since it began, at whatever moment, is a conflict that says so, and never reported as done.
+// TestOverwriteUnderWriter: a commit to a dataset that was overwritten or deleted since the writer
+// began, at whatever moment, is a conflict that says so, and is never reported as done.
 func TestOverwriteUnderWriter(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -55,27 +26,27 @@ func TestOverwriteUnderWriter(t *testing.T) {
 		do   func(p storage.Provider) error
 		says string
 	}{
-		{"overwritten", func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test", nil); return err }, "was overwritten"},
-		{"deleted", func(p storage.Provider) error { return Delete(ctx, p) }, "was deleted"},
+		{"overwritten", func(p storage.Provider) error { _, _, err := version.Overwrite(ctx, p, "test", nil); return err }, "was overwritten"},
+		{"deleted", func(p storage.Provider) error { return version.Delete(ctx, p) }, "was deleted"},
 		{"deleted in part", func(p storage.Provider) error {
-			return mark(ctx, p, mustGet(t, p, format.TSFKey()))
+			return version.Mark(ctx, p, versiontest.MustGet(t, p, format.TSFKey()))
 		}, "was deleted"},
 	} {
 		for _, when := range []string{"before the commit", "before the record", "after the record"} {
-			inner := memStore(t)
-			repo, head, err := Create(ctx, inner, "test", nil)
+			inner := versiontest.MemStore(t)
+			repo, head, err := version.Create(ctx, inner, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			fillFixture(t, inner, repo, head)
+			versiontest.Fill(t, inner, repo, head)
 			hook := &afterStore{Provider: inner}
-			f := &fixture{store: hook}
-			f.x, f.label = numbered(1), numbered(2)
-			txn := f.begin(t)
+			f := &versiontest.Fixture{Store: hook}
+			f.X, f.Label = versiontest.Numbered(1), versiontest.Numbered(2)
+			txn := f.Begin(t)
 			for i := range txn.Schema().Tensors {
-				*[]*format.UUID{&f.x, &f.label}[i] = txn.Schema().Tensors[i].ID
+				*[]*format.UUID{&f.X, &f.Label}[i] = txn.Schema().Tensors[i].ID
 			}
-			f.add(txn, 3, 7)
+			f.Add(txn, 3, 7)
 			once := func(key string) {
 				if strings.HasPrefix(key, "log/") {
 					hook.before, hook.after = nil, nil
@@ -93,21 +64,21 @@ func TestOverwriteUnderWriter(t *testing.T) {
 				hook.after = once
 			}
 			for range 2 { // it stays so
-				if _, err := txn.Commit(ctx, "lost", "tester"); !errs.Is(err, errs.Conflict) || !contains(err, change.says) || !contains(err, "discard()") {
+				if _, err := txn.Commit(ctx, "lost", "tester"); !errs.Is(err, errs.Conflict) || !versiontest.Contains(err, change.says) || !versiontest.Contains(err, "discard()") {
 					t.Fatalf("%s %s: commit = %v", change.name, when, err)
 				}
 			}
 			if change.name != "overwritten" {
 				continue
 			}
-			now, err := Open(ctx, inner, "test")
+			now, err := version.Open(ctx, inner, "test")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if s, err := now.Head(ctx); err != nil || s.Rows() != 0 || s.Record.Version != 0 {
 				t.Fatalf("the new dataset is %+v, %v", s, err)
 			}
-			whole(t, now)
+			versiontest.Whole(t, now)
 		}
 	}
 }
@@ -118,33 +89,41 @@ func TestNamesUnderOverwrite(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	changes := map[string]func(p storage.Provider) error{
-		"was overwritten": func(p storage.Provider) error { _, _, err := Overwrite(ctx, p, "test", nil); return err },
-		"was deleted":     func(p storage.Provider) error { return Delete(ctx, p) },
+		"was overwritten": func(p storage.Provider) error { _, _, err := version.Overwrite(ctx, p, "test", nil); return err },
+		"was deleted":     func(p storage.Provider) error { return version.Delete(ctx, p) },
 	}
-	names := map[string]func(r *Repo, head *Snapshot) error{
-		"create branch": func(r *Repo, head *Snapshot) error { _, _, err := r.CreateBranch(ctx, "b", head, ""); return err },
-		"delete branch": func(r *Repo, _ *Snapshot) error { return r.DeleteBranch(ctx, "b") },
-		"create tag":    func(r *Repo, head *Snapshot) error { _, err := r.CreateTag(ctx, "t", head, "", ""); return err },
-		"delete tag":    func(r *Repo, _ *Snapshot) error { return r.DeleteTag(ctx, "t") },
-		"save view":     func(r *Repo, _ *Snapshot) error { return r.SaveView(ctx, "v", format.View{Deleted: true}, true) },
-		"delete view":   func(r *Repo, _ *Snapshot) error { return r.DeleteView(ctx, "v") },
-		"read":          func(r *Repo, _ *Snapshot) error { _, err := r.Head(ctx); return err },
+	names := map[string]func(r *version.Repo, head *version.Snapshot) error{
+		"create branch": func(r *version.Repo, head *version.Snapshot) error {
+			_, _, err := r.CreateBranch(ctx, "b", head, "")
+			return err
+		},
+		"delete branch": func(r *version.Repo, _ *version.Snapshot) error { return r.DeleteBranch(ctx, "b") },
+		"create tag": func(r *version.Repo, head *version.Snapshot) error {
+			_, err := r.CreateTag(ctx, "t", head, "", "")
+			return err
+		},
+		"delete tag": func(r *version.Repo, _ *version.Snapshot) error { return r.DeleteTag(ctx, "t") },
+		"save view": func(r *version.Repo, _ *version.Snapshot) error {
+			return r.SaveView(ctx, "v", format.View{Deleted: true}, true)
+		},
+		"delete view": func(r *version.Repo, _ *version.Snapshot) error { return r.DeleteView(ctx, "v") },
+		"read":        func(r *version.Repo, _ *version.Snapshot) error { _, err := r.Head(ctx); return err },
 	}
 	for says, change := range changes {
 		for name, do := range names {
-			p := memStore(t)
-			repo, head, err := Create(ctx, p, "test", nil)
+			p := versiontest.MemStore(t)
+			repo, head, err := version.Create(ctx, p, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := change(p); err != nil {
 				t.Fatal(err)
 			}
-			before := keysOf(t, p)
-			if err := do(repo, head); !errs.Is(err, errs.Conflict) || !contains(err, says) || !contains(err, name) {
+			before := versiontest.KeysOf(t, p)
+			if err := do(repo, head); !errs.Is(err, errs.Conflict) || !versiontest.Contains(err, says) || !versiontest.Contains(err, name) {
 				t.Errorf("%s where the dataset %s: %v", name, says, err)
 			}
-			for _, key := range keysOf(t, p) {
+			for _, key := range versiontest.KeysOf(t, p) {
 				if !slices.Contains(before, key) && !strings.HasPrefix(key, "log/") {
 					// a record that no name leads to is garbage
 					t.Errorf("%s where the dataset %s: wrote %q", name, says, key)
@@ -152,15 +131,6 @@ func TestNamesUnderOverwrite(t *testing.T) {
 			}
 		}
 	}
-}
-
-func mustGet(t testing.TB, p storage.Provider, key string) []byte {
-	t.Helper()
-	data, err := p.Get(context.Background(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 // afterStore calls functions before and after each put-if-absent.
@@ -196,39 +166,39 @@ func TestOverwriteKilled(t *testing.T) {
 	}
 	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
 		for n := 0; ; n++ {
-			inner := memStore(t)
-			repo, head, err := Create(ctx, inner, "test", nil)
+			inner := versiontest.MemStore(t)
+			repo, head, err := version.Create(ctx, inner, "test", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			repo = everything(t, fillFixture(t, inner, repo, head))
-			fakeChunks(t, inner, repo)
+			repo = versiontest.Everything(t, versiontest.Fill(t, inner, repo, head))
+			versiontest.FakeChunks(t, inner, repo)
 			old, err := repo.Head(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, named := keysOf(t, inner), names(t, repo)
+			before, named := versiontest.KeysOf(t, inner), versiontest.Names(t, repo)
 			faulty := faultstore.New(inner, faultstore.Plan{{Skip: n, Do: do()}})
-			_, _, failed := Overwrite(ctx, faulty, "test", wide)
-			now, s, err := OpenHead(ctx, inner, "test")
+			_, _, failed := version.Overwrite(ctx, faulty, "test", wide)
+			now, s, err := version.OpenHead(ctx, inner, "test")
 			if err != nil {
 				t.Fatalf("call %d, %v: open = %v", n, failed, err)
 			}
-			whole(t, now)
+			versiontest.Whole(t, now)
 			replaced := now.TSF.UUID != repo.TSF.UUID
 			if replaced {
-				if got := names(t, now); s.Rows() != 0 || !slices.Equal(got, []string{"branch main"}) {
+				if got := versiontest.Names(t, now); s.Rows() != 0 || !slices.Equal(got, []string{"branch main"}) {
 					t.Fatalf("call %d, %v: the new dataset has %d rows and %q", n, failed, s.Rows(), got)
 				}
 				if got := len(s.Schema.Tensors); got != len(wide.Tensors) || s.Record.Version != 0 {
 					t.Fatalf("call %d, %v: the new dataset has %d tensors at version %d", n, failed, got, s.Record.Version)
 				}
 			} else {
-				if got := names(t, now); s.Record.UUID != old.Record.UUID || !slices.Equal(got, named) {
+				if got := versiontest.Names(t, now); s.Record.UUID != old.Record.UUID || !slices.Equal(got, named) {
 					t.Fatalf("call %d, %v: the old dataset has %q, want %q", n, failed, got, named)
 				}
 				for _, key := range before {
-					mustGet(t, inner, key)
+					versiontest.MustGet(t, inner, key)
 				}
 			}
 			if failed == nil && !replaced {
@@ -251,31 +221,31 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 	ctx := context.Background()
 	switch n % 3 {
 	case 0:
-		if _, _, err := Overwrite(ctx, store, "test", nil); err != nil {
+		if _, _, err := version.Overwrite(ctx, store, "test", nil); err != nil {
 			t.Fatalf("call %d: overwrite again = %v", n, err)
 		}
 	case 1:
-		if err := Delete(ctx, store); err != nil || len(keysOf(t, store)) > 0 {
-			t.Fatalf("call %d: delete = %v, there is %q", n, err, keysOf(t, store))
+		if err := version.Delete(ctx, store); err != nil || len(versiontest.KeysOf(t, store)) > 0 {
+			t.Fatalf("call %d: delete = %v, there is %q", n, err, versiontest.KeysOf(t, store))
 		}
 		return
 	case 2:
 		if !replaced {
 			return
 		}
-		repo, err := Open(ctx, store, "test")
+		repo, err := version.Open(ctx, store, "test")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repo.GC(ctx, GCOptions{}); err != nil {
+		if _, err := maintain.GC(ctx, repo, maintain.GCOptions{}); err != nil {
 			t.Fatalf("call %d: gc = %v", n, err)
 		}
 	}
-	repo, s, err := OpenHead(ctx, store, "test")
+	repo, s, err := version.OpenHead(ctx, store, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole(t, repo)
+	versiontest.Whole(t, repo)
 	mine := []string{format.TSFKey(), format.RecordKey(repo.TSF.Main, 0)}
 	for _, page := range []*format.UUID{s.Record.SchemaPage, s.Record.ColumnsPage} {
 		if page != nil {
@@ -285,7 +255,7 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 	if s.Record.Txn != nil {
 		mine = append(mine, format.TxnKey(*s.Record.Txn))
 	}
-	for _, key := range keysOf(t, store) {
+	for _, key := range versiontest.KeysOf(t, store) {
 		hint := strings.HasPrefix(key, "hint/")
 		if !slices.Contains(mine, key) && !hint && !orphan(t, repo, key) {
 			t.Fatalf("call %d: %q is left", n, key)
@@ -295,12 +265,12 @@ func finish(t *testing.T, n int, store storage.Provider, replaced bool) {
 
 // orphan reports whether key is the first record of an overwrite that did not come to replace
 // tsf.json.
-func orphan(t *testing.T, r *Repo, key string) bool {
+func orphan(t *testing.T, r *version.Repo, key string) bool {
 	t.Helper()
 	if _, version, err := format.ParseRecordKey(key); err != nil || version > 0 {
 		return false
 	}
-	owner, err := format.Owner(mustGet(t, r.Store, key))
+	owner, err := format.Owner(versiontest.MustGet(t, r.Store, key))
 	return err == nil && owner != r.TSF.UUID && !slices.Contains(r.TSF.Replaces, owner) && !owner.IsZero()
 }
 
@@ -309,20 +279,20 @@ func orphan(t *testing.T, r *Repo, key string) bool {
 func TestNamesOfReplaced(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	store := memStore(t)
-	everything(t, newFixture(t, store))
+	store := versiontest.MemStore(t)
+	versiontest.Everything(t, versiontest.New(t, store))
 	plan := faultstore.Plan{{Ops: []faultstore.Op{faultstore.Delete}, Do: faultstore.Crash()}}
-	if _, _, err := Overwrite(ctx, faultstore.New(store, plan), "test", nil); err == nil {
+	if _, _, err := version.Overwrite(ctx, faultstore.New(store, plan), "test", nil); err == nil {
 		t.Fatal("no delete was made")
 	}
-	repo, head, err := OpenHead(ctx, store, "test")
+	repo, head, err := version.OpenHead(ctx, store, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := repo.CreateBranch(ctx, "try", head, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.CreateTag(ctx, "v1", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "gc()") {
+	if _, err := repo.CreateTag(ctx, "v1", head, "", ""); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "gc()") {
 		t.Fatalf("create tag = %v", err)
 	}
 	if err := repo.SaveView(ctx, "cats", format.View{Branch: head.Record.Branch, Commit: head.Record.UUID, Query: "SELECT *", Params: []byte("[]")}, false); err != nil {
@@ -330,15 +300,15 @@ func TestNamesOfReplaced(t *testing.T) {
 	}
 	want := []string{"branch main", "branch try", "view cats"}
 	for range 2 {
-		if got := names(t, repo); !slices.Equal(got, want) {
+		if got := versiontest.Names(t, repo); !slices.Equal(got, want) {
 			t.Fatalf("names are %q, want %q", got, want)
 		}
-		whole(t, repo)
-		if _, err := repo.GC(ctx, GCOptions{}); err != nil {
+		versiontest.Whole(t, repo)
+		if _, err := maintain.GC(ctx, repo, maintain.GCOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if keys := keysOf(t, store); !slices.Contains(keys, format.HeadKey("try", 0)) || slices.Contains(keys, format.HeadKey("gone", 0)) {
+	if keys := versiontest.KeysOf(t, store); !slices.Contains(keys, format.HeadKey("try", 0)) || slices.Contains(keys, format.HeadKey("gone", 0)) {
 		t.Errorf("after gc there is %q", keys)
 	}
 	if _, err := repo.CreateTag(ctx, "v1", head, "", ""); err != nil {

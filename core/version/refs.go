@@ -72,7 +72,7 @@ func (r *Repo) nextNumber(
 	ctx context.Context, prefix, after string, parse func(key string) (string, uint64, error), key func(n uint64) string,
 ) (next uint64, err error) {
 	var bad error
-	err = list(ctx, r.Store, prefix, after, func(o storage.Object) bool {
+	err = List(ctx, r.Store, prefix, after, func(o storage.Object) bool {
 		if !strings.HasPrefix(o.Key, after) {
 			return false
 		}
@@ -101,16 +101,16 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 	if next, err = r.nextNumber(ctx, format.HeadsPrefix(), format.HeadAfter(name), format.ParseHeadKey, func(n uint64) string { return format.HeadKey(name, n) }); err != nil || next == 0 {
 		return head, next, err
 	}
-	head, err = r.head(ctx, format.HeadKey(name, next-1))
+	head, err = r.ReadHead(ctx, format.HeadKey(name, next-1))
 	return head, next, err
 }
 
-func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
+func (r *Repo) ReadHead(ctx context.Context, key string) (format.Head, error) {
 	return chunkmap.FetchRequired(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) {
-		if r.replaced(data) {
+		if r.Replaced(data) {
 			return format.Head{}, nil
 		}
-		return format.DecodeHead(data, r.bind(key))
+		return format.DecodeHead(data, r.Bind(key))
 	})
 }
 
@@ -118,7 +118,7 @@ func (r *Repo) head(ctx context.Context, key string) (format.Head, error) {
 func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
 	last := map[string]uint64{}
 	var bad error
-	if err := list(ctx, r.Store, format.HeadsPrefix(), "", func(o storage.Object) bool {
+	if err := List(ctx, r.Store, format.HeadsPrefix(), "", func(o storage.Object) bool {
 		name, n, err := format.ParseHeadKey(o.Key)
 		if bad = err; err == nil {
 			last[name] = max(last[name], n)
@@ -134,11 +134,11 @@ func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
 	for name := range last {
 		all = append(all, Branch{Name: name})
 	}
-	g := task.New(ctx, refsInFlight)
+	g := task.New(ctx, RefsInFlight)
 	for i := range all[1:] {
 		b := &all[1+i]
 		g.Go(func(ctx context.Context) error {
-			head, err := r.head(ctx, format.HeadKey(b.Name, last[b.Name]))
+			head, err := r.ReadHead(ctx, format.HeadKey(b.Name, last[b.Name]))
 			b.ID = head.Branch
 			return err
 		})
@@ -151,11 +151,11 @@ func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
 	return all, nil
 }
 
-// refsInFlight is the number of refs read at once.
-const refsInFlight = 16
+// RefsInFlight is the number of refs read at once.
+const RefsInFlight = 16
 
-// committed refuses a snapshot that is not a commit.
-func committed(op, name string, at *Snapshot) error {
+// CheckCommitted refuses a snapshot that is not a commit.
+func CheckCommitted(op, name string, at *Snapshot) error {
 	if at.Record.UUID.IsZero() {
 		return errs.Op(op, name).New(errs.Invalid, "there are uncommitted changes; commit() or discard() them first")
 	}
@@ -206,7 +206,7 @@ func (r *Repo) CreateBranch(ctx context.Context, name string, at *Snapshot, auth
 	if err := checkNewRef("create branch", name); err != nil {
 		return nil, nil, err
 	}
-	if err := committed("create branch", name, at); err != nil {
+	if err := CheckCommitted("create branch", name, at); err != nil {
 		return nil, nil, err
 	}
 	on := r.bound(name, format.NewUUID())
@@ -267,7 +267,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 			return errs.Op("create branch", name).New(errs.Exists, "it exists in dataset %q; open it, or take another name", r.Store.URI())
 		}
 		if !stored {
-			if err := putOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data); err != nil {
+			if err := PutOurs(ctx, r.Store, format.RecordKey(rec.Branch, 0), data); err != nil {
 				return err
 			}
 			stored = true
@@ -276,7 +276,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 			return err
 		}
 		key := format.HeadKey(name, next)
-		if err := putOurs(ctx, r.Store, key, format.EncodeHead(format.Head{Branch: rec.Branch}, r.bind(key))); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{Branch: rec.Branch}, r.Bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -285,7 +285,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 
 // DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay
 // where they are until a gc finds that no other name leads to them. A writer that has the branch
-// open may go on to commit to it: what it commits is lost with the branch. main cannot be deleted.
+// open may go on to commit to it: its commits are lost with the branch. main cannot be deleted.
 func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 	if name == format.Main {
 		return errs.Op("delete branch", name).New(errs.Invalid, "every dataset has it")
@@ -306,7 +306,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 			return errs.Wrap(errs.NotFound, "delete branch", name, r.noSuchBranch(ctx, name))
 		}
 		key := format.HeadKey(name, next)
-		if err := putOurs(ctx, r.Store, key, format.EncodeHead(format.Head{}, r.bind(key))); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{}, r.Bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -318,7 +318,7 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 	var names []string
 	gone := map[string]bool{}
 	var bad error
-	if err := list(ctx, r.Store, format.TagsPrefix(), "", func(o storage.Object) bool {
+	if err := List(ctx, r.Store, format.TagsPrefix(), "", func(o storage.Object) bool {
 		name, buried, err := format.ParseTagKey(o.Key)
 		if bad = err; buried {
 			gone[name] = true
@@ -335,7 +335,7 @@ func (r *Repo) Tags(ctx context.Context) ([]Tag, error) {
 	names = slices.DeleteFunc(names, func(name string) bool { return gone[name] })
 	slices.Sort(names)
 	tags := make([]Tag, len(names))
-	g := task.New(ctx, refsInFlight)
+	g := task.New(ctx, RefsInFlight)
 	for i, name := range names {
 		g.Go(func(ctx context.Context) (err error) {
 			tags[i], err = r.readTag(ctx, name)
@@ -354,10 +354,10 @@ func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	tag := Tag{Name: name}
 	key := format.TagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
-		if r.replaced(data) {
+		if r.Replaced(data) {
 			return errs.Op("read tag", name).New(errs.NotFound, "it is of a dataset that was overwritten; gc() removes it")
 		}
-		tag.Tag, err = format.DecodeTag(data, r.bind(key))
+		tag.Tag, err = format.DecodeTag(data, r.Bind(key))
 		return errs.Wrap(errs.Corrupt, "read tag", name, err)
 	})
 	return tag, err
@@ -379,10 +379,10 @@ func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
 func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	key := format.BuriedTagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) error {
-		if r.replaced(data) {
+		if r.Replaced(data) {
 			return errs.Op("read", key).New(errs.NotFound, "it is of a dataset that was overwritten")
 		}
-		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.bind(key)))
+		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.Bind(key)))
 	})
 	if errs.Is(err, errs.NotFound) {
 		return false, nil
@@ -400,7 +400,7 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 	if name == format.Main {
 		return Tag{}, errs.Op("create tag", name).New(errs.Exists, "a branch of dataset %q has that name; take another name", r.Store.URI())
 	}
-	if err := committed("create tag", name, at); err != nil {
+	if err := CheckCommitted("create tag", name, at); err != nil {
 		return Tag{}, err
 	}
 	g := r.sameBeside(ctx, "create tag in")
@@ -413,11 +413,11 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 		return Tag{}, errs.Wrap(errs.NotFound, "create tag", name, err)
 	}
 	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
-	data, err := format.EncodeTag(t, r.bind(format.TagKey(name)))
+	data, err := format.EncodeTag(t, r.Bind(format.TagKey(name)))
 	if err != nil {
 		return Tag{}, err
 	}
-	err = putOurs(ctx, r.Store, format.TagKey(name), data)
+	err = PutOurs(ctx, r.Store, format.TagKey(name), data)
 	if !errs.Is(err, errs.Exists) {
 		return Tag{name, t}, err
 	}
@@ -447,10 +447,10 @@ func (r *Repo) DeleteTag(ctx context.Context, name string) error {
 		return errs.Op("delete tag", name).New(errs.NotFound, "dataset %q has no such tag", r.Store.URI())
 	}
 	key := format.BuriedTagKey(name)
-	return putOurs(ctx, r.Store, key, format.EncodeBuried(r.bind(key)))
+	return PutOurs(ctx, r.Store, key, format.EncodeBuried(r.Bind(key)))
 }
 
-// shownNames is how many names a message lists.
+// shownNames is the number of names that a message lists.
 const shownNames = 16
 
 func quoted(names []string) string {

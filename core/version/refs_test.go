@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -13,9 +13,11 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
-func branchNames(t *testing.T, r *Repo) []string {
+func branchNames(t *testing.T, r *version.Repo) []string {
 	t.Helper()
 	list, err := r.Branches(t.Context())
 	if err != nil {
@@ -31,9 +33,9 @@ func branchNames(t *testing.T, r *Repo) []string {
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	main := f.repo(t)
-	head := f.begin(t).Base()
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main := f.Repo(t)
+	head := f.Begin(t).Base()
 	dev, s, err := main.CreateBranch(ctx, "dev/A.1", head, "Ada")
 	if err != nil {
 		t.Fatal(err)
@@ -41,20 +43,20 @@ func TestBranches(t *testing.T) {
 	if dev.Branch() != "dev/A.1" || s.Record.Version != 0 || s.Record.Author != "Ada" || *s.Record.Parent != head.Record.UUID || s.Record.Base.Version != 1 {
 		t.Fatalf("branch %q begins with %+v", dev.Branch(), s.Record)
 	}
-	if got, want := state(t, s), state(t, head); !slices.Equal(got, want) {
+	if got, want := versiontest.State(t, s), versiontest.State(t, head); !slices.Equal(got, want) {
 		t.Fatalf("branch begins as %q, want %q", got, want)
 	}
 	txn := dev.Begin(s)
-	f.add(txn, 2, 5)
-	f.commit(t, txn, "on dev")
+	f.Add(txn, 2, 5)
+	f.Commit(t, txn, "on dev")
 	if now, err := main.Head(ctx); err != nil || now.Record.UUID != head.Record.UUID {
 		t.Fatalf("main moved on: %v", err)
 	}
-	again, err := f.repo(t).On(ctx, "dev/A.1")
+	again, err := f.Repo(t).On(ctx, "dev/A.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now, err := again.Head(ctx); err != nil || now.Rows() != baseRows+2 || now.Record.Version != 1 {
+	if now, err := again.Head(ctx); err != nil || now.Rows() != versiontest.BaseRows+2 || now.Record.Version != 1 {
 		t.Fatal(now, err)
 	}
 	if back, err := again.On(ctx, "main"); err != nil || back.Branch() != "main" {
@@ -69,7 +71,7 @@ func TestBranches(t *testing.T) {
 	if _, _, err := main.CreateBranch(ctx, "a@b", head, ""); !errs.Is(err, errs.Invalid) {
 		t.Errorf("create a@b: %v", err)
 	}
-	if _, err := main.On(ctx, "dev/A.2"); !errs.Is(err, errs.NotFound) || !contains(err, `did you mean "dev/A.1"`) {
+	if _, err := main.On(ctx, "dev/A.2"); !errs.Is(err, errs.NotFound) || !versiontest.Contains(err, `did you mean "dev/A.1"`) {
 		t.Errorf("open another: %v", err)
 	}
 	if got := branchNames(t, main); !slices.Equal(got, []string{"dev/A.1", "main"}) {
@@ -93,10 +95,10 @@ func TestBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn = again.Begin(now)
-	f.add(txn, 1, 6)
-	f.commit(t, txn, "to nowhere")
+	f.Add(txn, 1, 6)
+	f.Commit(t, txn, "to nowhere")
 	anew, s, err := main.CreateBranch(ctx, "dev/A.1", head, "")
-	if err != nil || anew.branch == dev.branch || s.Rows() != baseRows {
+	if err != nil || anew.BranchID() == dev.BranchID() || s.Rows() != versiontest.BaseRows {
 		t.Fatalf("created anew: %v, %v", s, err)
 	}
 	for range 12 { // numbers of two digits
@@ -105,7 +107,7 @@ func TestBranches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if on, err := main.On(ctx, "dev/A.1"); err != nil || on.branch == anew.branch {
+	if on, err := main.On(ctx, "dev/A.1"); err != nil || on.BranchID() == anew.BranchID() {
 		t.Fatalf("after many: %v", err)
 	}
 }
@@ -113,8 +115,8 @@ func TestBranches(t *testing.T) {
 // TestBranchRace: of several creations of a name one wins, and everybody then sees that one.
 func TestBranchRace(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, memStore(t))
-	head := f.begin(t).Base()
+	f := versiontest.New(t, versiontest.MemStore(t))
+	head := f.Begin(t).Base()
 	for round := range 20 {
 		name := fmt.Sprintf("b%d", round)
 		var won atomic.Int32
@@ -122,14 +124,14 @@ func TestBranchRace(t *testing.T) {
 		g := task.New(t.Context(), 0)
 		for range 8 {
 			g.Go(func(ctx context.Context) error {
-				repo, err := Open(ctx, f.store, "test")
+				repo, err := version.Open(ctx, f.Store, "test")
 				if err != nil {
 					return err
 				}
 				on, _, err := repo.CreateBranch(ctx, name, head, "")
 				if err == nil {
 					won.Add(1)
-					id.Store(on.branch)
+					id.Store(on.BranchID())
 				} else if !errs.Is(err, errs.Exists) {
 					return err
 				}
@@ -139,7 +141,7 @@ func TestBranchRace(t *testing.T) {
 		if err := g.Wait(); err != nil || won.Load() != 1 {
 			t.Fatalf("%d creations of %q succeeded, %v", won.Load(), name, err)
 		}
-		if on, err := f.repo(t).On(t.Context(), name); err != nil || on.branch != id.Load() {
+		if on, err := f.Repo(t).On(t.Context(), name); err != nil || on.BranchID() != id.Load() {
 			t.Fatalf("branch %q is another: %v", name, err)
 		}
 	}
@@ -151,20 +153,20 @@ func TestRefFaults(t *testing.T) {
 	t.Parallel()
 	for _, do := range []faultstore.Action{faultstore.Fail(errs.Storage), faultstore.LostAnswer(), faultstore.Crash(), faultstore.CrashAfter()} {
 		for n := range 4 {
-			inner := memStore(t)
-			f := newFixture(t, inner)
-			head := f.begin(t).Base()
+			inner := versiontest.MemStore(t)
+			f := versiontest.New(t, inner)
+			head := f.Begin(t).Base()
 			for _, c := range []struct {
 				what string
-				do   func(*Repo) error
+				do   func(*version.Repo) error
 			}{
-				{"create branch", func(r *Repo) error { _, _, err := r.CreateBranch(t.Context(), "b", head, ""); return err }},
-				{"create tag", func(r *Repo) error { _, err := r.CreateTag(t.Context(), "v1", head, "", ""); return err }},
-				{"delete branch", func(r *Repo) error { return r.DeleteBranch(t.Context(), "b") }},
-				{"delete tag", func(r *Repo) error { return r.DeleteTag(t.Context(), "v1") }},
+				{"create branch", func(r *version.Repo) error { _, _, err := r.CreateBranch(t.Context(), "b", head, ""); return err }},
+				{"create tag", func(r *version.Repo) error { _, err := r.CreateTag(t.Context(), "v1", head, "", ""); return err }},
+				{"delete branch", func(r *version.Repo) error { return r.DeleteBranch(t.Context(), "b") }},
+				{"delete tag", func(r *version.Repo) error { return r.DeleteTag(t.Context(), "v1") }},
 			} {
 				store := faultstore.New(inner, nil)
-				repo, err := Open(t.Context(), store, "test")
+				repo, err := version.Open(t.Context(), store, "test")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,7 +180,7 @@ func TestRefFaults(t *testing.T) {
 					t.Fatalf("%s again, after %v: %v", c.what, failed, err)
 				}
 			}
-			repo := f.repo(t)
+			repo := f.Repo(t)
 			tags, err := repo.Tags(t.Context())
 			if got := branchNames(t, repo); !slices.Equal(got, []string{"main"}) || len(tags) != 0 || err != nil {
 				t.Fatalf("call %d: branches are %q, tags %v, %v", n, got, tags, err)
@@ -190,9 +192,9 @@ func TestRefFaults(t *testing.T) {
 func TestTags(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	repo := f.repo(t)
-	head := f.begin(t).Base()
+	f := versiontest.New(t, versiontest.MemStore(t))
+	repo := f.Repo(t)
+	head := f.Begin(t).Base()
 	tag, err := repo.CreateTag(ctx, "v1.0", head, "the first", "Ada")
 	if err != nil || tag.Name != "v1.0" || tag.Commit != head.Record.UUID {
 		t.Fatal(tag, err)
@@ -200,10 +202,10 @@ func TestTags(t *testing.T) {
 	if _, err := repo.CreateTag(ctx, "v0.9", head, "", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.CreateTag(ctx, "v1.0", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "it exists") {
+	if _, err := repo.CreateTag(ctx, "v1.0", head, "", ""); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "it exists") {
 		t.Errorf("create again: %v", err)
 	}
-	if _, err := repo.CreateTag(ctx, "main", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "a branch") {
+	if _, err := repo.CreateTag(ctx, "main", head, "", ""); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "a branch") {
 		t.Errorf("create main: %v", err)
 	}
 	for _, name := range []string{"", "17", "a@1", "facade", "2ea9d3"} {
@@ -221,7 +223,7 @@ func TestTags(t *testing.T) {
 	if err := repo.DeleteTag(ctx, "v1.0"); !errs.Is(err, errs.NotFound) {
 		t.Errorf("delete again: %v", err)
 	}
-	if _, err := repo.CreateTag(ctx, "v1.0", head, "", ""); !errs.Is(err, errs.Exists) || !contains(err, "given once") {
+	if _, err := repo.CreateTag(ctx, "v1.0", head, "", ""); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "given once") {
 		t.Errorf("create what is deleted: %v", err)
 	}
 	if tags, err = repo.Tags(ctx); err != nil || len(tags) != 1 {
@@ -236,10 +238,10 @@ func TestTags(t *testing.T) {
 func TestAtNames(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	main := f.repo(t)
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main := f.Repo(t)
 	clock := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	step := func(r *Repo, message string) *Snapshot {
+	step := func(r *version.Repo, message string) *version.Snapshot {
 		clock = clock.Add(time.Hour)
 		r.Now = func() time.Time { return clock }
 		head, err := r.Head(ctx)
@@ -247,8 +249,8 @@ func TestAtNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		txn := r.Begin(head)
-		f.add(txn, 1, 2)
-		return f.commit(t, txn, message)
+		f.Add(txn, 1, 2)
+		return f.Commit(t, txn, message)
 	}
 	step(main, "m2")
 	fork := step(main, "m3")
@@ -267,9 +269,9 @@ func TestAtNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		on   *Repo
+		on   *version.Repo
 		ref  string
-		want *Snapshot
+		want *version.Snapshot
 		kind errs.Kind
 	}{
 		{main, "dev", d1, 0}, {main, "main", m4, 0}, {dev, "main", m4, 0}, {main, "v1", d1, 0}, {dev, "facades", m4, 0},
@@ -302,21 +304,21 @@ func TestAtNames(t *testing.T) {
 func TestNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	main, head := f.repo(t), f.begin(t).Base()
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main, head := f.Repo(t), f.Begin(t).Base()
 	branch := func(name string) error { _, _, err := main.CreateBranch(ctx, name, head, ""); return err }
 	tag := func(name string) error { _, err := main.CreateTag(ctx, name, head, "", ""); return err }
 	mustDo(branch("work"))
 	mustDo(tag("v1"))
-	if err := tag("work"); !errs.Is(err, errs.Exists) || !contains(err, "a branch of dataset") {
+	if err := tag("work"); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "a branch of dataset") {
 		t.Errorf("a tag named as a branch: %v", err)
 	}
-	if err := branch("v1"); !errs.Is(err, errs.Exists) || !contains(err, "a tag of dataset") {
+	if err := branch("v1"); !errs.Is(err, errs.Exists) || !versiontest.Contains(err, "a tag of dataset") {
 		t.Errorf("a branch named as a tag: %v", err)
 	}
 	for _, name := range []string{"2ea9d3", "facade", head.Record.UUID.String()[:31]} {
 		for what, err := range map[string]error{"branch": branch(name), "tag": tag(name)} {
-			if !errs.Is(err, errs.Invalid) || !contains(err, "would mean a commit") {
+			if !errs.Is(err, errs.Invalid) || !versiontest.Contains(err, "would mean a commit") {
 				t.Errorf("a %s %q: %v", what, name, err)
 			}
 		}
@@ -341,26 +343,26 @@ func TestNamesAreUnique(t *testing.T) {
 func TestAmbiguousNames(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	main, old := f.repo(t), f.begin(t).Base()
-	txn := f.begin(t)
-	f.add(txn, 1, 2)
-	head := f.commit(t, txn, "head")
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main, old := f.Repo(t), f.Begin(t).Base()
+	txn := f.Begin(t)
+	f.Add(txn, 1, 2)
+	head := f.Commit(t, txn, "head")
 	put := func(name string) {
 		t.Helper()
 		key := format.TagKey(name)
 		tag := format.Tag{Branch: old.Record.Branch, Version: old.Record.Version, Commit: old.Record.UUID, Time: old.Record.Time}
-		data, err := format.EncodeTag(tag, main.bind(key))
+		data, err := format.EncodeTag(tag, main.Bind(key))
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustDo(f.store.PutIfAbsent(ctx, key, data))
+		mustDo(f.Store.PutIfAbsent(ctx, key, data))
 	}
 	_, zero, err := main.CreateBranch(ctx, "work", head, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins := func(s *Snapshot) string { // digits that are no version number
+	begins := func(s *version.Snapshot) string { // digits that are no version number
 		id := s.Record.UUID.String()
 		return id[:max(7, strings.IndexAny(id, "abcdef")+1)]
 	}
@@ -378,12 +380,12 @@ func TestAmbiguousNames(t *testing.T) {
 			continue
 		}
 		for _, part := range want {
-			if !contains(err, part) {
+			if !versiontest.Contains(err, part) {
 				t.Errorf("At(%q) = %v, want %q in it", ref, err, part)
 			}
 		}
 	}
-	for ref, want := range map[string]*Snapshot{
+	for ref, want := range map[string]*version.Snapshot{
 		"work@0": zero, old.Record.UUID.String(): old, head.Record.UUID.String(): head, head.Record.UUID.String()[:len(prefix)+1]: head,
 		begins(old): old,
 	} {
@@ -406,13 +408,13 @@ func TestAmbiguousNames(t *testing.T) {
 	}
 }
 
-// TestLogOfBranches follows a branch to where it comes from, and a merge to what it took in.
+// TestLogOfBranches follows a branch to its base, and a merge to both parents.
 func TestLogOfBranches(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	f := newFixture(t, memStore(t))
-	main, side := sidesOf(t, f, func(f *fixture, txn *Txn) { f.add(txn, 1, 2) }, func(f *fixture, txn *Txn) { f.add(txn, 1, 3) })
-	s, _, err := main.Merge(ctx, side, OnConflictError, "merge", "")
+	f := versiontest.New(t, versiontest.MemStore(t))
+	main, side := sidesOf(t, f, func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 1, 2) }, func(f *versiontest.Fixture, txn *version.Txn) { f.Add(txn, 1, 3) })
+	s, _, err := main.Merge(ctx, side, version.OnConflictError, "merge", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +430,7 @@ func TestLogOfBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		repo  *Repo
+		repo  *version.Repo
 		limit int
 		want  string
 	}{

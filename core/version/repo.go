@@ -40,14 +40,14 @@ func (r *Repo) bound(name string, branch format.UUID) *Repo {
 	return &other
 }
 
-// bind is the binding of the object under key.
-func (r *Repo) bind(key string) format.Binding {
+// Bind is the binding of the object under key.
+func (r *Repo) Bind(key string) format.Binding {
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 
-// putOurs writes bytes that no other writer writes, conditionally. If the key holds them, the write
+// PutOurs writes bytes that no other writer writes, conditionally. If the key holds them, the write
 // has succeeded, even without an answer.
-func putOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
+func PutOurs(ctx context.Context, p storage.Provider, key string, data []byte) error {
 	err := putAbsent(ctx, p, key, data)
 	if err == nil || notDurable(err) {
 		return err
@@ -87,7 +87,7 @@ func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *S
 	g := task.New(ctx, 0)
 	if storage.Remote(p) {
 		g.Go(func(ctx context.Context) error {
-			_ = list(ctx, p, format.RecordsPrefix(), "", func(o storage.Object) bool {
+			_ = List(ctx, p, format.RecordsPrefix(), "", func(o storage.Object) bool {
 				// if it fails, main's will say why
 				if branch, version, err := format.ParseRecordKey(o.Key); err == nil {
 					first = format.BranchPoint{Branch: branch, Version: version}
@@ -119,32 +119,37 @@ func OpenHead(ctx context.Context, p storage.Provider, writer string) (*Repo, *S
 	return r, s, err
 }
 
-// Progress counts what a long operation has done. It may be read at any time. Methods of a nil
+// Progress counts the work of a long operation. It may be read at any time. Methods of a nil
 // Progress do nothing.
 type Progress struct {
 	Items, Bytes           atomic.Int64 // objects, or rows of a tensor, that are done
 	TotalItems, TotalBytes atomic.Int64 // to be done; 0 until that is known, and where it never is
 }
 
-func (p *Progress) did(items, bytes int64) {
+func (p *Progress) Did(items, bytes int64) {
 	if p != nil {
 		p.Items.Add(items)
 		p.Bytes.Add(bytes)
 	}
 }
 
-func (p *Progress) expect(items, bytes int64) {
+func (p *Progress) Expect(items, bytes int64) {
 	if p != nil {
 		p.TotalItems.Add(items)
 		p.TotalBytes.Add(bytes)
 	}
 }
 
-// list calls fn for the objects of a dataset below prefix, in the order of their keys, until fn
+// List calls fn for the objects of a dataset below prefix, in the order of their keys, until fn
 // returns false. File browsers, network disks and uploads that were broken off leave files among
 // them: a file whose key is none of the format is passed over.
-func list(ctx context.Context, p storage.Provider, prefix, after string, fn func(storage.Object) bool) error {
+func List(ctx context.Context, p storage.Provider, prefix, after string, fn func(storage.Object) bool) error {
 	return p.List(ctx, prefix, after, func(o storage.Object) bool {
 		return !format.OurKey(o.Key) || fn(o)
 	})
+}
+
+// IsDamage reports whether err is about the object and not about reaching the store.
+func IsDamage(err error) bool {
+	return errs.Is(err, errs.Corrupt) || errs.Is(err, errs.Unsupported) || errs.Is(err, errs.NotFound)
 }

@@ -45,8 +45,8 @@ func (t *Txn) mergeSchema(onto *Snapshot) (*format.Schema, error) {
 	return out, nil
 }
 
-// layTensors brings what mine changed since base onto another schema, which is not changed. Tensors
-// that either side dropped are gone. Info is left as it is.
+// layTensors returns a clone of onto with the changes of mine since base, without tensors that
+// either side dropped. It leaves info unchanged.
 func layTensors(base, mine, onto *format.Schema, words sides) (*format.Schema, *clash) {
 	out := onto.Clone()
 	was, here, there := base.Index(), mine.Index(), out.Index()
@@ -219,7 +219,7 @@ func sameInfo(a, b map[string]any) bool {
 	return len(a) == 0 && len(b) == 0 || reflect.DeepEqual(stored(a), stored(b))
 }
 
-// stored is info as it comes back from a store; nil where it cannot be stored.
+// stored returns info in its form after a store; nil where it cannot be stored.
 func stored(info map[string]any) *format.Schema {
 	s, err := (&format.Schema{Info: info}).AsStored()
 	if err != nil {

@@ -16,13 +16,13 @@ const (
 	// sessionTrust is the age up to which a transaction is taken for too young to have lost objects
 	// to a gc that another process runs with a grace period.
 	sessionTrust = time.Hour
-	// sessionLimit is the age, by the clock of the store, from which what a transaction has stored
-	// may be removed before the commit is done: a day is left for the commit.
+	// sessionLimit is the age, by the clock of the store, from which a gc may remove objects of a
+	// transaction before its commit is done: a day is left for the commit.
 	sessionLimit = GCGrace - 24*time.Hour
 )
 
-// kept refuses to commit what a gc has removed, or may remove before the record stands: nothing
-// names the chunks and side pages of a transaction until then.
+// kept refuses to commit objects that a gc has removed, or may remove before the record stands:
+// nothing names the chunks and side pages of a transaction until then.
 func (t *Txn) kept(ctx context.Context) error {
 	r := t.repo
 	age := r.Now().Round(0).Sub(t.began) // of the wall clock: a machine that slept has aged
@@ -33,14 +33,14 @@ func (t *Txn) kept(ctx context.Context) error {
 	if len(chunks)+len(sides) == 0 {
 		return nil
 	}
-	now, err := r.storeTime(ctx, "commit to", false)
+	now, err := r.StoreTime(ctx, "commit to", false)
 	if err != nil {
 		return err
 	}
 	// A gc removes the chunks of a session when all are old, and side pages one by one.
 	for session, ordinals := range chunks {
 		var newest time.Time
-		if err := list(ctx, r.Store, format.DataPrefix(session), "", func(o storage.Object) bool {
+		if err := List(ctx, r.Store, format.DataPrefix(session), "", func(o storage.Object) bool {
 			if _, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 				ordinals.Remove(uint64(ordinal))
 				if o.Modified.After(newest) {
@@ -60,7 +60,7 @@ func (t *Txn) kept(ctx context.Context) error {
 	}
 	for _, page := range sides {
 		key, found := format.MapKey(page), storage.Object{}
-		if err := list(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
+		if err := List(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
 			if o.Key == key {
 				found = o
 			}
@@ -122,4 +122,33 @@ func (t *Txn) ripe(key string, modified, now time.Time) error {
 		return nil
 	}
 	return errs.Op("commit to", t.repo.Store.URI()).New(errs.Conflict, "%q was written %s ago, and a gc removes what is not committed after %s; discard() it, write it again, and commit at least once a day", key, now.Sub(modified).Round(time.Minute), GCGrace)
+}
+
+// GCGrace is the default age from which an object that no commit names is garbage. A commit of
+// objects that are almost that old is refused; see Txn.kept.
+const GCGrace = 7 * 24 * time.Hour
+
+// StoreTime is the time by the clock that dates objects: this machine's own may be days off, and
+// then nothing would be young. Where nothing may be written, or the store dates nothing, it is this
+// machine's.
+func (r *Repo) StoreTime(ctx context.Context, op string, dry bool) (time.Time, error) {
+	if dry {
+		return r.Now(), nil
+	}
+	probe := format.NewUUID()
+	key := format.MapKey(probe)
+	if err := r.Store.Put(ctx, key, []byte("gc")); err != nil {
+		return time.Time{}, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
+	}
+	now := r.Now()
+	err := List(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
+		if o.Key == key && !o.Modified.IsZero() {
+			now = o.Modified
+		}
+		return o.Key < key
+	})
+	if err == nil {
+		err = r.Store.Delete(ctx, key)
+	}
+	return now, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
 }

@@ -1,4 +1,4 @@
-package version
+package version_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version/versiontest"
 )
 
 // agedStore dates the objects below prefix back by age.
@@ -27,7 +28,8 @@ func (s *agedStore) List(ctx context.Context, prefix, after string, fn func(stor
 	})
 }
 
-// TestLongSession: what a gc has removed, or may remove before the record stands, is not committed.
+// TestLongSession: objects that a gc has removed, or may remove before the record stands, are not
+// committed.
 func TestLongSession(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -49,21 +51,21 @@ func TestLongSession(t *testing.T) {
 		{name: "a side page is gone", open: 2 * time.Hour, remove: "map/", says: "is missing"},
 		{name: "the clock went back", open: -2 * time.Hour, remove: "data/", says: "is missing"},
 	} {
-		store := memStore(t)
-		f := newFixture(t, store)
+		store := versiontest.MemStore(t)
+		f := versiontest.New(t, store)
 		sides := &agedStore{&agedStore{store, "data/", c.age}, "none", c.side}
-		f.store = sides
-		txn := f.begin(t)
-		f.add(txn, 3, 7)
-		key := format.DataKey(numbered(7), 0)
+		f.Store = sides
+		txn := f.Begin(t)
+		f.Add(txn, 3, 7)
+		key := format.DataKey(versiontest.Numbered(7), 0)
 		if err := store.Put(ctx, key, []byte("chunk")); err != nil {
 			t.Fatal(err)
 		}
-		txn.columns[f.x].closeSide(txn.full)
+		txn.CloseSide(f.X)
 		if err := txn.Spill()(ctx); err != nil {
 			t.Fatal(err)
 		}
-		_, pages := txn.stored()
+		pages := txn.SidePages()
 		if sides.prefix = format.MapKey(pages[0]); c.remove == "map/" {
 			key = sides.prefix
 		}
@@ -72,12 +74,12 @@ func TestLongSession(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		txn.repo.Now = func() time.Time { return time.Now().Add(c.open) }
+		txn.Repo().Now = func() time.Time { return time.Now().Add(c.open) }
 		_, err := txn.Commit(ctx, c.name, "tester")
 		switch {
 		case c.says == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)
-		case c.says != "" && (!errs.Is(err, errs.Conflict) || !contains(err, c.says) || !contains(err, "discard()")):
+		case c.says != "" && (!errs.Is(err, errs.Conflict) || !versiontest.Contains(err, c.says) || !versiontest.Contains(err, "discard()")):
 			t.Errorf("%s: commit = %v", c.name, err)
 		}
 	}

@@ -1,27 +1,11 @@
-package version
+package version_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"testing"
 
-	"deeplake/core/format"
-	"deeplake/core/storage"
-	"deeplake/core/storage/mem"
+	"deeplake/core/version"
 )
-
-func memStore(t *testing.T) storage.Provider {
-	t.Helper()
-	space := &mem.Space{}
-	p, err := space.Open(context.Background(), "v", storage.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// numbered is a uuid that is easy to recognise.
-func numbered(n byte) format.UUID { return format.UUID{0: n, 15: 1} }
 
 // TestRowMap holds the map of live rows against a count.
 func TestRowMap(t *testing.T) {
@@ -54,7 +38,7 @@ func TestRowMap(t *testing.T) {
 			}
 		}
 		live = append(live, rows, rows+1, rows+2) // rows that are appended later
-		m := newRowMap(gone)
+		m := version.NewRowMap(gone)
 		for i, want := range live {
 			if got := m.Physical(int64(i)); got != want {
 				t.Fatalf("round %d: row %d is physical row %d, want %d (deleted: %v)", round, i, got, want, gone)
@@ -69,7 +53,7 @@ func TestManyDeleted(t *testing.T) {
 	gone := bitmap()
 	gone.AddRange(5, 3<<32)
 	gone.AddRange(4<<32, 5<<32)
-	m := newRowMap(gone)
+	m := version.NewRowMap(gone)
 	for i, want := range map[int64]int64{0: 0, 4: 4, 5: 3 << 32, 5 + 1<<32 - 1: 4<<32 - 1, 5 + 1<<32: 5 << 32} {
 		if got := m.Physical(i); got != want {
 			t.Errorf("row %d is physical row %d, want %d", i, got, want)

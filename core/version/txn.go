@@ -32,8 +32,8 @@ type Txn struct {
 	live    *RowMap          // of the rows that are not deleted; nil: to be made
 	gone    int64            // number of deleted rows, with those of the base, if live is set
 	changes int              // counts the changes, for tried
-	// schemaBytes is about what the schema takes as it is encoded, with the tensors that were
-	// added; 0: not counted yet.
+	// schemaBytes is about the encoded size of the schema, with the tensors that were added; 0: not
+	// counted yet.
 	schemaBytes int64
 	tried       []attempt
 
@@ -153,9 +153,9 @@ func (t *Txn) column(id format.UUID) *columnChange {
 }
 
 // AddChunk puts the items of a sealed chunk, from e.First on, on runs of rows, counted as in Txn.
-// With update they replace what the rows hold, else the rows must be appended ones that have
-// nothing yet. dirs are the encoded directories of the chunk, or of its tiles in order; they go
-// into a side page.
+// With update they replace the samples of the rows, else the rows must be appended ones without
+// samples. dirs are the encoded directories of the chunk, or of its tiles in order; they go into a
+// side page.
 func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
 	c := t.column(id)
 	e = c.place(t, e, dirs)

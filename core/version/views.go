@@ -22,18 +22,18 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 	if next, err = r.nextNumber(ctx, format.ViewsPrefix(), format.ViewAfter(name), format.ParseViewKey, func(n uint64) string { return format.ViewKey(name, n) }); err != nil || next == 0 {
 		return v, next, err
 	}
-	v, err = r.viewAt(ctx, name, next-1)
+	v, err = r.ViewAt(ctx, name, next-1)
 	return v, next, err
 }
 
-func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
+func (r *Repo) ViewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
 	look := func() error { return ended(ctx) }
 	v, err := chunkmap.FetchRequired(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
-		if r.replaced(data) {
+		if r.Replaced(data) {
 			return format.View{Deleted: true}, nil
 		}
-		return format.DecodeViewWhile(data, r.bind(key), look)
+		return format.DecodeViewWhile(data, r.Bind(key), look)
 	})
 	if stopped := ended(ctx); stopped != nil {
 		return View{}, stopped
@@ -68,11 +68,11 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 			return errs.Op("save view", name).New(errs.Exists, "it exists in dataset %q; replace it, or take another name", r.Store.URI())
 		}
 		key := format.ViewKey(name, next)
-		data, err := format.EncodeView(v, r.bind(key))
+		data, err := format.EncodeView(v, r.Bind(key))
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "save view", name, err)
 		}
-		if err := putOurs(ctx, r.Store, key, data); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, data); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -113,7 +113,7 @@ func (r *Repo) noSuchView(ctx context.Context, op, name string) error {
 func (r *Repo) Views(ctx context.Context) ([]View, error) {
 	last := map[string]uint64{}
 	var bad error
-	if err := list(ctx, r.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
+	if err := List(ctx, r.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
 		name, n, err := format.ParseViewKey(o.Key)
 		if bad = err; err == nil {
 			last[name] = max(last[name], n)
@@ -131,10 +131,10 @@ func (r *Repo) Views(ctx context.Context) ([]View, error) {
 	}
 	slices.Sort(names)
 	views := make([]View, len(names))
-	g := task.New(ctx, refsInFlight)
+	g := task.New(ctx, RefsInFlight)
 	for i, name := range names {
 		g.Go(func(ctx context.Context) (err error) {
-			views[i], err = r.viewAt(ctx, name, last[name])
+			views[i], err = r.ViewAt(ctx, name, last[name])
 			return err
 		})
 	}
@@ -163,11 +163,11 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 			return r.noSuchView(ctx, "delete view", name)
 		}
 		key := format.ViewKey(name, next)
-		gone, err := format.EncodeView(format.View{Deleted: true}, r.bind(key))
+		gone, err := format.EncodeView(format.View{Deleted: true}, r.Bind(key))
 		if err != nil {
 			return err
 		}
-		if err := putOurs(ctx, r.Store, key, gone); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, gone); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 // AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired, or if no
 // branch or tag leads to it, as then a gc may have removed its objects.
 func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.UUID) (*Snapshot, error) {
-	rec, err := r.recordAt(ctx, p)
+	rec, err := r.RecordAt(ctx, p)
 	if errs.Is(err, errs.NotFound) {
 		return nil, errs.New(errs.NotFound, "version %d of branch %s is not in dataset %q any more", p.Version, p.Branch, r.Store.URI())
 	}
@@ -214,29 +214,4 @@ func (r *Repo) reached(ctx context.Context, rec *format.Record) error {
 		err = errs.New(errs.NotFound, "open version %d (commit %s) of dataset %q: its branch was deleted, and no other branch or tag has it; tag the versions that must stay", rec.Version, rec.UUID, r.Store.URI())
 	}
 	return err
-}
-
-// views reads the newest object of every saved view.
-func (f *fsck) views(ctx context.Context) error {
-	last := map[string]uint64{}
-	lost := "the saved view cannot be opened, or listed; no commit is concerned"
-	if err := list(ctx, f.repo.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
-		name, n, err := format.ParseViewKey(o.Key)
-		if err != nil {
-			f.add(Problem{Key: o.Key, What: "view", Error: err.Error(), Lost: lost})
-			return true
-		}
-		last[name] = max(last[name], n)
-		return true
-	}); err != nil {
-		return err
-	}
-	for name, n := range last {
-		if _, err := f.repo.viewAt(ctx, name, n); isDamage(err) {
-			f.add(Problem{Key: format.ViewKey(name, n), What: "view", Error: err.Error(), Lost: lost})
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
 }

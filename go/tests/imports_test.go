@@ -149,9 +149,17 @@ var packageRules = []packageRule{
 		project: with(ofValues, task, "core/storage", "core/format", "core/version/chunkmap", "core/version/rowset"),
 	},
 	{
+		dir: "core/version/maintain", why: "work on whole datasets; publishes no commit of an existing one", never: noIO, modules: []string{roaring},
+		project: with(ofValues, task, "core/storage", "core/format", "core/version", "core/version/chunkmap"),
+	},
+	{
+		dir: "core/version/versiontest", why: "the dataset of the tests of version and maintain", never: noIO, modules: []string{"testing"},
+		project: []string{"core/format", "core/storage", "core/storage/mem", "core/version", "core/version/maintain"},
+	},
+	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
 		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
-			"core/version", "core/version/chunkmap"),
+			"core/version", "core/version/chunkmap", "core/version/maintain"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
@@ -204,7 +212,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "capi", why: "translation of all of it to C",
-		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/dataset",
+		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
 			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
 	},
 }

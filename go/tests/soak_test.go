@@ -16,7 +16,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
-	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 	"deeplake/go/tests/faultproxy"
 )
 
@@ -231,7 +231,7 @@ func (k *soak) branch(ctx context.Context, n int) {
 
 func (k *soak) collect(ctx context.Context) {
 	k.with(ctx, "gc", "", func(ctx context.Context, d *dataset.Dataset) error {
-		r, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: soakGrace, Expire: &version.Retention{Age: 5 * time.Second, Last: 3}})
+		r, err := d.Versions().GC(ctx, maintain.GCOptions{OlderThan: soakGrace, Expire: &maintain.Retention{Age: 5 * time.Second, Last: 3}})
 		k.collected.Add(r.Objects)
 		k.expired.Add(r.Expired)
 		if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) {
@@ -244,7 +244,7 @@ func (k *soak) collect(ctx context.Context) {
 
 func (k *soak) check(ctx context.Context, repair bool) {
 	k.with(ctx, "fsck", "", func(ctx context.Context, d *dataset.Dataset) error {
-		r, err := d.Versions().Fsck(ctx, version.FsckOptions{Repair: repair})
+		r, err := d.Versions().Fsck(ctx, maintain.FsckOptions{Repair: repair})
 		if err == nil && len(r.Problems) > 0 {
 			k.problem(fmt.Errorf("fsck: %d problems, the first: %+v", len(r.Problems), r.Problems[0]))
 		}

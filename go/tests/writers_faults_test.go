@@ -14,6 +14,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 	"deeplake/go/tests/faultproxy"
 )
 
@@ -247,14 +248,14 @@ func upkeepOperations() []operation {
 			return errors.Join(err, p.Close())
 		},
 		run: func(ctx context.Context, s *site, _ int) error {
-			_, err := s.d.Versions().GC(ctx, version.GCOptions{})
+			_, err := s.d.Versions().GC(ctx, maintain.GCOptions{})
 			return err
 		},
 		times: func(ctx context.Context, s *site, _ int) (int, error) {
 			if _, err := s.counted(ctx, -1, ""); err != nil {
 				return 0, err
 			}
-			report, err := s.watcher.Versions().Fsck(ctx, version.FsckOptions{})
+			report, err := s.watcher.Versions().Fsck(ctx, maintain.FsckOptions{})
 			if err == nil && len(report.Problems) > 0 {
 				err = fmt.Errorf("fsck: %+v", report.Problems)
 			}
@@ -268,7 +269,7 @@ func upkeepOperations() []operation {
 			run: func(ctx context.Context, s *site, i int) error {
 				env, o := s.program()
 				way := dataset.OpenOptions{Storage: o}
-				_, err := dataset.Copy(ctx, env, s.uri, to(s, i), dataset.CopyOptions{CopyOptions: version.CopyOptions{History: history}, From: way, To: way})
+				_, err := dataset.Copy(ctx, env, s.uri, to(s, i), dataset.CopyOptions{CopyOptions: maintain.CopyOptions{History: history}, From: way, To: way})
 				return err
 			},
 			times: func(ctx context.Context, s *site, i int) (int, error) { return s.copied(ctx, to(s, i)) },
@@ -316,7 +317,7 @@ func (s *site) copied(ctx context.Context, uri string) (int, error) {
 		if slices.Sort(got); err == nil && !slices.Equal(got, s.labels) {
 			err = fmt.Errorf("the copy has the rows %v, want %v", got, s.labels)
 		}
-		report, fsckErr := d.Versions().Fsck(ctx, version.FsckOptions{})
+		report, fsckErr := d.Versions().Fsck(ctx, maintain.FsckOptions{})
 		if err = errors.Join(err, fsckErr); err == nil && len(report.Problems) > 0 {
 			err = fmt.Errorf("fsck of the copy: %+v", report.Problems)
 		}

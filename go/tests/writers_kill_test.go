@@ -20,6 +20,7 @@ import (
 	"deeplake/core/storage"
 	stores "deeplake/core/storage/all"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 	"deeplake/go/tests/faultproxy"
 	"deeplake/go/tests/objectstore"
 )
@@ -97,13 +98,13 @@ func (s *scripted) steps() []func(context.Context) error {
 		},
 		func(ctx context.Context) error { return s.d.Versions().DeleteBranch(ctx, "side") },
 		func(ctx context.Context) error {
-			_, err := s.d.Versions().GC(ctx, version.GCOptions{})
+			_, err := s.d.Versions().GC(ctx, maintain.GCOptions{})
 			return err
 		},
 		func(ctx context.Context) error {
 			env, o := s.program()
 			way := dataset.OpenOptions{Storage: o}
-			_, err := dataset.Copy(ctx, env, s.uri, s.copyURI(), dataset.CopyOptions{CopyOptions: version.CopyOptions{History: true}, From: way, To: way})
+			_, err := dataset.Copy(ctx, env, s.uri, s.copyURI(), dataset.CopyOptions{CopyOptions: maintain.CopyOptions{History: true}, From: way, To: way})
 			return err
 		},
 		func(ctx context.Context) error { return s.commit(ctx, s.d, "e", 12) },
@@ -353,7 +354,7 @@ func (s *scripted) goOn(t *testing.T, before string) {
 	t.Helper()
 	ctx := t.Context()
 	d := s.mustOpen(t, "")
-	if _, err := d.Versions().GC(ctx, version.GCOptions{}); err != nil {
+	if _, err := d.Versions().GC(ctx, maintain.GCOptions{}); err != nil {
 		t.Fatalf("gc: %v", err)
 	}
 	if after, err := s.remains(ctx); err != nil || after != before {

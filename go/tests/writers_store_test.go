@@ -15,6 +15,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 	"deeplake/go/tests/faultproxy"
 	"deeplake/go/tests/objectstore"
 )
@@ -78,9 +79,9 @@ func TestCopyWithinAStore(t *testing.T) {
 				}
 			}
 			way := dataset.OpenOptions{Storage: o}
-			copyTo := func(dst string, history bool) version.CopyReport {
+			copyTo := func(dst string, history bool) maintain.CopyReport {
 				p.Reset()
-				r, err := dataset.Copy(ctx, env, s.uri, dst, dataset.CopyOptions{CopyOptions: version.CopyOptions{History: history}, From: way, To: way})
+				r, err := dataset.Copy(ctx, env, s.uri, dst, dataset.CopyOptions{CopyOptions: maintain.CopyOptions{History: history}, From: way, To: way})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -287,20 +288,20 @@ func collect(t *testing.T, s *stand, age func(key string)) {
 	}
 	checkWhole(t, s, false)
 	// Without a grace period old versions stay, too.
-	_, err = d.Versions().GC(ctx, version.GCOptions{})
+	_, err = d.Versions().GC(ctx, maintain.GCOptions{})
 	ok(err)
 	wantAt(t, s, old.Commit, many(0, 100))
 	checkWhole(t, s, true)
 	// The objects of the deleted branch are gone before their time: no check takes that for damage.
-	if r, err := d.Versions().GC(ctx, version.GCOptions{OlderThan: time.Hour}); err != nil || r.Objects > 0 {
+	if r, err := d.Versions().GC(ctx, maintain.GCOptions{OlderThan: time.Hour}); err != nil || r.Objects > 0 {
 		t.Errorf("another gc removes %d objects: %v", r.Objects, err)
 	}
 	env, o := s.program()
 	way := dataset.OpenOptions{Storage: o}
-	_, err = dataset.Copy(ctx, env, s.uri, s.uri+"-copy", dataset.CopyOptions{CopyOptions: version.CopyOptions{History: true}, From: way, To: way})
+	_, err = dataset.Copy(ctx, env, s.uri, s.uri+"-copy", dataset.CopyOptions{CopyOptions: maintain.CopyOptions{History: true}, From: way, To: way})
 	ok(err)
 	s.uri += "-copy"
-	if _, err := s.mustOpen(t, "").Versions().GC(ctx, version.GCOptions{OlderThan: time.Hour}); err != nil {
+	if _, err := s.mustOpen(t, "").Versions().GC(ctx, maintain.GCOptions{OlderThan: time.Hour}); err != nil {
 		t.Errorf("gc of a copy: %v", err)
 	}
 	wantAt(t, s, old.Commit, many(0, 100))
@@ -316,7 +317,7 @@ func collectAt(t *testing.T, p storage.Provider, off time.Duration) int {
 		t.Fatal(err)
 	}
 	repo.Now = func() time.Time { return time.Now().Add(off) }
-	r, err := repo.GC(t.Context(), version.GCOptions{OlderThan: time.Hour})
+	r, err := maintain.GC(t.Context(), repo, maintain.GCOptions{OlderThan: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ import (
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/maintain"
 	"deeplake/go/tests/faultproxy"
 )
 
@@ -332,7 +333,7 @@ func checkCrowd(t *testing.T, s *stand, told [][]made) {
 // checkWhole wants a dataset without damage; clean: without anything that no commit names, too.
 func checkWhole(t *testing.T, s *stand, clean bool) {
 	t.Helper()
-	report, err := s.mustOpen(t, "").Versions().Fsck(t.Context(), version.FsckOptions{})
+	report, err := s.mustOpen(t, "").Versions().Fsck(t.Context(), maintain.FsckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

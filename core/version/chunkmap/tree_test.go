@@ -120,7 +120,7 @@ func (m *treeModel) keep(made Pending) {
 	m.tree = Tree{pages: m.pages, root: m.tree.root}
 }
 
-// checkTree holds a tree against what the oracle said when it was made.
+// checkTree compares a tree with the oracle's state at its creation.
 func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()

@@ -1,4 +1,4 @@
-package version
+package maintain_test
 
 import (
 	"context"
@@ -9,7 +9,10 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage/faultstore"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/maintain"
+	"deeplake/core/version/versiontest"
 )
 
 // TestGCKilled: a gc that expires and is killed at any write (a read changes nothing) leaves the
@@ -19,46 +22,46 @@ func TestGCKilled(t *testing.T) {
 	ctx := context.Background()
 	for _, do := range []func() faultstore.Action{faultstore.Crash, faultstore.CrashAfter, faultstore.LostAnswer, func() faultstore.Action { return faultstore.Fail(errs.Storage) }} {
 		for n := 0; ; n++ {
-			inner := memStore(t)
-			f := newFixture(t, inner)
-			repo := everything(t, f)
+			inner := versiontest.MemStore(t)
+			f := versiontest.New(t, inner)
+			repo := versiontest.Everything(t, f)
 			for i := range byte(3) {
-				txn := f.begin(t)
-				f.add(txn, 2, 20+i)
-				f.commit(t, txn, "more")
+				txn := f.Begin(t)
+				f.Add(txn, 2, 20+i)
+				f.Commit(t, txn, "more")
 			}
 			head, err := repo.Head(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			fakeChunks(t, inner, repo)
-			for _, key := range []string{format.MapKey(numbered(0xcd)), format.TxnKey(numbered(0xcd)), format.DataKey(numbered(0xcd), 1)} {
+			versiontest.FakeChunks(t, inner, repo)
+			for _, key := range []string{format.MapKey(versiontest.Numbered(0xcd)), format.TxnKey(versiontest.Numbered(0xcd)), format.DataKey(versiontest.Numbered(0xcd), 1)} {
 				if err := inner.Put(ctx, key, []byte("garbage")); err != nil {
 					t.Fatal(err)
 				}
 			}
-			want, named := strings.Join(state(t, head), "\n"), names(t, repo)
+			want, named := strings.Join(versiontest.State(t, head), "\n"), versiontest.Names(t, repo)
 			faulty := faultstore.New(inner, faultstore.Plan{{Ops: faultstore.Writing(), Skip: n, Do: do()}})
-			collected, err := Open(ctx, inner, "test")
+			collected, err := version.Open(ctx, inner, "test")
 			if err != nil {
 				t.Fatal(err)
 			}
 			collected.Store, collected.Pages = faulty, chunkmap.NewStore(faulty)
-			_, failed := collected.GC(ctx, GCOptions{Expire: &Retention{Last: 1}})
+			_, failed := maintain.GC(ctx, collected, maintain.GCOptions{Expire: &maintain.Retention{Last: 1}})
 			for range 2 {
-				now, s, err := OpenHead(ctx, inner, "test")
+				now, s, err := version.OpenHead(ctx, inner, "test")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := strings.Join(state(t, s), "\n"); got != want || !slices.Equal(names(t, now), named) {
-					t.Fatalf("call %d, %v: the dataset has %q and\n%s\nwant %q and\n%s", n, failed, names(t, now), got, named, want)
+				if got := strings.Join(versiontest.State(t, s), "\n"); got != want || !slices.Equal(versiontest.Names(t, now), named) {
+					t.Fatalf("call %d, %v: the dataset has %q and\n%s\nwant %q and\n%s", n, failed, versiontest.Names(t, now), got, named, want)
 				}
-				whole(t, now)
-				if _, err := now.GC(ctx, GCOptions{Expire: &Retention{Last: 1}}); err != nil {
+				versiontest.Whole(t, now)
+				if _, err := maintain.GC(ctx, now, maintain.GCOptions{Expire: &maintain.Retention{Last: 1}}); err != nil {
 					t.Fatalf("call %d, %v: gc again = %v", n, failed, err)
 				}
 			}
-			report, err := repo.Fsck(ctx, FsckOptions{MapsOnly: true})
+			report, err := maintain.Fsck(ctx, repo, maintain.FsckOptions{MapsOnly: true})
 			if err != nil || report.Orphans > 0 {
 				t.Fatalf("call %d, %v: %d objects are left, %v", n, failed, report.Orphans, err)
 			}

@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"context"
@@ -9,12 +9,14 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// markBatch is how many objects a walk reads at once: small ones, hence their latency counts.
+// markBatch is the number of objects that a walk reads at once: small ones, hence their latency
+// counts.
 const markBatch = 32
 
 // root is a commit that a name stands for: it is kept, with all that led to it and is not expired.
@@ -30,11 +32,11 @@ type root struct {
 // each object once. The newest commits come first, and what names that were taken away lead to
 // comes last. It is used once, by one goroutine.
 type marker struct {
-	repo  *Repo
+	repo  *version.Repo
 	pages *chunkmap.Store // of its own, so that reads show the store
 
 	commits map[format.UUID]uint64 // number of kept commits of each branch, from 0 on
-	names   map[format.UUID]string // what to call a branch
+	names   map[format.UUID]string // names of branches, for messages
 	seen    map[format.UUID]struct{}
 	txns    map[format.UUID]struct{}
 	chunks  map[format.UUID]*roaring64.Bitmap // ordinals of each session
@@ -54,7 +56,7 @@ type marker struct {
 	kept       int64                       // commits visited that are not expired
 	times      map[format.UUID][]time.Time // of the commits of each branch; nil: they are not noted
 
-	progress *Progress // of commits
+	progress *version.Progress // of commits
 
 	// leaf is called for every leaf page of a chunk map. nil: nothing is done.
 	leaf func(ctx context.Context, at *visit, entries []format.Entry) error
@@ -75,7 +77,7 @@ type visit struct {
 	from, to int64 // rows that the object speaks for
 }
 
-func newMarker(r *Repo) *marker {
+func newMarker(r *version.Repo) *marker {
 	return &marker{
 		repo: r, pages: chunkmap.NewStore(r.Store),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
@@ -85,7 +87,7 @@ func newMarker(r *Repo) *marker {
 	}
 }
 
-// markAll visits what the roots name.
+// markAll visits the objects that the roots name.
 func (w *marker) markAll(ctx context.Context, tips []root) error {
 	for _, t := range tips {
 		names := w.named
@@ -187,7 +189,7 @@ func (w *marker) branch(ctx context.Context, t root, from uint64) ([]root, error
 					}
 				}
 			}
-			w.progress.did(1, 0)
+			w.progress.Did(1, 0)
 			if times := w.times[t.branch]; times != nil {
 				times[recs[i].Version] = recs[i].Time
 			}
@@ -206,7 +208,7 @@ func (w *marker) passed(ctx context.Context, t root) error {
 	if done, joint := w.mergeBases[p]; !joint || done || !w.isExpired(p) {
 		return nil
 	}
-	rec, err := w.repo.recordOf(ctx, p.Branch, p.Version)
+	rec, err := recordOf(ctx, w.repo, p.Branch, p.Version)
 	if err != nil {
 		return w.noRecord(p, err)
 	}
@@ -256,7 +258,7 @@ func (w *marker) records(ctx context.Context, points []format.BranchPoint) ([]*f
 	g := task.New(ctx, markBatch)
 	for i, p := range points {
 		g.Go(func(ctx context.Context) error {
-			recs[i], failed[i] = w.repo.recordOf(ctx, p.Branch, p.Version)
+			recs[i], failed[i] = recordOf(ctx, w.repo, p.Branch, p.Version)
 			return nil
 		})
 	}
@@ -267,10 +269,10 @@ func (w *marker) records(ctx context.Context, points []format.BranchPoint) ([]*f
 }
 
 // recordOf reads a commit that must be there.
-func (r *Repo) recordOf(ctx context.Context, branch format.UUID, version uint64) (*format.Record, error) {
-	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: branch, Version: version})
+func recordOf(ctx context.Context, r *version.Repo, branch format.UUID, number uint64) (*format.Record, error) {
+	rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: branch, Version: number})
 	if errs.Is(err, errs.NotFound) {
-		err = chunkmap.Missing(err, "read commit", format.RecordKey(branch, version))
+		err = chunkmap.Missing(err, "read commit", format.RecordKey(branch, number))
 	}
 	return rec, err
 }
@@ -330,7 +332,7 @@ func (w *marker) parts(ctx context.Context, at *visit) (*format.Schema, error) {
 	return schema, w.transaction(ctx, at)
 }
 
-// transaction visits what a commit did, where that has an object of its own.
+// transaction visits the operations of a commit that have an object of their own.
 func (w *marker) transaction(ctx context.Context, at *visit) error {
 	if at.rec.Txn == nil {
 		return nil
@@ -397,7 +399,7 @@ func (w *marker) trees(ctx context.Context, todo []visit) error {
 	return nil
 }
 
-// page notes what a page names, and returns the pages below it.
+// page notes the objects that a page names, and returns the pages below it.
 func (w *marker) page(ctx context.Context, v *visit, p chunkmap.Page, failed error) ([]visit, error) {
 	key := format.MapKey(v.root.Page)
 	if failed == nil {
@@ -477,8 +479,8 @@ func (w *marker) marked(key string) bool {
 		set := w.chunks[session]
 		return err == nil && set != nil && set.Contains(uint64(ordinal))
 	case "log":
-		branch, version, err := format.ParseRecordKey(key)
-		return err == nil && version < w.commits[branch]
+		branch, number, err := format.ParseRecordKey(key)
+		return err == nil && number < w.commits[branch]
 	}
 	return false
 }

@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
@@ -20,7 +21,7 @@ type FsckOptions struct {
 	Repair   bool // write what can be rebuilt
 	// Progress, if not nil, counts the chunks that were looked at; there are more of them in all
 	// where some are garbage.
-	Progress *Progress
+	Progress *version.Progress
 }
 
 // FsckReport is the result of Fsck. A dataset without problems is whole.
@@ -42,7 +43,7 @@ type FsckReport struct {
 	More     int64     `json:"more"` // problems beyond those
 }
 
-// maxProblems bounds a report: a dataset whose data is gone has one for each chunk.
+// maxProblems bounds a report: a dataset without its data has one for each chunk.
 const maxProblems = 10_000
 
 // maxForeign bounds the foreign files of a report.
@@ -51,7 +52,7 @@ const maxForeign = 1000
 // Problem is one object that is not as it must be.
 type Problem struct {
 	Key     string `json:"key"`
-	What    string `json:"what"` // what the object is: "chunk", "side page", ...
+	What    string `json:"what"` // the kind of the object: "chunk", "side page", ...
 	Error   string `json:"error"`
 	Branch  string `json:"branch"`  // where it was met first
 	Version uint64 `json:"version"` // the newest version that needs it
@@ -68,7 +69,7 @@ type Problem struct {
 // of it.
 const wholeChunk = 16 << 20
 
-// chunksInFlight is how many chunks are read and checked at once.
+// chunksInFlight is the number of chunks that are read and checked at once.
 const chunksInFlight = 8
 
 // Fsck checks every object that the branches and tags name. It reports missing and damaged objects,
@@ -77,8 +78,8 @@ const chunksInFlight = 8
 //
 // Others may write, rewrite and collect meanwhile. So a problem is reported, and repaired, only if
 // a second pass, which begins with the names of then, finds the same object wrong.
-func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
-	first := r.newFsck(o, nil)
+func Fsck(ctx context.Context, r *version.Repo, o FsckOptions) (FsckReport, error) {
+	first := newFsck(r, o, nil)
 	err := first.look(ctx)
 	if err == nil {
 		err = first.orphans(ctx)
@@ -93,7 +94,7 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 		return first.finish(ctx)
 	}
 	o.Progress = nil // the chunks were counted
-	second := r.newFsck(o, first.found)
+	second := newFsck(r, o, first.found)
 	if err := second.look(ctx); err != nil {
 		return first.report, err
 	}
@@ -104,7 +105,7 @@ func (r *Repo) Fsck(ctx context.Context, o FsckOptions) (FsckReport, error) {
 	return first.report, err
 }
 
-func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
+func newFsck(r *version.Repo, o FsckOptions, suspects map[string]struct{}) *fsck {
 	return &fsck{
 		repo: r, o: o, suspects: suspects, found: map[string]struct{}{},
 		sizes: map[format.UUID]map[int64]int64{}, checked: map[format.UUID]*roaring64.Bitmap{},
@@ -117,8 +118,8 @@ func (r *Repo) newFsck(o FsckOptions, suspects map[string]struct{}) *fsck {
 // there before its record.
 func (f *fsck) look(ctx context.Context) error {
 	r := f.repo
-	tips, err := r.roots(ctx, r.Now().Add(-GCGrace), false, func(name, key string, err error) error {
-		if !isDamage(err) {
+	tips, err := roots(ctx, r, r.Now().Add(-version.GCGrace), false, func(name, key string, err error) error {
+		if !version.IsDamage(err) {
 			return err
 		}
 		f.add(Problem{Key: key, What: "name", Error: err.Error(), Branch: name, Lost: "the name cannot be opened, and gc() refuses to work; the commits are not concerned"})
@@ -127,8 +128,8 @@ func (f *fsck) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	expired, err := r.expiries(ctx, time.Time{}, false, func(_, key string, err error) error {
-		if !isDamage(err) {
+	expired, err := expiries(ctx, r, time.Time{}, false, func(_, key string, err error) error {
+		if !version.IsDamage(err) {
 			return err
 		}
 		f.add(Problem{Key: key, What: "expiry", Error: err.Error(), Lost: "gc() refuses to work, and the versions that it is about cannot be opened; others are not concerned"})
@@ -164,7 +165,7 @@ type sideUse struct {
 
 // fsck is one look at a dataset.
 type fsck struct {
-	repo *Repo
+	repo *version.Repo
 	o    FsckOptions
 	// keys that a first look found wrong: only they are problems, only their chunks are read. nil:
 	// this is the first
@@ -182,7 +183,7 @@ type fsck struct {
 
 // list notes the chunks that the store has.
 func (f *fsck) list(ctx context.Context) error {
-	return list(ctx, f.repo.Store, "data/", "", func(o storage.Object) bool {
+	return version.List(ctx, f.repo.Store, "data/", "", func(o storage.Object) bool {
 		if session, ordinal, err := format.ParseDataKey(o.Key); err == nil {
 			m := f.sizes[session]
 			if m == nil {
@@ -190,7 +191,7 @@ func (f *fsck) list(ctx context.Context) error {
 				f.sizes[session] = m
 			}
 			m[ordinal] = o.Size
-			f.o.Progress.expect(1, o.Size)
+			f.o.Progress.Expect(1, o.Size)
 		}
 		return true
 	})
@@ -216,14 +217,9 @@ func (f *fsck) suspected(key string) bool {
 	return ok || f.suspects == nil
 }
 
-// isDamage reports whether err is about the object and not about reaching the store.
-func isDamage(err error) bool {
-	return errs.Is(err, errs.Corrupt) || errs.Is(err, errs.Unsupported) || errs.Is(err, errs.NotFound)
-}
-
 // bad is called for objects that are not chunks and not side pages.
 func (f *fsck) bad(at *visit, key string, err error) error {
-	if !isDamage(err) {
+	if !version.IsDamage(err) {
 		return err
 	}
 	p := f.add(Problem{Key: key, What: at.what, Error: err.Error(), Branch: at.name, Version: at.rec.Version})
@@ -247,7 +243,7 @@ func (f *fsck) bad(at *visit, key string, err error) error {
 	return nil
 }
 
-// rows adds physical rows [from, to) of a version to what a problem takes along.
+// rows adds physical rows [from, to) of a version to the rows of a problem.
 func (p *Problem) rows(at *visit, from, to int64) {
 	to = min(to, at.rec.Rows)
 	if from >= to {
@@ -339,7 +335,7 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 	}
 	f.marker.seen[e.Side] = struct{}{}
 	dirs, err := f.marker.pages.Side(ctx, nil, e.Side)
-	if err != nil && !isDamage(err) {
+	if err != nil && !version.IsDamage(err) {
 		return nil, err
 	}
 	if err != nil && f.marker.lenient && chunkmap.Absent(err) {
@@ -358,7 +354,7 @@ func (f *fsck) side(ctx context.Context, at *visit, e *format.Entry, known map[f
 // orphans counts the objects that no commit names.
 func (f *fsck) orphans(ctx context.Context) error {
 	for _, prefix := range []string{"map/", "txn/", "data/"} {
-		if err := list(ctx, f.repo.Store, prefix, "", func(o storage.Object) bool {
+		if err := version.List(ctx, f.repo.Store, prefix, "", func(o storage.Object) bool {
 			if !f.marker.marked(o.Key) {
 				f.report.Orphans++
 				f.report.OrphanSz += o.Size
@@ -405,11 +401,36 @@ func (f *fsck) finish(ctx context.Context) (FsckReport, error) {
 	return f.report, nil
 }
 
-// count notes what the walk has visited.
+// count adds up the objects that the walk has visited.
 func (f *fsck) count() {
 	f.report.Commits = 0
 	for _, n := range f.marker.commits {
 		f.report.Commits += int64(n)
 	}
 	f.report.Pages = int64(len(f.marker.seen) + len(f.marker.txns))
+}
+
+// views reads the newest object of every saved view.
+func (f *fsck) views(ctx context.Context) error {
+	last := map[string]uint64{}
+	lost := "the saved view cannot be opened, or listed; no commit is concerned"
+	if err := version.List(ctx, f.repo.Store, format.ViewsPrefix(), "", func(o storage.Object) bool {
+		name, n, err := format.ParseViewKey(o.Key)
+		if err != nil {
+			f.add(Problem{Key: o.Key, What: "view", Error: err.Error(), Lost: lost})
+			return true
+		}
+		last[name] = max(last[name], n)
+		return true
+	}); err != nil {
+		return err
+	}
+	for name, n := range last {
+		if _, err := f.repo.ViewAt(ctx, name, n); version.IsDamage(err) {
+			f.add(Problem{Key: format.ViewKey(name, n), What: "view", Error: err.Error(), Lost: lost})
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }

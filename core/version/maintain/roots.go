@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"context"
@@ -8,14 +8,15 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 )
 
 // rootSearch finds the commits that names stand for.
 type rootSearch struct {
-	repo  *Repo
+	repo  *version.Repo
 	since time.Time
-	all   bool // deleted names are gone, however recently
+	all   bool // deleted names count as deleted, however recently
 	bad   func(name, key string, err error) error
 	roots []root
 }
@@ -24,7 +25,7 @@ type rootSearch struct {
 // after since, main first. With all, deleted names are left out: a store may date a deletion to the
 // moment of since, or later, or not at all. bad is told of names that cannot be read, and decides
 // whether to go on; nil does not.
-func (r *Repo) roots(ctx context.Context, since time.Time, all bool, bad func(name, key string, err error) error) ([]root, error) {
+func roots(ctx context.Context, r *version.Repo, since time.Time, all bool, bad func(name, key string, err error) error) ([]root, error) {
 	if bad == nil {
 		bad = func(_, _ string, err error) error { return err }
 	}
@@ -41,7 +42,7 @@ func (r *Repo) roots(ctx context.Context, since time.Time, all bool, bad func(na
 // branch adds the newest commit of a branch, which may be gone.
 func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUID, gone bool) error {
 	head, err := int64(-1), error(nil)
-	if failed := list(ctx, s.repo.Store, format.RecordPrefix(id), "", func(o storage.Object) bool {
+	if failed := version.List(ctx, s.repo.Store, format.RecordPrefix(id), "", func(o storage.Object) bool {
 		_, v, bad := format.ParseRecordKey(o.Key)
 		head, err = int64(v), bad
 		return false
@@ -50,7 +51,7 @@ func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUI
 	}
 	if err == nil && head < 0 {
 		if gone {
-			return nil // a copy of a dataset takes the names along, and not what they stood for
+			return nil // a copy of a dataset has the names, and not their objects
 		}
 		err = errs.New(errs.Corrupt, "branch %q has no commit under %q", name, format.RecordPrefix(id))
 	}
@@ -64,7 +65,7 @@ func (s *rootSearch) branch(ctx context.Context, name, key string, id format.UUI
 // list returns the objects below prefix.
 func (s *rootSearch) list(ctx context.Context, prefix string) ([]storage.Object, error) {
 	var all []storage.Object
-	err := list(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
+	err := version.List(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
 		all = append(all, o)
 		return true
 	})
@@ -112,7 +113,7 @@ func (s *rootSearch) heads(ctx context.Context) error {
 			if i+1 < len(all) && !s.recent(all[i+1].object) {
 				continue
 			}
-			head, err := s.repo.head(ctx, h.object.Key)
+			head, err := s.repo.ReadHead(ctx, h.object.Key)
 			switch {
 			case err != nil:
 				err = s.bad(name, h.object.Key, err)
@@ -159,10 +160,10 @@ func (s *rootSearch) tags(ctx context.Context) error {
 func (s *rootSearch) tag(ctx context.Context, name, key string, gone bool) error {
 	left := false // by a dataset that was overwritten
 	t, err := chunkmap.FetchRequired(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
-		if left = s.repo.replaced(data); left {
+		if left = s.repo.Replaced(data); left {
 			return format.Tag{}, nil
 		}
-		return format.DecodeTag(data, s.repo.bind(key))
+		return format.DecodeTag(data, s.repo.Bind(key))
 	})
 	if err != nil || left {
 		return err

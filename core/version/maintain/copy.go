@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 )
 
@@ -23,7 +24,7 @@ type CopyOptions struct {
 	Message string // of that one commit
 	Author  string
 	// Progress, if not nil, is filled in as the copy goes on; it may be read at any time.
-	Progress *Progress
+	Progress *version.Progress
 }
 
 // CopyReport says what Copy did.
@@ -35,7 +36,7 @@ type CopyReport struct {
 	Commits int64 `json:"commits"`
 }
 
-// copiesInFlight is how many objects are copied at once; each takes up to wholeChunk of memory.
+// copiesInFlight is the number of objects copied at once; each takes up to wholeChunk of memory.
 const copiesInFlight = 16
 
 // Copy makes dst a copy of the dataset at the snapshot at, which is a commit. Chunks are shared
@@ -44,18 +45,18 @@ const copiesInFlight = 16
 // last: a copy that is cut short leaves no dataset, and another Copy compares the objects that it
 // finds, and copies those that differ. Names are written when all that they stand for is there. A
 // dataset at dst is errs.Exists. Commits that others make meanwhile are not in the copy.
-func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
+func Copy(ctx context.Context, r *version.Repo, at *version.Snapshot, dst storage.Provider, o CopyOptions) (CopyReport, error) {
 	c := &copying{repo: r, dst: dst, o: o}
 	if c.o.Progress == nil {
-		c.o.Progress = &Progress{}
+		c.o.Progress = &version.Progress{}
 	}
-	if err := committed("copy", r.Store.URI(), at); err != nil {
+	if err := version.CheckCommitted("copy", r.Store.URI(), at); err != nil {
 		return c.report, err
 	}
 	if r.Store.URI() == dst.URI() {
 		return c.report, errs.Op("copy", dst.URI()).New(errs.Invalid, "the destination is the dataset itself")
 	}
-	found, err := Exists(ctx, dst)
+	found, err := version.Exists(ctx, dst)
 	if err != nil {
 		return c.report, err
 	}
@@ -72,7 +73,7 @@ func Copy(ctx context.Context, r *Repo, at *Snapshot, dst storage.Provider, o Co
 
 // copying is one run of Copy.
 type copying struct {
-	repo    *Repo
+	repo    *version.Repo
 	dst     storage.Provider
 	o       CopyOptions
 	sizes   map[chunkKey]int64 // of chunks without tiles; nil: the store lists its objects
@@ -81,29 +82,29 @@ type copying struct {
 	server  atomic.Int64
 }
 
-func (c *copying) run(ctx context.Context, at *Snapshot) error {
-	// What the names say is fixed first: what others commit or name from now on is not part of the
+func (c *copying) run(ctx context.Context, at *version.Snapshot) error {
+	// The names are read first: commits and names that others make from now on are not part of the
 	// copy.
 	var refs []storage.Object
 	w := newMarker(c.repo)
 	if c.o.History {
-		expired, err := c.repo.expiries(ctx, time.Time{}, false, nil)
+		expired, err := expiries(ctx, c.repo, time.Time{}, false, nil)
 		if err != nil {
 			return err
 		}
 		w.expired = expired.below() // the names of these are read after it, hence copied too
 		for _, prefix := range []string{"refs/", format.ViewsPrefix()} {
-			if err := list(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
+			if err := version.List(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
 				refs = append(refs, o)
 				return true
 			}); err != nil {
 				return err
 			}
 		}
-		if refs, err = c.repo.unreplaced(ctx, refs); err != nil {
+		if refs, err = c.repo.Unreplaced(ctx, refs); err != nil {
 			return err
 		}
-		tips, err := c.repo.roots(ctx, time.Time{}, true, nil)
+		tips, err := roots(ctx, c.repo, time.Time{}, true, nil)
 		if err != nil {
 			return err
 		}
@@ -117,10 +118,10 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 		if err := c.measure(ctx, w); err != nil {
 			return err
 		}
-		if err := w.commit(ctx, &visit{name: c.repo.name, rec: at.Record}); err != nil {
+		if err := w.commit(ctx, &visit{name: c.repo.Branch(), rec: at.Record}); err != nil {
 			return err
 		}
-		clear(w.txns) // the copy's own commit says what it did
+		clear(w.txns) // the copy's own commit has its operations
 		if page := at.Record.ColumnsPage; page != nil {
 			delete(w.seen, *page) // and has its own page of columns
 		}
@@ -138,7 +139,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	for _, o := range refs {
 		expected[o.Key] = true
 	}
-	if err := vacant(ctx, "copy to", c.dst, expected); err != nil {
+	if err := version.Vacant(ctx, "copy to", c.dst, expected); err != nil {
 		return err
 	}
 	// Names come when all that they stand for is there.
@@ -150,7 +151,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	tsf := c.repo.TSF
 	tsf.Replaces = nil // nothing of those is copied
 	if !c.o.History {
-		if tsf, err = c.fresh(ctx, at); err != nil {
+		if tsf, err = c.repo.CopyInto(ctx, at, c.dst, c.o.Message, c.o.Author); err != nil {
 			return err
 		}
 	}
@@ -158,7 +159,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 	if err != nil {
 		return err
 	}
-	err = putOurs(ctx, c.dst, format.TSFKey(), data)
+	err = version.PutOurs(ctx, c.dst, format.TSFKey(), data)
 	if errs.Is(err, errs.Exists) {
 		return errs.New(errs.Exists, "copy %q to %q: another dataset was made there meanwhile", c.repo.Store.URI(), c.dst.URI())
 	}
@@ -168,7 +169,7 @@ func (c *copying) run(ctx context.Context, at *Snapshot) error {
 // measure makes the walk note the sizes of chunks if the store cannot list its objects, as a web
 // server.
 func (c *copying) measure(ctx context.Context, w *marker) error {
-	err := list(ctx, c.repo.Store, "data/", "", func(storage.Object) bool { return false })
+	err := version.List(ctx, c.repo.Store, "data/", "", func(storage.Object) bool { return false })
 	if !errs.Is(err, errs.Unsupported) {
 		return err
 	}
@@ -205,7 +206,7 @@ func (c *copying) met(w *marker) []storage.Object {
 		}
 	}
 	for _, o := range out {
-		c.o.Progress.expect(1, max(0, o.Size))
+		c.o.Progress.Expect(1, max(0, o.Size))
 	}
 	return out
 }
@@ -225,10 +226,10 @@ func (c *copying) wanted(ctx context.Context, w *marker, prefixes []string) ([]s
 	var out []storage.Object
 	p := c.o.Progress
 	for _, prefix := range prefixes {
-		if err := list(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
+		if err := version.List(ctx, c.repo.Store, prefix, "", func(o storage.Object) bool {
 			if w.marked(o.Key) {
 				out = append(out, o)
-				p.expect(1, o.Size)
+				p.Expect(1, o.Size)
 				missing--
 			}
 			return true
@@ -272,7 +273,7 @@ func (c *copying) objects(ctx context.Context, wanted []storage.Object) error {
 			} else {
 				o.Size = size
 			}
-			c.o.Progress.did(1, o.Size)
+			c.o.Progress.Did(1, o.Size)
 			return nil
 		})
 	}
@@ -303,7 +304,7 @@ func (c *copying) equal(ctx context.Context, o storage.Object) (bool, error) {
 	return true, nil
 }
 
-// compareBytes is how much of two objects is compared at once.
+// compareBytes is the size of the pieces in which two objects are compared.
 const compareBytes = 4 << 20
 
 // object copies one object, and returns its size.
@@ -430,27 +431,4 @@ func (h heldObject) ReadAt(_ context.Context, key string, dst []byte, off int64)
 		return errs.Op("read", key).New(errs.Corrupt, "%d bytes at %d are not in the object", len(dst), off)
 	}
 	return nil
-}
-
-// fresh writes the one commit of a copy without history, and returns the tsf.json of the new
-// dataset.
-func (c *copying) fresh(ctx context.Context, at *Snapshot) (format.TSF, error) {
-	tsf := format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}
-	to := newRepo(c.dst, tsf, c.repo.Writer)
-	rec := *at.Record
-	return tsf, c.first(ctx, to, &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted})
-}
-
-// first makes a snapshot the first commit of a dataset.
-func (c *copying) first(ctx context.Context, to *Repo, s *Snapshot) error {
-	rec := s.Record
-	rec.Dataset = to.TSF.UUID
-	rec.UUID, rec.Branch, rec.Version = format.NewUUID(), to.TSF.Main, 0
-	rec.Parent, rec.Base, rec.Merged = nil, nil, nil
-	rec.Time, rec.Author, rec.Writer = c.repo.Now().UTC().Truncate(time.Nanosecond), c.o.Author, c.repo.Writer
-	if rec.Message = c.o.Message; rec.Message == "" {
-		rec.Message = "copy of " + c.repo.Store.URI()
-	}
-	rec.Txn, rec.Ops = nil, additions(s.Schema)
-	return to.start(ctx, s)
 }

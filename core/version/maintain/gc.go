@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"context"
@@ -9,11 +9,8 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version"
 )
-
-// GCGrace is the default age from which an object that no commit names is garbage. A commit of
-// objects that are almost that old is refused; see Txn.kept.
-const GCGrace = 7 * 24 * time.Hour
 
 // GCOptions are the options of GC.
 type GCOptions struct {
@@ -22,7 +19,8 @@ type GCOptions struct {
 	OlderThan time.Duration
 	Expire    *Retention // nil: expires no more versions
 	DryRun    bool       // remove and expire nothing
-	Progress  *Progress  // if not nil: commits that were read, then objects that were looked at
+	// Progress, if not nil, counts the commits that were read, then the objects of the listing.
+	Progress *version.Progress
 }
 
 // GCReport says what GC did, or with DryRun would do.
@@ -41,12 +39,6 @@ type GCReport struct {
 	KeptBytes int64 `json:"kept_bytes"`
 }
 
-// deleteBatch is how many objects one call to the store removes.
-const deleteBatch = 1000
-
-// deletesInFlight is how many such calls run at once.
-const deletesInFlight = 4
-
 // GC removes objects older than the grace period that no commit of a branch or a tag names. These
 // are objects of writers that never committed, of branches deleted that long ago, and of versions
 // expired that long ago. It never removes commit records, their operations, or objects of old
@@ -54,9 +46,8 @@ const deletesInFlight = 4
 //
 // With o.Expire it first expires versions. They cannot be opened from then on; readers that have
 // one open may go on for the grace period. GC leaves a damaged dataset alone. After an error some
-// of the garbage is gone, or some branches have expired versions and others not yet. Nothing else
-// changes.
-func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
+// garbage may be removed, or some branches may have expired versions. Nothing else changes.
+func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	report := GCReport{DryRun: o.DryRun}
 	if o.OlderThan < 0 {
 		return report, errs.Op("gc", "").New(errs.Invalid, "older_than is %s, want 0 or more", o.OlderThan)
@@ -64,18 +55,18 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 	if e := o.Expire; e != nil && (e.Age < 0 || e.Last < 0) {
 		return report, errs.Op("gc", "").New(errs.Invalid, "expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
 	}
-	now, err := r.storeTime(ctx, "gc of", o.DryRun)
+	now, err := r.StoreTime(ctx, "gc of", o.DryRun)
 	if err != nil {
 		return report, err
 	}
 	before := now.Add(-o.OlderThan)
-	if err := r.same(ctx, "gc of"); err != nil {
+	if err := r.Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
-	if err := r.leftovers(ctx, &report); err != nil {
+	if report.Objects, report.Bytes, err = r.RemoveLeftovers(ctx, o.DryRun); err != nil {
 		return report, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
 	}
-	w, err := r.kept(ctx, o, now, &report)
+	w, err := kept(ctx, r, o, now, &report)
 	var late *expireError
 	if errors.As(err, &late) {
 		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "some versions may be expired already, no object was removed: %w", late.err)
@@ -84,7 +75,7 @@ func (r *Repo) GC(ctx context.Context, o GCOptions) (GCReport, error) {
 		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "nothing was removed, as not all that is in use can be read; fsck() says more: %w", err)
 	}
 	report.Commits = w.kept
-	if err := r.same(ctx, "gc of"); err != nil { // what another dataset needs was not visited
+	if err := r.Same(ctx, "gc of"); err != nil { // what another dataset needs was not visited
 		return report, err
 	}
 	s := &sweep{repo: r, marker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
@@ -108,13 +99,13 @@ func (e *expireError) Unwrap() error { return e.err }
 // kept expires versions as o says, and visits every object to keep: those that the branches and
 // tags of now name, and those that were deleted within the grace period, without versions expired
 // before it.
-func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
+func kept(ctx context.Context, r *version.Repo, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
 	before := now.Add(-o.OlderThan)
-	known, err := r.expiries(ctx, before, o.OlderThan == 0, nil)
+	known, err := expiries(ctx, r, before, o.OlderThan == 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	tips, err := r.roots(ctx, before, o.OlderThan == 0, nil)
+	tips, err := roots(ctx, r, before, o.OlderThan == 0, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +117,7 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	if err := w.markAll(ctx, tips); err != nil || o.Expire == nil {
 		return w, err
 	}
-	fresh, versions, err := r.expire(ctx, w, w.superseded(tips, *o.Expire, now), known, o.DryRun)
+	fresh, versions, err := expire(ctx, r, w, w.superseded(tips, *o.Expire, now), known, o.DryRun)
 	report.Expired = versions
 	if err != nil {
 		err = &expireError{err}
@@ -144,40 +135,15 @@ func (r *Repo) kept(ctx context.Context, o GCOptions, now time.Time, report *GCR
 	return again, again.markAll(ctx, tips)
 }
 
-// storeTime is the time by the clock that dates objects: this machine's own may be days off, and
-// then nothing would be young. Where nothing may be written, or the store dates nothing, it is this
-// machine's.
-func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, error) {
-	if dry {
-		return r.Now(), nil
-	}
-	probe := format.NewUUID()
-	key := format.MapKey(probe)
-	if err := r.Store.Put(ctx, key, []byte("gc")); err != nil {
-		return time.Time{}, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
-	}
-	now := r.Now()
-	err := list(ctx, r.Store, "map/", key[:len(key)-1], func(o storage.Object) bool {
-		if o.Key == key && !o.Modified.IsZero() {
-			now = o.Modified
-		}
-		return o.Key < key
-	})
-	if err == nil {
-		err = r.Store.Delete(ctx, key)
-	}
-	return now, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
-}
-
 // sweep removes the objects of a listing that a walk has not reached.
 type sweep struct {
-	repo   *Repo
+	repo   *version.Repo
 	marker *marker
 	before time.Time
 	all    bool // there is no grace
 	report *GCReport
 
-	progress *Progress
+	progress *version.Progress
 
 	session string           // whose chunks are being listed
 	young   bool             // one of them is young: the writer may be at it still
@@ -186,19 +152,19 @@ type sweep struct {
 }
 
 func (s *sweep) prefix(ctx context.Context, prefix string) error {
-	g := task.New(ctx, deletesInFlight)
-	err := list(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
+	g := task.New(ctx, version.DeletesInFlight)
+	err := version.List(ctx, s.repo.Store, prefix, "", func(o storage.Object) bool {
 		s.look(o, prefix == "data/")
-		for len(s.doomed) >= deleteBatch {
-			s.remove(g, s.doomed[:deleteBatch])
-			s.doomed = s.doomed[deleteBatch:]
+		for len(s.doomed) >= version.DeleteBatch {
+			s.remove(g, s.doomed[:version.DeleteBatch])
+			s.doomed = s.doomed[version.DeleteBatch:]
 		}
 		return g.Context().Err() == nil
 	})
 	if err == nil {
 		s.settle()
 		for len(s.doomed) > 0 {
-			n := min(len(s.doomed), deleteBatch)
+			n := min(len(s.doomed), version.DeleteBatch)
 			s.remove(g, s.doomed[:n])
 			s.doomed = s.doomed[n:]
 		}
@@ -218,7 +184,7 @@ func (s *sweep) look(o storage.Object, chunk bool) {
 			s.session = id
 		}
 	}
-	s.progress.did(1, o.Size)
+	s.progress.Did(1, o.Size)
 	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before))
 	switch {
 	case s.marker.marked(o.Key):

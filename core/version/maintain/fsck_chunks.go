@@ -1,4 +1,4 @@
-package version
+package maintain
 
 import (
 	"bytes"
@@ -11,14 +11,15 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version"
 )
 
 // chunkCheck is one chunk to be looked at.
 type chunkCheck struct {
 	id      chunkKey
 	tensor  format.UUID
-	dir     []byte          // what the side page says; nil: nothing
-	size    int64           // what the map says; 0: nothing
+	dir     []byte          // the directory in the side page; nil: none
+	size    int64           // the size in the map; 0: none
 	entries []*format.Entry // of one leaf, that need it
 	bytes   int64
 	err     error
@@ -53,8 +54,8 @@ func (f *fsck) chunks(ctx context.Context, at *visit, todo []*chunkCheck) error 
 		}
 		g.Go(func(ctx context.Context) error {
 			err := c.look(ctx, f.repo.Store, size)
-			f.o.Progress.did(1, size)
-			if err != nil && !isDamage(err) {
+			f.o.Progress.Did(1, size)
+			if err != nil && !version.IsDamage(err) {
 				return err
 			}
 			c.err = err
@@ -95,7 +96,7 @@ func (f *fsck) size(ctx context.Context, c *chunkCheck) (size int64, there bool,
 		return size, true, nil
 	}
 	err = f.repo.Store.ReadAt(ctx, c.id.key(), make([]byte, format.ChunkHeadBytes), 0)
-	if isDamage(err) {
+	if version.IsDamage(err) {
 		return 0, false, nil
 	}
 	if c.size == 0 {
@@ -175,8 +176,8 @@ func rowsOf(x *format.Index, from, to int64) itemRange {
 	return out
 }
 
-// chunkIndex reads head and directory of a chunk, and holds them against each other and against
-// what the chunk must be.
+// chunkIndex reads head and directory of a chunk, and compares them with each other, with the id
+// and with the tensor.
 func chunkIndex(ctx context.Context, store storage.Provider, id chunkKey, tensor format.UUID, size int64) (*format.Index, []byte, error) {
 	key := id.key()
 	if size < format.ChunkHeadBytes+format.ChunkTrailerBytes {
@@ -240,7 +241,7 @@ func eachBlock(ctx context.Context, store storage.Provider, key string, x *forma
 }
 
 // rebuild makes a side page from the directories at the ends of its chunks, if all of them are
-// there. The page must come out as it was, since its content is its name. For a slot that belongs
+// there. The page must come out unchanged, since its content is its name. For a slot that belongs
 // to no version any more, rebuild tries the chunk that follows the one of the slot before.
 func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error {
 	n := int64(0)
@@ -267,14 +268,14 @@ func (f *fsck) rebuild(ctx context.Context, id format.UUID, use *sideUse) error 
 			_, dir, err := chunkIndex(ctx, f.repo.Store, chunk, format.UUID{}, f.sizes[chunk.session][chunk.ordinal])
 			if err == nil {
 				dirs[slot] = dir
-			} else if !known && isDamage(err) {
+			} else if !known && version.IsDamage(err) {
 				err = nil
 			}
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
-		if isDamage(err) {
+		if version.IsDamage(err) {
 			use.problem.Lost += "; and one of the chunks cannot be read either"
 			return nil
 		}
