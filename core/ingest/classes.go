@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
 )
 
 // checkClasses refuses a list of classes that cannot be the class names of a tensor.
@@ -39,26 +40,25 @@ func (o Options) checkClasses(source string) error {
 // given gives a row the class that its label names, by name or by number. It returns the reason to
 // leave out a row whose class is none of the given ones.
 func (im *importer) given(r *row) string {
-	given := im.o.Classes
-	if given == nil {
+	given, label := im.o.Classes, r.value(labelTensor)
+	if given == nil || label == nil {
 		return ""
 	}
-	if r.label != nil {
-		n := binary.LittleEndian.Uint64(r.label)
-		switch name := strconv.FormatUint(n, 10); {
-		case slices.Contains(given, name):
-			r.class = name
+	class := string(label.Data)
+	if label.Form == tensor.FormArray {
+		n := binary.LittleEndian.Uint64(label.Data)
+		switch class = strconv.FormatUint(n, 10); {
+		case slices.Contains(given, class):
 		case n < uint64(len(given)):
-			r.class = given[n]
+			class = given[n]
 		default:
 			return fmt.Sprintf("its label is the number %d, and %d classes are given", n, len(given))
 		}
-		r.label = nil
 	}
-	if r.class == "" || slices.Contains(given, r.class) {
+	if label.Sample = textSample(tensor.String, []byte(class)); slices.Contains(given, class) {
 		return ""
 	}
-	return fmt.Sprintf("its class is %.50q, which is none of the %d given classes%s", r.class, len(given), errs.Suggest(r.class, given))
+	return fmt.Sprintf("its class is %.50q, which is none of the %d given classes%s", class, len(given), errs.Suggest(class, given))
 }
 
 // natural compares names as people order them: numbers in them by value, so that "class 10" comes

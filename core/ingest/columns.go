@@ -5,73 +5,84 @@ import (
 	"slices"
 
 	"deeplake/core/dataset"
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
-// imageTensor is the tensor of the pictures.
-const imageTensor = "images"
+const (
+	imageTensor = "images" // of the pictures
+	labelTensor = "labels" // of the class folders, and of .cls members
+)
 
-// column is a tensor that rows fill: its definition, and the value of a row, a hole without one.
-type column struct {
-	spec  dataset.TensorSpec
-	value func(r *row) tensor.Sample
+// value is the sample of a row for one tensor.
+type value struct {
+	tensor.Sample
+	tensor string // of a named member, the wanted one until chooseTensors
+	kind   *kind
+	named  bool   // a member with a name of its own, whose tensor chooseTensors finds
+	path   string // names the member in a report
+	memory []byte // of the sample, to give back when the row is written; nil: of no use later
 }
 
-// optional lists the tensors that an import creates with the first row that has a value for them.
-func optional() []column {
-	return []column{
-		{dataset.TensorSpec{Name: "labels", HType: "class_label"}, func(r *row) tensor.Sample {
-			if r.label != nil {
-				return tensor.Sample{DType: tensor.Int64, Shape: tensor.Shape{}, Data: r.label}
-			}
-			if r.class != "" {
-				return textSample(tensor.String, []byte(r.class))
-			}
-			return hole()
-		}},
-		{dataset.TensorSpec{Name: "text", HType: "text"}, func(r *row) tensor.Sample { return textSample(tensor.String, r.text) }},
-		{dataset.TensorSpec{Name: "json", HType: "json"}, func(r *row) tensor.Sample { return textSample(tensor.JSON, r.json) }},
-	}
+// row is a pending row, or the reason it was skipped.
+type row struct {
+	path   string // names it in a report
+	reason string // not empty: it is left out
+	values []value
+	bytes  int64 // read from the source
+	from   origin
 }
 
-// valueOf returns the function that makes the samples of a tensor.
-func valueOf(name string) func(r *row) tensor.Sample {
-	switch name {
-	case imageTensor:
-		return func(r *row) tensor.Sample {
-			if r.image.Form == tensor.FormArray && r.image.Data == nil {
-				return hole()
-			}
-			return r.image
+// value returns the value of a tensor; nil if the row has none.
+func (r *row) value(name string) *value {
+	for i := range r.values {
+		if r.values[i].tensor == name {
+			return &r.values[i]
 		}
-	case originTensor:
-		return func(r *row) tensor.Sample { return textSample(tensor.Bytes, r.from.encode()) }
-	}
-	if i := slices.IndexFunc(optional(), func(c column) bool { return c.spec.Name == name }); i >= 0 {
-		return optional()[i].value
 	}
 	return nil
 }
 
-func hole() tensor.Sample { return tensor.Sample{Form: tensor.FormHole} }
-
-// textSample returns a sample of text, a hole if p is nil.
-func textSample(d tensor.DType, p []byte) tensor.Sample {
-	if p == nil {
-		return hole()
+// size is the memory of the samples.
+func (r *row) size() (n int64) {
+	for i := range r.values {
+		n += int64(len(r.values[i].Data))
 	}
+	return n
+}
+
+// set gives a tensor with a fixed name its sample.
+func (r *row) set(k *kind, s tensor.Sample) {
+	r.values = append(r.values, value{Sample: s, tensor: k.fixed, kind: k})
+}
+
+// sample returns the row's sample of a tensor, a hole if it has none.
+func (r *row) sample(name string) tensor.Sample {
+	if name == originTensor {
+		return textSample(tensor.Bytes, r.from.encode())
+	}
+	if v := r.value(name); v != nil {
+		return v.Sample
+	}
+	return tensor.Sample{Form: tensor.FormHole}
+}
+
+func textSample(d tensor.DType, p []byte) tensor.Sample {
 	return tensor.Sample{Form: tensor.FormText, DType: d, Data: p}
 }
 
-// columns returns the values of rows for every tensor of the import. An update leaves out tensors
+// columns returns the values of rows for every tensor of the dataset. An update leaves out tensors
 // for which a row has none.
 func (im *importer) columns(rows []row, update bool) []tensor.Rows {
 	var cols []tensor.Rows
-	for name := range im.tensors {
-		col, value := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, len(rows))}, valueOf(name)
+	for name, list := range im.tensors {
+		col := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, len(rows))}
+		if list {
+			col.RowItems = slices.Repeat([]int64{1}, len(rows)) // a hole each
+		}
 		holes := 0
 		for i := range rows {
-			if col.Samples[i] = value(&rows[i]); col.Samples[i].Form == tensor.FormHole {
+			if col.Samples[i] = rows[i].sample(name); col.Samples[i].Form == tensor.FormHole {
 				holes++
 			}
 		}
@@ -84,18 +95,43 @@ func (im *importer) columns(rows []row, update bool) []tensor.Rows {
 
 // makeTensors creates the tensors for which the rows have values and the dataset has none yet.
 func (im *importer) makeTensors(ctx context.Context, rows []row) error {
-	for _, c := range optional() {
-		has := func(r row) bool { return c.value(&r).Form != tensor.FormHole }
-		if im.tensors[c.spec.Name] || !slices.ContainsFunc(rows, has) {
-			continue
+	for i := range rows {
+		for j := range rows[i].values {
+			v := &rows[i].values[j]
+			if _, there := im.tensors[v.tensor]; there {
+				continue
+			}
+			spec := dataset.TensorSpec{Name: v.tensor, HType: v.kind.htype}
+			switch {
+			case v.kind == imageKind || v.kind == arrayKind:
+				spec.DType = v.DType.String()
+			case v.tensor == labelTensor && im.numbering[labelTensor] == labelsByName:
+				spec.ClassNames = im.o.Classes
+			}
+			if err := im.d.CreateTensor(ctx, spec); err != nil {
+				return err
+			}
+			im.tensors[v.tensor] = false
 		}
-		if c.spec.Name == "labels" && im.kind == labelsByName {
-			c.spec.ClassNames = im.o.Classes
-		}
-		if err := im.d.CreateTensor(ctx, c.spec); err != nil {
-			return err
-		}
-		im.tensors[c.spec.Name] = true
 	}
 	return nil
+}
+
+// appendRow appends a row. A sample of an archive loses the members that the dataset refuses and
+// keeps the others; the report lists both.
+func (im *importer) appendRow(ctx context.Context, r *row) error {
+	for {
+		err := im.d.Append(ctx, im.columns([]row{*r}, false), 1)
+		if err == nil || !bad(err) {
+			return err
+		}
+		name := errs.FieldsOf(err).Object
+		v := r.value(name)
+		if v == nil || v.path == "" || v.kind == labelKind || len(r.values) == 1 {
+			return err
+		}
+		im.leaveOut(v.path, err.Error())
+		im.buffers.put(v.memory)
+		r.values = slices.DeleteFunc(r.values, func(o value) bool { return o.tensor == name })
+	}
 }

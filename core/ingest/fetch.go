@@ -7,7 +7,6 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
-	"deeplake/core/tensor"
 )
 
 const (
@@ -22,20 +21,6 @@ const (
 	// limit may be lower.
 	sourceWorkers = 64
 )
-
-// row is a row to be, or why something is none.
-type row struct {
-	path   string // names it in a report
-	reason string // not empty: it is left out
-	image  tensor.Sample
-	class  string // "": none
-	label  []byte // int64, or nil
-	text   []byte // or nil
-	json   []byte // or nil
-	memory []byte // to give back when the row is written
-	bytes  int64
-	from   origin
-}
 
 // pipeline finds objects, fetches them side by side, and gives them to write in the order of the
 // listing. The context of write ends when the rows of an object may never come.

@@ -101,14 +101,16 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		im.buffers.put(data)
 		return row{reason: im.noPicture(data)}, nil
 	}
-	r := row{image: tensor.Sample{Form: tensor.FormEncoded, Data: data}, memory: data, bytes: n, from: from}
+	r := row{bytes: n, from: from}
+	r.set(imageKind, tensor.Sample{Form: tensor.FormEncoded, Data: data})
+	r.values[0].memory = data
 	if r.reason = im.placed(o.Key, &r); r.reason == "" && im.fit != nil {
-		r.image, err = im.fit.apply(data)
+		s, err := im.fit.apply(data)
 		im.release(&r)
 		if err != nil {
-			// whether of the picture, or of what it takes to fit one, fetch tells by its kind
-			return row{}, err
+			return row{}, err // fetch tells by its kind whether the picture is at fault
 		}
+		r.values[0].Sample = s
 	}
 	return r, nil
 }
@@ -125,9 +127,11 @@ func (im *importer) placed(key string, r *row) string {
 	if !im.labels {
 		return ""
 	}
-	if r.class = im.source.classOf(key); r.class == "" {
+	class := im.source.classOf(key)
+	if class == "" {
 		return "lies outside the class folders, hence has no label"
 	}
+	r.set(labelKind, textSample(tensor.String, []byte(class)))
 	return ""
 }
 
@@ -155,25 +159,27 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 		if from.size < 0 {
 			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
 		}
-		more := false
-		r.image, more, r.reason = im.linkTo(data, tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size})
+		link := tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size}
+		s, more, reason := im.linkTo(data, link, codec.RGB)
 		im.buffers.put(data)
 		if more && int64(len(data)) < from.size && n < maxHeadBytes {
 			continue
 		}
-		if r.reason == "" {
+		r.set(imageKind, s)
+		if r.reason = reason; reason == "" {
 			r.reason = im.placed(o.Key, &r)
 		}
 		return r, nil
 	}
 }
 
-// linkTo makes the sample of a link to a picture that begins with data.
-func (im *importer) linkTo(data []byte, l tensor.Link) (s tensor.Sample, more bool, reason string) {
+// linkTo makes the sample of a link to a picture that begins with data. more says that the shape
+// lies behind data.
+func (im *importer) linkTo(data []byte, l tensor.Link, want codec.Channels) (s tensor.Sample, more bool, reason string) {
 	if _, ok := im.env.Codecs.Sniff(data); !ok {
 		return s, false, im.noPicture(data)
 	}
-	h, id, more, err := dataset.LookAtHead(im.env.Codecs, data, codec.RGB)
+	h, id, more, err := dataset.LookAtHead(im.env.Codecs, data, want)
 	switch {
 	case err != nil:
 		return s, false, err.Error()

@@ -135,6 +135,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
 		env: env, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
+		numbering: map[string]numbering{}, names: reservedNames(),
 		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
 	}
 	j.group.Go(func(ctx context.Context) error {

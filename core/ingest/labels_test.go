@@ -90,8 +90,8 @@ func TestMembersOfOneSample(t *testing.T) {
 		labels  string
 		out     []string
 	}{
-		"twice":          {[]entry{{"a.jpg", a}, {"a.cls", one}, {"a.jpg", b}, {"a.cls", two}}, [][]byte{a}, "1", []string{"a.jpg: a second picture", "a.cls: a second cls"}},
-		"first broken":   {[]entry{{"a.jpg", []byte("x")}, {"a.cls", one}, {"a.png", b}, {"a.cls", two}}, [][]byte{nil}, "1", []string{"a.jpg: not a", "a.png: a second picture", "a.cls: a second cls"}},
+		"twice":          {[]entry{{"a.jpg", a}, {"a.cls", one}, {"a.jpg", b}, {"a.cls", two}}, [][]byte{a}, "1", []string{"a.jpg: a second image", "a.cls: a second cls"}},
+		"first broken":   {[]entry{{"a.jpg", []byte("x")}, {"a.cls", one}, {"a.png", b}, {"a.cls", two}}, [][]byte{nil}, "1", []string{"a.jpg: not a", "a.png: a second image", "a.cls: a second cls"}},
 		"behind another": {[]entry{{"a.jpg", a}, {"a.cls", one}, {"b.jpg", b}, {"b.cls", two}, {"a.jpg", c}, {"a.cls", two}}, [][]byte{a, b}, "12", []string{"a.jpg: other samples", "a.cls: other samples"}},
 		"by kind":        {[]entry{{"a.jpg", a}, {"b.jpg", b}, {"a.cls", one}, {"b.cls", two}, {"c.cls", one}}, [][]byte{a, b, nil}, "--1", []string{"a.cls: other samples", "b.cls: other samples"}},
 	} {

@@ -94,7 +94,7 @@ func (im *importer) finishReport() {
 	im.report.Gone, im.report.GoneNames = im.goneCount, im.goneNames
 	if desc, err := im.d.Describe(); err == nil {
 		for _, t := range desc.Tensors {
-			if t.Name == "labels" {
+			if t.Name == labelTensor {
 				im.report.Classes = t.ClassNames
 			}
 		}
@@ -129,7 +129,7 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 		return false, err
 	}
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
-		im.kind = labelsByName
+		im.numbering[labelTensor] = labelsByName
 	}
 	if im.o.Classes != nil && !im.labels && !im.o.Link {
 		return false, errs.Op("import from", im.source.URI()).New(errs.Invalid, "classes has %d names, and no image lies in a class folder", len(im.o.Classes))
@@ -182,14 +182,14 @@ func (im *importer) firstTensors(ctx context.Context) error {
 		specs[0].Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
 	}
 	if im.labels {
-		specs = append(specs, dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: im.source.classes})
+		specs = append(specs, dataset.TensorSpec{Name: labelTensor, HType: "class_label", ClassNames: im.source.classes})
 	}
 	im.tensors = map[string]bool{}
 	for _, spec := range specs {
 		if err := im.d.CreateTensor(ctx, spec); err != nil {
 			return err
 		}
-		im.tensors[spec.Name] = true
+		im.tensors[spec.Name] = false
 	}
 	return nil
 }

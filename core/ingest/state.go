@@ -19,7 +19,7 @@ func (im *importer) state(complete bool) map[string]any {
 	state := map[string]any{
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels,
-		"classes": append([]string{}, im.o.Classes...),
+		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(),
 	}
 	if !utf8.ValidString(im.after + im.partial) {
 		// JSON holds no such names, and the commit would fail.
@@ -69,16 +69,16 @@ func (im *importer) resume(desc dataset.Description) error {
 		}
 		im.report.Resumed = desc.Rows
 	}
-	if err := im.oldTensors(desc); err != nil {
+	if err := im.oldTensors(desc, state); err != nil {
 		return err
 	}
 	if folders, ok := state["folders"].(bool); ok {
 		im.labels = folders
 	} else {
-		im.labels = im.kind == labelsByName
+		im.labels = im.numbering[labelTensor] == labelsByName
 	}
 	if im.labels {
-		im.kind = labelsByName // of folders, although no row has one yet
+		im.numbering[labelTensor] = labelsByName // of folders, although no row has one yet
 	}
 	return nil
 }
@@ -87,31 +87,33 @@ func otherOption(uri, name string, was, now any) error {
 	return errs.Op("import to", uri).New(errs.Exists, "an import with %s=%v lies there, got %v; continue it so, or overwrite it", name, was, now)
 }
 
-// oldTensors reads what tensors there are, and refuses another compression than theirs.
-func (im *importer) oldTensors(desc dataset.Description) error {
-	asked := im.codec // auto leaves it as it is
-	im.tensors, im.kind = map[string]bool{originTensor: true}, labelsUnknown
+// oldTensors reads the tensors of the dataset, and refuses another compression of its images. New
+// rows have holes in tensors of other writers.
+func (im *importer) oldTensors(desc dataset.Description, state map[string]any) error {
+	asked := im.codec // auto keeps that of the dataset
+	members, _ := state["members"].(map[string]any)
+	im.tensors, im.numbering = map[string]bool{originTensor: false}, map[string]numbering{}
 	for _, t := range desc.Tensors {
-		switch {
-		case t.Name == imageTensor:
-			was, _, err := im.env.Codecs.Parse(t.Compression)
-			if err != nil {
-				return err
+		im.knownTensor(t.Name, t.Sequence, members)
+		if t.HType == labelKind.htype {
+			im.numbering[t.Name] = labelsByName
+			if len(t.ClassNames) == 0 {
+				im.numbering[t.Name] = labelsByNumber
 			}
-			if c := im.o.Compression; c != "" && c != "auto" && asked != was {
-				return otherOption(desc.URI, "compression", was.Name(), c)
-			}
-			im.codec = was
-		case t.Name == "labels" && len(t.ClassNames) == 0:
-			im.kind = labelsByNumber
-		case t.Name == "labels":
-			im.kind = labelsByName
-		case t.Name != originTensor && valueOf(t.Name) == nil:
+		}
+		if t.Name != imageTensor {
 			continue
 		}
-		im.tensors[t.Name] = true
+		was, _, err := im.env.Codecs.Parse(t.Compression)
+		if err != nil {
+			return err
+		}
+		if c := im.o.Compression; c != "" && c != "auto" && asked != was {
+			return otherOption(desc.URI, "compression", was.Name(), c)
+		}
+		im.codec = was
 	}
-	if !im.tensors[imageTensor] {
+	if _, there := im.tensors[imageTensor]; !there {
 		return errs.Op("import to", desc.URI).New(errs.Exists, "the tensor \"images\" of the earlier import is gone; overwrite the dataset")
 	}
 	return nil

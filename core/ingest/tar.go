@@ -2,8 +2,8 @@ package ingest
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -18,6 +18,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -28,95 +29,14 @@ const (
 	archivePortions = 8
 	portionRows     = 512
 	portionBytes    = 1 << 20
-	// readThrough is how much is read and thrown away rather than asked for anew behind it.
-	readThrough = 1 << 20
-	// maxCopied bounds a text or JSON member.
+	// maxCopied bounds a text or JSON member, maxSample all copied members of a sample together.
 	maxCopied = 16 << 20
+	maxSample = 64 << 20
 	// endedSamples bounds the names of samples that are remembered of an archive.
 	endedSamples = 1 << 17
 	// countedKinds bounds the kinds of members that a report tells apart.
 	countedKinds = 64
 )
-
-// reread is a reader of an object that can leave parts out: short ones are read through, behind
-// long ones it begins anew.
-type reread struct {
-	open  func(off int64) (storage.Body, error)
-	size  int64
-	body  storage.Body
-	ahead *bufio.Reader
-	at    int64 // what ahead gives next
-	pos   int64 // what the caller wants next
-	err   error // of the source
-}
-
-func newReread(size int64, open func(off int64) (storage.Body, error)) *reread {
-	return &reread{open: open, size: size, ahead: bufio.NewReaderSize(nil, 64<<10)}
-}
-
-// Read gives io.EOF at the end of the object only.
-func (r *reread) Read(p []byte) (int, error) {
-	if r.pos >= r.size || len(p) == 0 {
-		if len(p) == 0 {
-			return 0, nil
-		}
-		return 0, io.EOF
-	}
-	if err := r.reach(); err != nil {
-		r.err = err
-		return 0, err
-	}
-	n, err := r.ahead.Read(p[:min(int64(len(p)), r.size-r.pos)])
-	r.at += int64(n)
-	r.pos = r.at
-	if err == io.EOF && n == 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil && n == 0 {
-		r.err = err
-		return 0, err
-	}
-	return n, nil
-}
-
-// reach makes ahead stand at pos.
-func (r *reread) reach() error {
-	if gap := r.pos - r.at; r.body != nil && gap >= 0 && gap <= readThrough {
-		n, err := r.ahead.Discard(int(gap))
-		r.at += int64(n)
-		return err
-	}
-	r.close()
-	body, err := r.open(r.pos)
-	if err != nil {
-		return err
-	}
-	r.body, r.at = body, r.pos
-	r.ahead.Reset(body)
-	return nil
-}
-
-// Seek moves within the object, or behind it.
-func (r *reread) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += r.pos
-	case io.SeekEnd:
-		offset += r.size
-	}
-	if offset < 0 {
-		return r.pos, errs.New(errs.Invalid, "seek to %d", offset)
-	}
-	r.pos = offset
-	return offset, nil
-}
-
-func (r *reread) close() {
-	if r.body != nil {
-		_ = r.body.Close()
-		r.body = nil
-	}
-}
 
 // tarFormat takes the members of tar archives that stay where they are.
 func tarFormat() Format {
@@ -187,7 +107,7 @@ type shard struct {
 	base  string // of the sample that is being put together
 	row   row
 	some  bool             // it has something
-	seen  []string         // the kinds of its members
+	seen  []string         // the slots of its members
 	late  bool             // it ended before, and other samples followed
 	named bool             // a member of it has a name before a dot
 	ended map[uint64]bool  // hashes of the names of the samples that ended
@@ -286,47 +206,79 @@ func sparse(h *tar.Header) bool {
 	return false
 }
 
-// take makes something of a member, by its kind.
-func (s *shard) take(kind string, h *tar.Header, at int64, data io.Reader) error {
-	name := s.name + ": " + h.Name
-	// A kind may hold dots: ".seg.png" is no picture of the sample.
-	_, picture := s.im.env.Codecs.ByExtension("." + kind)
-	slot := kind
-	switch {
-	case picture:
-		slot = "picture"
-	case kind != "cls" && kind != "txt" && kind != "json":
-		s.count("." + kind)
+// take makes a value of a member, by its extension.
+func (s *shard) take(extension string, h *tar.Header, at int64, data io.Reader) error {
+	v, known := s.im.member(extension)
+	if !known {
+		s.count("." + extension)
 		return nil
 	}
+	v.path = s.name + ": " + h.Name
+	slot := v.slot()
 	switch {
 	case s.late:
-		s.leaveOut(name, "other samples lie between it and its own; want the members of a sample one after the other")
+		s.leaveOut(v.path, "other samples lie between it and its own; want the members of a sample one after the other")
 		return nil
 	case slices.Contains(s.seen, slot):
 		// It belongs to another sample of the same name. The first picture and the first label
 		// belong together.
-		s.leaveOut(name, "a second "+slot+" of the same sample")
+		s.leaveOut(v.path, "a second "+slot+" of the same sample")
+		return nil
+	case len(s.seen) >= maxMembers:
+		s.leaveOut(v.path, fmt.Sprintf("its sample has more than %d members", maxMembers))
 		return nil
 	}
 	s.seen = append(s.seen, slot)
-	switch {
-	case picture:
-		return s.picture(name, h, at, data)
-	case h.Size > maxCopied:
-		s.leaveOut(name, fmt.Sprintf("it has %d bytes, want at most %d", h.Size, maxCopied))
+	if v.kind == imageKind {
+		return s.picture(v, h, at, data)
+	}
+	if most := min(s.room(), v.kind.most()); h.Size > most {
+		s.leaveOut(v.path, fmt.Sprintf("it has %d bytes, want at most %d (%d for a sample)", h.Size, most, maxSample))
+		return nil
+	}
+	if v.kind == arrayKind {
+		sample, reason, err := readArray(data, h.Size)
+		switch v.Sample = sample; {
+		case err != nil:
+			return err
+		case reason != "":
+			s.leaveOut(v.path, reason)
+		default:
+			s.add(v, h.Size)
+		}
 		return nil
 	}
 	p := make([]byte, h.Size)
 	if _, err := io.ReadFull(data, p); err != nil {
 		return err
 	}
-	s.copied(kind, name, p)
+	s.copied(v, p)
 	return nil
 }
 
-// picture notes where a picture lies, after a look at its beginning.
-func (s *shard) picture(name string, h *tar.Header, at int64, data io.Reader) error {
+// most is the largest number of bytes of a member.
+func (k *kind) most() int64 {
+	if k == arrayKind {
+		return maxSample
+	}
+	return maxCopied
+}
+
+// room is the number of bytes that the sample may still take.
+func (s *shard) room() int64 { return maxSample - s.row.size() }
+
+// add gives the sample a value, for which n bytes were read.
+func (s *shard) add(v value, n int64) {
+	s.row.values, s.some = append(s.row.values, v), true
+	s.row.bytes += n
+}
+
+// picture takes a picture after a look at its beginning, which tells its shape.
+func (s *shard) picture(v value, h *tar.Header, at int64, data io.Reader) error {
+	want := codec.RGB
+	if v.named {
+		want = codec.AsStored
+	}
 	link := tensor.Link{URL: s.url, Offset: at, Length: h.Size, Tag: s.from.tag, Size: s.from.size}
 	have := 0
 	for n := min(int64(headBytes), h.Size); ; n = min(8*n, h.Size, maxHeadBytes) {
@@ -337,46 +289,45 @@ func (s *shard) picture(name string, h *tar.Header, at int64, data io.Reader) er
 			return err
 		}
 		have = int(n)
-		sample, more, reason := s.im.linkTo(s.head[:have], link)
+		sample, more, reason := s.im.linkTo(s.head[:have], link, want)
 		if more && n < h.Size && n < maxHeadBytes {
 			continue
 		}
 		if reason != "" {
-			s.leaveOut(name, reason)
+			s.leaveOut(v.path, reason)
 			return nil
 		}
-		s.row.image, s.some = sample, true
-		s.row.bytes += n
+		v.Sample = sample
+		s.add(v, n)
 		return nil
 	}
 }
 
 // copied takes the content of a small member.
-func (s *shard) copied(kind, name string, p []byte) {
+func (s *shard) copied(v value, p []byte) {
 	p = withoutBOM(p)
 	text := strings.TrimSpace(string(p))
 	switch {
 	case !utf8.ValidString(text):
-		s.leaveOut(name, "it is not UTF-8")
+		s.leaveOut(v.path, "it is not UTF-8")
 		return
-	case kind == "json":
-		var value json.RawMessage
-		if err := json.Unmarshal(p, &value); err != nil {
-			s.leaveOut(name, fmt.Sprintf("it is not JSON (%v); JSON has no NaN and no Infinity, null may stand for them", err))
+	case v.kind == jsonKind:
+		var doc json.RawMessage
+		if err := json.Unmarshal(p, &doc); err != nil {
+			s.leaveOut(v.path, fmt.Sprintf("it is not JSON (%v); JSON has no NaN and no Infinity, null may stand for them", err))
 			return
 		}
-		s.row.json = p
-	case kind == "txt":
-		s.row.text = p
+		v.Sample = textSample(tensor.JSON, p)
+	case v.kind == textKind:
+		v.Sample = textSample(tensor.String, p)
+	case text == "":
+		s.leaveOut(v.path, "it is empty")
+		return
 	default:
-		if text == "" {
-			s.leaveOut(name, "it is empty")
-			return
-		}
-		s.row.setLabel(text)
+		label, reason := labelOf(text)
+		v.Sample, s.row.reason = label, cmp.Or(s.row.reason, reason)
 	}
-	s.some = true
-	s.row.bytes += int64(len(p))
+	s.add(v, int64(len(p)))
 }
 
 // withoutBOM returns text in UTF-8 without the mark that some editors put before it. A mark of

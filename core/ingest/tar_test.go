@@ -69,7 +69,7 @@ func TestShards(t *testing.T) {
 			bulk := bytes.Repeat([]byte{7}, 5<<20)
 			shard := archive(t, c.format,
 				entry{"x/0001.jpg", a}, entry{"x/0001.cls", []byte(" 3\n")}, entry{"x/0001.json", []byte(`{"k": 1}`)},
-				entry{"x/0002.npy", bulk},
+				entry{"x/0002.npy", []byte("not an array")}, entry{"x/0002.mp4", bulk},
 				entry{long + ".JPEG", b}, entry{long + ".txt", []byte("a text")},
 				entry{"x/0003.png", d}, entry{"x/0003.seg.png", d}, entry{"x/0003.cls", []byte("5")},
 				entry{"README", []byte("no dot")}, entry{"x/0004.cls", []byte("1")}, entry{"x/0005.jpg", []byte("broken")},
@@ -80,7 +80,7 @@ func TestShards(t *testing.T) {
 			if r.Rows != 5 || r.Added != 5 || r.Classes != nil {
 				t.Fatalf("report: %+v\n%s", r, reasons(r))
 			}
-			for _, want := range []string{"1 members .npy", "1 members .seg.png", "without a name before a dot", "x/0005.jpg: not a JPEG"} {
+			for _, want := range []string{"x/0002.npy: not an NPY file", "1 members .mp4", "without a name before a dot", "x/0005.jpg: not a JPEG"} {
 				if !strings.Contains(reasons(r), want) {
 					t.Errorf("%q is not in:\n%s", want, reasons(r))
 				}
@@ -294,8 +294,10 @@ func FuzzShard(f *testing.F) {
 		s := &shard{im: im, url: "lake://b/a.tar", name: "a.tar", from: origin{key: "a.tar", size: int64(len(data))}, r: r, kinds: map[string]int64{}, head: make([]byte, 512)}
 		s.send = func(rows []row) error {
 			for i := range rows {
-				if l := rows[i].image.Link; l != nil && (l.Offset < 512 || l.Length < 1 || l.Offset+l.Length > int64(len(data))) {
-					t.Fatalf("link to %d bytes at %d of %d", l.Length, l.Offset, len(data))
+				for _, v := range rows[i].values {
+					if l := v.Link; l != nil && (l.Offset < 512 || l.Length < 1 || l.Offset+l.Length > int64(len(data))) {
+						t.Fatalf("link to %d bytes at %d of %d", l.Length, l.Offset, len(data))
+					}
 				}
 			}
 			return nil

@@ -101,9 +101,8 @@ func (im *importer) try(ctx context.Context, r *row) error {
 	if err := im.firstTensors(ctx); err != nil {
 		return err
 	}
-	rows := []row{*r}
-	if err := im.makeTensors(ctx, rows); err != nil {
+	if err := im.makeTensors(ctx, []row{*r}); err != nil {
 		return err
 	}
-	return d.Append(ctx, im.columns(rows, false), 1)
+	return im.appendRow(ctx, r)
 }

@@ -37,19 +37,21 @@ type importer struct {
 	job      *Job
 	report   *Report
 	codec    codec.ID
-	tensors  map[string]bool // that there are
-	kind     labelKind       // of the labels that there are
-	labels   bool            // the first directory of an object is its class
-	after    string          // key of the last object that is written or left out
-	again    string          // key of the archive that the run before has left half written
-	partial  string          // key of the archive of which some rows are written, and not all
-	done     int64           // objects
-	version  uint64          // of the dataset, when only this import writes to it
-	known    bool            // there were rows when the run began
-	usable   bool            // a file has given a row, or has one already
-	kinds    kindCounts      // of the files before the first usable one
-	pending  int64           // changes since the last commit
-	settled  bool            // the state in the dataset says that the import is complete
+	tensors  map[string]bool // of the dataset; true: rows are lists
+	// names holds the kinds of tensors, also of those to come; otherKind keeps named members away
+	names     map[string]*kind
+	numbering map[string]numbering // of the labels, by tensor
+	labels    bool                 // the first directory of an object is its class
+	after     string               // key of the last object that is written or left out
+	again     string               // key of the archive that the run before has left half written
+	partial   string               // key of the archive of which some rows are written, and not all
+	done      int64                // objects
+	version   uint64               // of the dataset, when only this import writes to it
+	known     bool                 // there were rows when the run began
+	usable    bool                 // a file has given a row, or has one already
+	kinds     kindCounts           // of the files before the first usable one
+	pending   int64                // changes since the last commit
+	settled   bool                 // the state in the dataset says that the import is complete
 
 	fit     *fit // nil: pictures stay as they are
 	budget  *budget
@@ -99,7 +101,8 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 	for i := range rows {
 		r := &rows[i]
 		if r.reason == "" {
-			r.reason = cmp.Or(im.given(r), im.mixedLabel(r))
+			im.chooseTensors(r)
+			r.reason = cmp.Or(r.reason, im.given(r), im.mixedLabel(r))
 		}
 		switch {
 		case r.reason == unchanged:
@@ -150,7 +153,7 @@ func (im *importer) add(ctx context.Context, o *object, r *row) error {
 		}
 	}
 	im.window = append(im.window, *r)
-	if im.held += max(r.bytes, int64(len(r.image.Data))); len(im.window) < windowRows && im.held < windowBytes {
+	if im.held += max(r.bytes, r.size()); len(im.window) < windowRows && im.held < windowBytes {
 		return nil
 	}
 	return im.flush(ctx)
@@ -158,23 +161,32 @@ func (im *importer) add(ctx context.Context, o *object, r *row) error {
 
 // release gives memory back that no row needs any more.
 func (im *importer) release(r *row) {
-	if r.memory != nil {
-		im.buffers.put(r.memory)
-		r.memory = nil
-		if r.image.Form == tensor.FormEncoded {
-			r.image.Data = nil // it was that memory
+	for i := range r.values {
+		v := &r.values[i]
+		if v.memory == nil {
+			continue
+		}
+		im.buffers.put(v.memory)
+		v.memory = nil
+		if v.Form == tensor.FormEncoded {
+			v.Data = nil // it was that memory
 		}
 	}
 }
 
 func (im *importer) skip(r *row, was *known) {
+	reason := r.reason
+	if was != nil && !formatOf(was.key).Members {
+		reason += "; its row keeps what it had"
+	}
+	im.leaveOut(r.path, reason)
+}
+
+// leaveOut reports a file or a member that is left out.
+func (im *importer) leaveOut(path, reason string) {
 	im.report.Skipped++
 	if len(im.report.Skips) < shownNames {
-		reason := r.reason
-		if was != nil && !formatOf(was.key).Members {
-			reason += "; its row keeps what it had"
-		}
-		im.report.Skips = append(im.report.Skips, Skip{Path: r.path, Reason: reason})
+		im.report.Skips = append(im.report.Skips, Skip{Path: path, Reason: reason})
 	}
 }
 
@@ -222,7 +234,7 @@ func (im *importer) flush(ctx context.Context) error {
 		return err
 	default:
 		for i := range rows {
-			switch err := im.d.Append(ctx, im.columns(rows[i:i+1], false), 1); {
+			switch err := im.appendRow(ctx, &rows[i]); {
 			case err == nil:
 				added++
 				im.countRows(rows[i : i+1])
@@ -246,10 +258,11 @@ func (im *importer) flush(ctx context.Context) error {
 func (im *importer) countRows(rows []row) {
 	for i := range rows {
 		im.report.Bytes += rows[i].bytes
-		if rows[i].image.Form != tensor.FormEncoded {
+		v := rows[i].value(imageTensor)
+		if v == nil || v.Form != tensor.FormEncoded {
 			continue
 		}
-		if id, _ := im.env.Codecs.Sniff(rows[i].image.Data); id != im.codec && im.codec != codec.None {
+		if id, _ := im.env.Codecs.Sniff(v.Data); id != im.codec && im.codec != codec.None {
 			im.report.Converted++
 		}
 	}
