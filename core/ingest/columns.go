@@ -51,6 +51,13 @@ func (r *row) size() (n int64) {
 	return n
 }
 
+func size(rows []row) (n int64) {
+	for i := range rows {
+		n += rows[i].size()
+	}
+	return n
+}
+
 // set gives a tensor with a fixed name its sample.
 func (r *row) set(k *kind, s tensor.Sample) {
 	r.values = append(r.values, value{Sample: s, tensor: k.fixed, kind: k})

@@ -36,7 +36,9 @@ func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ct
 		defer close(order)
 		for o := range found {
 			o.cost = o.format.Cost(im, o.Entry)
-			o.out = make(chan []row, max(1, o.format.Portions))
+			if o.out = make(chan []row, max(1, o.format.Portions)); o.format.Portions > 1 {
+				o.room = newBudget(o.cost)
+			}
 			// The writer waits for those that come first.
 			if !im.budget.take(ctx, o.cost) || !handOn(ctx, order, o) || !handOn(ctx, todo, o) {
 				break
@@ -115,6 +117,9 @@ func (o *object) sendOne(ctx context.Context, r row) error {
 
 // send hands rows to the writer, waiting for room.
 func (o *object) send(ctx context.Context, rows []row) error {
+	if o.room != nil && !o.room.take(ctx, size(rows)) {
+		return ctx.Err()
+	}
 	select {
 	case o.out <- rows:
 		return nil

@@ -6,7 +6,8 @@ import "testing"
 func TestFormatOf(t *testing.T) {
 	t.Parallel()
 	for key, members := range map[string]bool{
-		"a/b.tar": true, "shard-0001.TAR": true, "a.jpg": false, "tar": false, "a.tar.gz": false, "": false,
+		"a/b.tar": true, "shard-0001.TAR": true, "a.jpg": false, "tar": false, "a.tar.gz": true, "a.Tar.GZ": true, "b.tgz": true,
+		"a.gz": false, "tgz": false, "": false,
 	} {
 		if got := formatOf(key).Members; got != members {
 			t.Errorf("%q: an archive is %v, want %v", key, got, members)

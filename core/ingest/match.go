@@ -15,9 +15,10 @@ type object struct {
 	storage.Entry
 	format *Format
 	was    *known // the rows that were made of an earlier version; nil: it is new
-	cost   int64  // what it takes of the budget
+	cost   int64  // its part of the budget
 	out    chan []row
-	err    error // why the import cannot go on; set before out is closed
+	room   *budget // of the bytes in out; nil: there is one row
+	err    error   // why the import cannot go on; set before out is closed
 }
 
 func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }

@@ -4,9 +4,19 @@ import (
 	"bufio"
 	"io"
 
+	"github.com/klauspost/compress/gzip"
+
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 )
+
+// stream reads the bytes of an archive in order.
+type stream interface {
+	io.Reader
+	offset() int64 // of the next byte of the archive
+	failed() error // of the source, not of the archive
+	close()
+}
 
 // readThrough is the size up to which a part to leave out is read and dropped.
 const readThrough = 1 << 20
@@ -84,9 +94,46 @@ func (r *reread) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
+func (r *reread) offset() int64 { return r.pos }
+func (r *reread) failed() error { return r.err }
+
 func (r *reread) close() {
 	if r.body != nil {
 		_ = r.body.Close()
 		r.body = nil
 	}
 }
+
+// inflated reads the content of an object that is compressed with gzip. It holds a window of the
+// content, however large that is.
+type inflated struct {
+	from  *reread
+	gzip  *gzip.Reader // nil: the beginning of the object is not read
+	pos   int64
+	alive func() error // says why the reader should stop: content may have no end
+}
+
+// Read returns io.EOF after the checksum of the content.
+func (r *inflated) Read(p []byte) (int, error) {
+	if err := r.alive(); err != nil {
+		r.from.err = err
+		return 0, err
+	}
+	if r.gzip == nil {
+		z, err := gzip.NewReader(bufio.NewReader(r.from))
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.gzip = z
+	}
+	n, err := r.gzip.Read(p)
+	r.pos += int64(n)
+	return n, err
+}
+
+func (r *inflated) offset() int64 { return r.pos }
+func (r *inflated) failed() error { return r.from.err }
+func (r *inflated) close()        { r.from.close() }

@@ -128,10 +128,13 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {
 		return false, err
 	}
+	// The names of shards do not tell the codec of their pictures.
+	auto := im.o.Compression == "" || im.o.Compression == "auto"
+	im.own = auto && im.source.shards > 0 && !im.o.Link && im.o.Size == 0
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
 		im.numbering[labelTensor] = labelsByName
 	}
-	if im.o.Classes != nil && !im.labels && !im.o.Link {
+	if im.o.Classes != nil && !im.labels && im.source.shards == 0 && !im.o.Link {
 		return false, errs.Op("import from", im.source.URI()).New(errs.Invalid, "classes has %d names, and no image lies in a class folder", len(im.o.Classes))
 	}
 	if missing {
@@ -175,7 +178,9 @@ func (im *importer) firstTensors(ctx context.Context) error {
 		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name()},
 		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
 	}
-	if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {
+	if im.own {
+		specs[0].Compression = "" // that of the first picture, and the others stay as they are
+	} else if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {
 		specs[0].Quality = convertQuality
 	}
 	if n := int64(im.o.Size); n > 0 {

@@ -31,6 +31,7 @@ type source struct {
 	given   []string // the classes that the caller wants; nil: those of the folders
 	codecs  *codec.Registry
 	kinds   map[codec.ID]int64 // images by codec, as their names tell
+	shards  int64              // archives, as their names tell
 	objects int64              // of a folder; 0: not known
 
 	first []storage.Entry // of the listing, where probe has read it and it is not a folder's
@@ -105,6 +106,9 @@ func (l *source) probe(ctx context.Context) error {
 			return true
 		}
 		l.objects++
+		if isArchive(key) {
+			l.shards++
+		}
 		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
 			images++
 			l.kinds[kind]++

@@ -19,7 +19,7 @@ func (im *importer) state(complete bool) map[string]any {
 	state := map[string]any{
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels,
-		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(),
+		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(), "own": im.own,
 	}
 	if !utf8.ValidString(im.after + im.partial) {
 		// JSON holds no such names, and the commit would fail.
@@ -91,6 +91,7 @@ func otherOption(uri, name string, was, now any) error {
 // rows have holes in tensors of other writers.
 func (im *importer) oldTensors(desc dataset.Description, state map[string]any) error {
 	asked := im.codec // auto keeps that of the dataset
+	im.own, _ = state["own"].(bool)
 	members, _ := state["members"].(map[string]any)
 	im.tensors, im.numbering = map[string]bool{originTensor: false}, map[string]numbering{}
 	for _, t := range desc.Tensors {

@@ -12,6 +12,7 @@ import (
 	"hash/maphash"
 	"io"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -32,40 +33,46 @@ const (
 	// maxCopied bounds a text or JSON member, maxSample all copied members of a sample together.
 	maxCopied = 16 << 20
 	maxSample = 64 << 20
+	// archiveCost is the memory of an archive: of the portions that wait for the writer, and of its
+	// readers. A sample of more than that waits alone.
+	archiveCost = 12 << 20
+	// maxTail bounds the bytes behind the end mark of a compressed archive that are decompressed.
+	maxTail = 1 << 20
 	// endedSamples bounds the names of samples that are remembered of an archive.
 	endedSamples = 1 << 17
 	// countedKinds bounds the kinds of members that a report tells apart.
 	countedKinds = 64
 )
 
-// tarFormat takes the members of tar archives that stay where they are.
+// tarFormat takes the members of tar archives. Links to them need the bytes of the archive as they
+// are; copies are made of compressed archives too.
 func tarFormat() Format {
 	return Format{
-		Probe:    func(key string) bool { return strings.EqualFold(path.Ext(key), ".tar") },
-		Cost:     (*importer).archiveCost,
+		Probe:    isArchive,
+		Cost:     func(*importer, storage.Entry) int64 { return archiveCost },
 		Portions: archivePortions,
 		Members:  true,
 		Rows: func(ctx context.Context, im *importer, o *object) error {
-			if !im.o.Link {
-				return o.sendOne(ctx, row{reason: "an archive of files; index it in place with --link, or unpack it first"})
+			if im.o.Link && compressed(o.Key) {
+				return o.sendOne(ctx, row{reason: "a compressed archive, and links need the bytes of its members; leave out --link to copy them, or decompress it"})
 			}
-			return im.indexArchive(ctx, o)
+			return im.readArchive(ctx, o)
 		},
 	}
 }
 
-// archiveCost is the memory of the portions that wait. A refused archive takes that of its row.
-func (im *importer) archiveCost(e storage.Entry) int64 {
-	if im.o.Link {
-		return 12 << 20
-	}
-	return im.imageCost(e)
+func isArchive(key string) bool {
+	return compressed(key) || strings.EqualFold(path.Ext(key), ".tar")
 }
 
-// indexArchive makes a row of each sample of a tar archive in WebDataset's manner: members that
-// follow each other and have the same name up to the first dot of its last part. Pictures stay
-// where they are.
-func (im *importer) indexArchive(ctx context.Context, o *object) error {
+func compressed(key string) bool {
+	key = strings.ToLower(key)
+	return strings.HasSuffix(key, ".tar.gz") || path.Ext(key) == ".tgz"
+}
+
+// readArchive makes a row of each sample of a tar archive in WebDataset's manner: members that
+// follow each other and have the same name up to the first dot of its last part.
+func (im *importer) readArchive(ctx context.Context, o *object) error {
 	body, from, err := im.ask(ctx, o, 0, -1)
 	if err != nil {
 		return err
@@ -76,7 +83,7 @@ func (im *importer) indexArchive(ctx context.Context, o *object) error {
 	}
 	if from.size < 0 {
 		_ = body.Close()
-		return o.send(ctx, []row{{path: o.Key, reason: "the source does not say how large it is, hence it cannot be linked"}})
+		return o.send(ctx, []row{{path: o.Key, reason: "the source does not say how large it is, hence its members cannot be found"}})
 	}
 	r := newReread(from.size, func(off int64) (storage.Body, error) {
 		if body != nil && off == 0 {
@@ -86,8 +93,11 @@ func (im *importer) indexArchive(ctx context.Context, o *object) error {
 		}
 		return im.source.Range(ctx, o.Key, off, -1, from.tag)
 	})
-	defer r.close()
-	s := &shard{im: im, url: urlOf(im.source.URI(), o.Key), name: o.Key, from: from, r: r, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+	s := newShard(im, urlOf(im.source.URI(), o.Key), from, r)
+	if compressed(o.Key) {
+		s.r, s.size, s.packed = &inflated{from: r, alive: ctx.Err}, math.MaxInt64, true
+	}
+	defer s.r.close()
 	s.send = func(rows []row) error { return o.send(ctx, rows) }
 	return s.scan()
 }
@@ -98,9 +108,12 @@ type shard struct {
 	url  string
 	name string
 	from origin
-	r    *reread
+	r    stream
+	size int64 // of the content of r; math.MaxInt64: not known
 	send func([]row) error
 	head []byte
+	// r decompresses the archive
+	packed bool
 
 	rows  []row
 	bytes int64
@@ -114,44 +127,71 @@ type shard struct {
 	seed  maphash.Seed     // of the hashes
 	kinds map[string]int64 // members that nothing is made of
 	end   int64            // of the last member that was right
+	ends  string           // a fault of the archive's end
 }
 
-// scan reads the archive to its end. What is wrong with it is a row with a reason.
+func newShard(im *importer, url string, from origin, r stream) *shard {
+	return &shard{im: im, url: url, name: from.key, from: from, r: r, size: from.size, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+}
+
+// scan reads the archive to its end. Faults of it are rows with a reason.
 func (s *shard) scan() error {
 	tr := tar.NewReader(s.r)
 	for {
 		h, err := tr.Next()
-		if err == io.EOF && s.end > s.from.size {
-			err = errs.New(errs.Corrupt, "%d bytes behind the last member are missing", s.end-s.from.size)
+		at := s.r.offset()
+		if missing := s.end - min(at, s.size); err == io.EOF && missing > 0 {
+			err = errs.New(errs.Corrupt, "%d bytes behind the last member are missing", missing)
 		}
-		if err == io.EOF {
-			if err := s.finish(); err != nil {
-				return err
-			}
-			// Blocks of zeros end an archive. Without one it may be a copy that was broken off.
-			if s.r.pos == s.end {
-				s.leaveOut(s.name, fmt.Sprintf("the archive ends at byte %d without an end mark, and may be cut there; what stands before it is taken in", s.end))
-			}
-			return s.flush()
-		}
-		if err == nil {
+		ended := err == io.EOF
+		switch {
+		case err == nil:
 			err = s.member(h, tr)
+		case ended && at == s.end:
+			// Blocks of zeros end an archive. Without one it may be a copy that was broken off.
+			s.ends = fmt.Sprintf("the archive ends at byte %d without an end mark, and may be cut there; what stands before it is taken in", s.end)
+			err = s.finish()
+		case ended:
+			if err = s.finish(); err == nil {
+				err = s.tail()
+			}
 		}
-		if s.r.err != nil {
-			return errs.Wrap(errs.Storage, "read", s.name, s.r.err)
+		if failed := s.r.failed(); failed != nil {
+			return errs.Wrap(errs.Storage, "read", s.name, failed)
 		}
 		if stop := (sendError{}); errors.As(err, &stop) {
 			return stop.err
 		}
 		if err != nil {
 			// The sample that is being put together may lack a member.
-			s.leaveOut(s.name, fmt.Sprintf("the archive is cut or damaged at byte %d of %d; what stands before it is taken in: %v", s.end, s.from.size, err))
+			s.ends = fmt.Sprintf("the archive is cut or damaged at byte %d of %s; what stands before it is taken in: %v", s.end, s.whole(), err)
+		}
+		if err != nil || ended {
 			return s.flush()
 		}
 	}
 }
 
-// sendError is an error of the way to the writer, not of the archive.
+// whole names the bytes that offsets of a report count.
+func (s *shard) whole() string {
+	if s.packed {
+		return "its decompressed content"
+	}
+	return fmt.Sprint(s.size)
+}
+
+// tail reads the bytes behind the end mark of a compressed archive, which end with a checksum.
+func (s *shard) tail() error {
+	if !s.packed {
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, s.r, maxTail); err != io.EOF {
+		return err
+	}
+	return nil
+}
+
+// sendError is an error of the importer, such as of the way to the writer, not of the archive.
 type sendError struct{ err error }
 
 func (e sendError) Error() string { return e.err.Error() }
@@ -162,7 +202,7 @@ func (s *shard) leaveOut(name, reason string) {
 
 // member takes one member in. An error is about the archive.
 func (s *shard) member(h *tar.Header, data io.Reader) error {
-	at := s.r.pos
+	at := s.r.offset()
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
 	default:
@@ -177,8 +217,8 @@ func (s *shard) member(h *tar.Header, data io.Reader) error {
 		}
 		s.base, s.late = base, len(s.ended) > 0 && s.ended[maphash.String(s.seed, base)]
 	}
-	if h.Size > s.from.size-at {
-		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.from.size-at)
+	if h.Size > s.size-at {
+		return errs.New(errs.Corrupt, "%q has %d bytes, %d are left", h.Name, h.Size, s.size-at)
 	}
 	s.end = at + (h.Size+511)/512*512
 	if stem == "" || !dotted {
@@ -279,6 +319,9 @@ func (s *shard) picture(v value, h *tar.Header, at int64, data io.Reader) error 
 	if v.named {
 		want = codec.AsStored
 	}
+	if !s.im.o.Link {
+		return s.copyPicture(v, h, data, want)
+	}
 	link := tensor.Link{URL: s.url, Offset: at, Length: h.Size, Tag: s.from.tag, Size: s.from.size}
 	have := 0
 	for n := min(int64(headBytes), h.Size); ; n = min(8*n, h.Size, maxHeadBytes) {
@@ -301,6 +344,39 @@ func (s *shard) picture(v value, h *tar.Header, at int64, data io.Reader) error 
 		s.add(v, n)
 		return nil
 	}
+}
+
+// copyPicture takes the file of a picture.
+func (s *shard) copyPicture(v value, h *tar.Header, data io.Reader, want codec.Channels) error {
+	if room := s.room(); h.Size > room {
+		s.leaveOut(v.path, fmt.Sprintf("it has %d bytes, want at most %d (%d for a sample)", h.Size, room, maxSample))
+		return nil
+	}
+	p := s.im.buffers.get(h.Size)
+	if _, err := io.ReadFull(data, p); err != nil {
+		s.im.buffers.put(p)
+		return err
+	}
+	sample, _, reason := s.im.linkTo(p, tensor.Link{}, want)
+	if reason != "" {
+		s.im.buffers.put(p)
+		s.leaveOut(v.path, reason)
+		return nil
+	}
+	v.Sample, v.memory = tensor.Sample{Form: tensor.FormEncoded, DType: sample.DType, Data: p}, p
+	if s.im.fit != nil && !v.named {
+		fitted, err := s.im.fit.apply(p)
+		s.im.buffers.put(p)
+		switch v.Sample, v.memory = fitted, nil; {
+		case err != nil && bad(err):
+			s.leaveOut(v.path, err.Error())
+			return nil
+		case err != nil:
+			return sendError{err}
+		}
+	}
+	s.add(v, h.Size)
+	return nil
 }
 
 // copied takes the content of a small member.
@@ -393,6 +469,9 @@ func (s *shard) remember() {
 func (s *shard) flush() error {
 	for _, kind := range slices.Sorted(maps.Keys(s.kinds)) {
 		s.leaveOut(s.name, fmt.Sprintf("%d members %s, which nothing is made of", s.kinds[kind], kind))
+	}
+	if s.ends != "" {
+		s.leaveOut(s.name, s.ends)
 	}
 	if len(s.rows) == 0 {
 		return nil

@@ -291,7 +291,8 @@ func FuzzShard(f *testing.F) {
 			return fakeBody{bytes.NewReader(data[off:])}, nil
 		})
 		defer r.close()
-		s := &shard{im: im, url: "lake://b/a.tar", name: "a.tar", from: origin{key: "a.tar", size: int64(len(data))}, r: r, kinds: map[string]int64{}, head: make([]byte, 512)}
+		s := newShard(im, "lake://b/a.tar", origin{key: "a.tar", size: int64(len(data))}, r)
+		s.head = make([]byte, 512)
 		s.send = func(rows []row) error {
 			for i := range rows {
 				for _, v := range rows[i].values {

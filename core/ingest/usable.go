@@ -68,7 +68,7 @@ func (im *importer) nothing() bool {
 func (im *importer) nothingError() error {
 	from, n := im.source.URI(), im.kinds.total()
 	if n == 0 {
-		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, or .tar shards with --link", im.env.Codecs.Titles("or"))
+		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, or .tar and .tar.gz shards", im.env.Codecs.Titles("or"))
 	}
 	why := ""
 	if len(im.report.Skips) > 0 {

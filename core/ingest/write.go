@@ -37,6 +37,7 @@ type importer struct {
 	job      *Job
 	report   *Report
 	codec    codec.ID
+	own      bool            // images keep the codecs of their files
 	tensors  map[string]bool // of the dataset; true: rows are lists
 	// names holds the kinds of tensors, also of those to come; otherKind keeps named members away
 	names     map[string]*kind
@@ -74,8 +75,12 @@ func (im *importer) write(wait, ctx context.Context, o *object) error {
 		select {
 		case rows, more := <-o.out:
 			if more {
+				held := size(rows)
 				if err := im.writeRows(ctx, o, rows); err != nil {
 					return err
+				}
+				if o.room != nil {
+					o.room.give(held)
 				}
 				continue
 			}
@@ -262,7 +267,7 @@ func (im *importer) countRows(rows []row) {
 		if v == nil || v.Form != tensor.FormEncoded {
 			continue
 		}
-		if id, _ := im.env.Codecs.Sniff(v.Data); id != im.codec && im.codec != codec.None {
+		if id, _ := im.env.Codecs.Sniff(v.Data); id != im.codec && im.codec != codec.None && !im.own {
 			im.report.Converted++
 		}
 	}

@@ -167,7 +167,7 @@ var packageRules = []packageRule{
 			"core/array", "core/query"),
 	},
 	{
-		dir: "core/ingest", why: "importers; they know neither loader nor queries",
+		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset"),
 	},
 	{
