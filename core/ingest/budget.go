@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// budget bounds the bytes that are on their way. One goroutine takes, others give back.
+// budget bounds the bytes in flight. One goroutine takes, others give back.
 type budget struct {
 	limit int64
 	mu    sync.Mutex
@@ -16,8 +16,8 @@ type budget struct {
 
 func newBudget(limit int64) *budget { return &budget{limit: limit, freed: make(chan struct{}, 1)} }
 
-// take waits until n bytes may be used besides those that are; more than the limit go alone. It
-// reports whether ctx was still good then.
+// take waits until n more bytes fit the limit; more than the limit are used alone. It returns false
+// if ctx is done before.
 func (b *budget) take(ctx context.Context, n int64) bool {
 	for {
 		b.mu.Lock()
@@ -47,18 +47,18 @@ func (b *budget) give(n int64) {
 	}
 }
 
-// buffers keep memory of objects that were written for those to come: an import of small files
-// would otherwise spend much of its time on the memory they leave behind.
+// buffers reuses the memory of written objects for later ones. Without it, an import of small files
+// spends much of its time on garbage collection.
 type buffers struct {
 	mu   sync.Mutex
 	free [32][][]byte // by the logarithm of their size
 	held int64
 }
 
-// heldBytes bounds the memory that waits.
+// heldBytes bounds the unused memory.
 const heldBytes = 32 << 20
 
-// get gives n bytes of any content.
+// get returns n bytes of any content.
 func (b *buffers) get(n int64) []byte {
 	class := bits.Len64(uint64(max(n, 512) - 1))
 	if class >= len(b.free) {
@@ -77,7 +77,7 @@ func (b *buffers) get(n int64) []byte {
 	return make([]byte, n, 1<<class)
 }
 
-// put takes memory back that get gave.
+// put takes back memory from get.
 func (b *buffers) put(p []byte) {
 	size := cap(p)
 	if size < 512 || size&(size-1) != 0 {

@@ -21,7 +21,7 @@ type value struct {
 	kind   *kind
 	named  bool   // a member with a name of its own, whose tensor chooseTensors finds
 	path   string // names the member in a report
-	memory []byte // of the sample, to give back when the row is written; nil: of no use later
+	memory []byte // of the sample, for im.buffers once the row is written; nil: not reused
 }
 
 // row is a pending row, or the reason it was skipped.

@@ -227,7 +227,7 @@ func TestWaitingSamplesAreBounded(t *testing.T) {
 	}
 }
 
-// TestInterruptedCompressedShard: an import that fails within a shard takes it anew.
+// TestInterruptedCompressedShard: an import that fails within a shard reads it again.
 func TestInterruptedCompressedShard(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()

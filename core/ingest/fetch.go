@@ -14,16 +14,16 @@ const (
 	budgetBytes = 64 << 20
 	// waitingObjects bounds the objects on their way, however small.
 	waitingObjects = 4096
-	// listedAhead is the number of objects that are listed before they are fetched. It keeps the
-	// fetchers busy while a page of the listing is read.
+	// listedAhead is the number of listed objects that wait for a fetcher. It keeps the fetchers
+	// busy while a page of the listing is read.
 	listedAhead = 4096
 	// sourceWorkers is the number of requests at once to a store across a network; the store's own
 	// limit may be lower.
 	sourceWorkers = 64
 )
 
-// pipeline finds objects, fetches them side by side, and gives them to write in the order of the
-// listing. The context of write ends when the rows of an object may never come.
+// pipeline finds objects, fetches them in parallel, and passes them to write in the order of the
+// listing. The context of write ends when a fetcher stops and rows may be missing.
 func (im *importer) pipeline(ctx context.Context, v *dataset.View, write func(ctx context.Context, o *object) error) error {
 	g := task.New(ctx, 0)
 	found, todo, order := make(chan *object, listedAhead), make(chan *object), make(chan *object, waitingObjects)
@@ -128,9 +128,8 @@ func (o *object) send(ctx context.Context, rows []row) error {
 	}
 }
 
-// fatal reports whether err is about more than one object. A folder that fails now and then is read
-// on; a store across a network that fails in spite of repetitions, or refuses, will do so for the
-// next object too.
+// fatal reports whether err concerns more than one object. Errors of a folder concern single files.
+// A remote store that fails after all retries, or refuses, fails for the next object too.
 func (im *importer) fatal(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true
@@ -144,8 +143,8 @@ func (im *importer) fatal(ctx context.Context, err error) bool {
 	return false
 }
 
-// ask begins to read an object from off on as the listing has named it, or as it is now where it
-// has changed since. what it is stands in the origin.
+// ask begins to read an object at off. The version is that of the listing, or the present one if
+// the object has changed since. The returned origin describes the object actually read.
 func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.Body, origin, error) {
 	body, err := im.source.Range(ctx, o.Key, off, n, o.Tag)
 	if errs.Is(err, errs.Conflict) {
@@ -164,5 +163,6 @@ func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.B
 	return body, from, nil
 }
 
-// unchanged is a row for an object of which the listing did not tell enough to leave it alone.
+// unchanged is the reason of a row whose object turned out to be unchanged when it was requested:
+// the listing gave neither tag nor size.
 const unchanged = "unchanged"

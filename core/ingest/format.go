@@ -18,8 +18,8 @@ type Format struct {
 	Cost func(im *importer, e storage.Entry) int64
 	// Portions bounds the slices of rows that wait for the writer; 0 means 1.
 	Portions int
-	// Members says that one object becomes many rows. If it changes, they are appended anew, and
-	// its earlier rows are deleted. Otherwise an object is one row, which is updated.
+	// Members says that one object becomes many rows. If the object changes, its new rows are
+	// appended and its earlier rows deleted. Otherwise an object is one row, which is updated.
 	Members bool
 	// Rows reads an object and sends its rows. Faults of single rows are rows with a reason. An
 	// error is about the whole object.

@@ -28,8 +28,8 @@ const (
 	unknownCost = 1 << 20
 )
 
-// imageFormat takes one picture in each object. It comes last in the table and takes any name:
-// the content decides.
+// imageFormat makes a row of each object that is a picture. It comes last in the table and takes
+// any name: the content decides.
 func imageFormat() Format {
 	return Format{
 		Probe: func(string) bool { return true },
@@ -135,7 +135,7 @@ func (im *importer) placed(key string, r *row) string {
 	return ""
 }
 
-// linkObject reads the beginning of a picture that stays where it is.
+// linkObject reads the beginning of a picture and links it.
 func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 	for n := int64(headBytes); ; n *= 8 {
 		if !im.pictureName(o.Key) && n == headBytes {

@@ -67,7 +67,7 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
-// shownNames is how many files a report lists by name.
+// shownNames bounds the files that a report lists by name.
 const shownNames = 1000
 
 // Report says what an import did.
@@ -76,7 +76,7 @@ type Report struct {
 	Rows    int64  `json:"rows"`    // of the dataset after it
 	Added   int64  `json:"added"`   // by this run
 	Updated int64  `json:"updated"` // rows whose files have changed since they were taken in
-	// rows of archives that have changed, whose members were added anew
+	// earlier rows of changed archives, whose members were added again
 	Removed   int64    `json:"removed"`
 	Unchanged int64    `json:"unchanged"` // files that were taken in before, and are as they were
 	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
@@ -115,9 +115,9 @@ type Job struct {
 	err      error
 }
 
-// Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. A dataset
-// that an earlier import of the same source has made is brought up to date, one that was
-// interrupted is continued; any other one that is there is errs.Exists, unless o.Overwrite.
+// Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. It
+// updates the dataset of an earlier import of the same source, and continues an interrupted one.
+// Any other dataset at uri is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if err := o.check(source, env.Codecs); err != nil {
 		return nil, err
@@ -163,8 +163,8 @@ func (j *Job) update(fn func(p *Progress)) {
 	j.news = make(chan struct{})
 }
 
-// Poll waits until there is news or ctx is done, and returns the progress. When the import is done
-// it returns what it failed with; a canceled import is errs.Canceled, and its progress has a
+// Poll waits until there is news or ctx is done, and returns the progress. For a finished import it
+// also returns the error of the import. A canceled import is errs.Canceled, and its progress has a
 // report.
 func (j *Job) Poll(ctx context.Context) (Progress, error) {
 	j.mu.Lock()
@@ -195,7 +195,7 @@ func (j *Job) Wait(ctx context.Context) (*Report, error) {
 	}
 }
 
-// Cancel asks the import to stop; it commits what it has and is then done.
+// Cancel tells the import to stop. The import commits its rows first.
 func (j *Job) Cancel() { j.cancel() }
 
 // Close cancels the import and returns when it has stopped.

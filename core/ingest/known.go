@@ -12,14 +12,14 @@ import (
 // span is count rows from start on.
 type span struct{ start, count int64 }
 
-// known is the rows of one object: those that lie together, as an import has appended them.
+// known is an object with its rows, as spans of neighbours.
 type known struct {
 	origin
 	rows []span
 }
 
-// knownRows gives the origins of the rows of a view in byte order of keys. Rows lie in runs that
-// rise, one or a few for each import that was ever made; the runs are read side by side, a piece of
+// knownRows iterates over the origins of the rows of a view in byte order of keys. Rows lie in runs
+// of rising keys, one or a few for each earlier import. The runs are read in parallel, a piece of
 // each at a time, and merged.
 type knownRows struct {
 	col    *dataset.Column
@@ -30,15 +30,15 @@ type knownRows struct {
 }
 
 const (
-	// pieceRows is how many rows all runs together hold.
+	// pieceRows bounds the rows that all runs hold together.
 	pieceRows = 1 << 17
-	// leastPiece is how many a run reads at once even so.
+	// leastPiece is the least number of rows that a run reads at once. It takes precedence.
 	leastPiece = 32
-	// scanRows is how many rows are looked at together to find where runs begin.
+	// scanRows is the number of rows of one read in the search for the beginnings of runs.
 	scanRows = 4096
 )
 
-// keyRun is rows whose keys rise, and what of them is read and not yet taken.
+// keyRun is a run of rows with rising keys. at holds the objects that are read and not yet taken.
 type keyRun struct {
 	next, end int64
 	at        []known
@@ -63,8 +63,8 @@ func (h *runHeap) Pop() any {
 	return last
 }
 
-// openKnown finds the runs of a view, leaving out objects whose keys are not greater than after. A
-// view without origins has none, nor has no view at all. The result must be closed.
+// openKnown finds the runs of a view, without the objects whose keys are not greater than after. A
+// view without origins has no runs, and neither has a nil view. The result must be closed.
 func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, error) {
 	if v == nil {
 		return &knownRows{}, nil
@@ -110,7 +110,8 @@ func (k *knownRows) close() {
 	}
 }
 
-// findRuns reads all origins once for the rows where the keys begin anew.
+// findRuns reads all origins once and returns the first rows of runs: their keys are less than the
+// key before them.
 func (k *knownRows) findRuns(ctx context.Context, n int64) ([]int64, error) {
 	starts := []int64{0}
 	last := ""
@@ -159,8 +160,8 @@ func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64,
 	return nil
 }
 
-// advance makes sure that r has an object whose key is greater than after, with all its rows of the
-// run.
+// advance reads until r holds an object whose key is greater than after, with all its rows of the
+// run. more reports whether there is such an object.
 func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more bool, err error) {
 	for {
 		for len(r.at) > 0 && r.at[0].key <= after && after != "" {
@@ -186,7 +187,7 @@ func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more 
 	}
 }
 
-// add takes a row in that lies behind the others.
+// add appends a row that lies behind the others.
 func (k *known) add(row int64) {
 	if last := &k.rows[len(k.rows)-1]; last.start+last.count == row {
 		last.count++
@@ -204,8 +205,8 @@ func (k *knownRows) peek() *known {
 	return &k.runs[0].at[0]
 }
 
-// take removes the object with the smallest key and returns it, with its rows in all runs. Of
-// several versions the one that was written last counts.
+// take removes the object with the smallest key and returns it, with its rows in all runs. The
+// version written last gives the origin.
 func (k *knownRows) take(ctx context.Context) (known, error) {
 	out := *k.peek()
 	for {

@@ -24,7 +24,7 @@ func lakeEnv() (*dataset.Env, *storagetest.Lake) {
 	return env, lake
 }
 
-// sourceLinks are the options by which links into the lake are read.
+// sourceLinks returns options that permit links into the lake.
 func sourceLinks() storage.Options {
 	return storage.Options{Links: []storage.LinkRule{{Prefix: "lake://b", Settings: &storage.Settings{}}}}
 }

@@ -14,8 +14,8 @@ import (
 // sortedObjects bounds the names of a list that are sorted in memory.
 const sortedObjects = 1 << 20
 
-// list is the objects that a text file on a web server names, in byte order of names. One goroutine
-// at a time may use it.
+// list is a source of the objects that a text file on a web server names, in byte order of names.
+// One goroutine at a time may use it.
 type list struct {
 	storage.Source
 	checked bool
@@ -122,8 +122,8 @@ func listPath(key string) string {
 	return rest
 }
 
-// listClass is the name of the folder of a file, "" if the name has none. A list does not tell
-// where the folders of the classes begin, and its URLs have others above them.
+// listClass returns the folder of a file, "" if the name has none. A list does not tell where the
+// folders of the classes begin, and its URLs have other folders above them.
 func listClass(key string) string {
 	class := path.Base(path.Dir(listPath(key)))
 	if class == "." || class == "/" {

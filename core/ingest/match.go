@@ -9,12 +9,11 @@ import (
 	"deeplake/core/storage"
 )
 
-// object is one object of the listing that is to be taken in, on its way through the workers to the
-// writer.
+// object is an object of the listing on its way through the workers to the writer.
 type object struct {
 	storage.Entry
 	format *Format
-	was    *known // the rows that were made of an earlier version; nil: it is new
+	was    *known // the rows of an earlier version; nil: the object is new
 	cost   int64  // its part of the budget
 	out    chan []row
 	room   *budget // of the bytes in out; nil: there is one row
@@ -23,8 +22,8 @@ type object struct {
 
 func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
 
-// match holds the listing against the rows of the view, both in byte order of names, and gives what
-// is new or has changed to emit until that returns false. What is gone or unchanged is counted.
+// match compares the listing with the rows of the view, both in byte order of names. It passes new
+// and changed objects to emit until emit returns false, and counts missing and unchanged ones.
 func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*object) bool) error {
 	rows, err := openKnown(ctx, v, im.after)
 	if err != nil {
@@ -72,8 +71,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 	return im.passGone(ctx, rows, "")
 }
 
-// unsigned refuses names that carry the right to read: the dataset keeps the names of what it has
-// taken in.
+// unsigned refuses presigned URLs as names: the dataset would store the signature with the name.
 func unsigned(key string) error {
 	if !strings.HasPrefix(key, "http://") && !strings.HasPrefix(key, "https://") {
 		return nil // a "?" is a letter of the name
@@ -86,8 +84,7 @@ func unsigned(key string) error {
 		"list the objects themselves and give their credentials as source_storage or link_storage", storage.RedactURL(key), param)
 }
 
-// passGone counts the objects whose keys are less than key ("": all) and that the listing has not
-// named.
+// passGone counts the objects with keys less than key ("": all) that are missing from the listing.
 func (im *importer) passGone(ctx context.Context, rows *knownRows, key string) error {
 	for k := rows.peek(); k != nil && (key == "" || k.key < key); k = rows.peek() {
 		if _, err := rows.take(ctx); err != nil {

@@ -6,18 +6,18 @@ import (
 	"deeplake/core/errs"
 )
 
-// originTensor is the hidden tensor that says where each row came from.
+// originTensor is the hidden tensor with the origin of each row.
 const originTensor = "_source"
 
-// origin is an object as it was when rows were made of it.
+// origin is the version of an object that rows were made of.
 type origin struct {
 	key  string
 	tag  string // "": the source gives none
 	size int64  // -1: not known
 }
 
-// same reports whether the object is still what it was, as far as the two tell. Tags decide; where
-// one is missing, sizes.
+// same reports whether two origins may be the same version of an object. Tags decide; if one is
+// missing, sizes decide.
 func (o origin) same(now origin) bool {
 	if o.tag != "" && now.tag != "" {
 		return o.tag == now.tag
@@ -25,10 +25,10 @@ func (o origin) same(now origin) bool {
 	return o.size == now.size || o.size < 0 || now.size < 0
 }
 
-// vague reports whether o says nothing that another version of the object would not say too.
+// vague reports whether o has neither tag nor size, so that it cannot tell versions apart.
 func (o origin) vague() bool { return o.tag == "" && o.size < 0 }
 
-// encode makes the sample of a row: tag and size before the key, which may have any bytes.
+// encode returns the sample of a row: tag and size before the key, which may have any bytes.
 func (o origin) encode() []byte {
 	b := binary.AppendUvarint(make([]byte, 0, len(o.tag)+len(o.key)+8), uint64(len(o.tag)))
 	b = append(b, o.tag...)
@@ -36,7 +36,7 @@ func (o origin) encode() []byte {
 	return append(b, o.key...)
 }
 
-// decodeOrigin is the inverse of encode. Nothing of the result is shared with b.
+// decodeOrigin is the inverse of encode. The result shares no memory with b.
 func decodeOrigin(b []byte) (origin, error) {
 	n, used := binary.Uvarint(b)
 	if used <= 0 || n > uint64(len(b)-used) {

@@ -143,9 +143,9 @@ func photo(t testing.TB, size int) []byte {
 	return b.Bytes()
 }
 
-// TestLineRate: an import keeps its requests on their way. It takes little longer than a loop that
-// only reads the objects with as many requests at once; what it does before the first and after the
-// last is counted in round trips.
+// TestLineRate: an import keeps all its requests in flight. It takes little longer than a loop that
+// only reads the objects with as many requests at once. The bounds leave room for the
+// round trips before the first object and after the last one.
 func TestLineRate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

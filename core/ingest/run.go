@@ -9,9 +9,9 @@ import (
 	"deeplake/core/tensor"
 )
 
-// run is the whole import. A canceled one commits what it has.
+// run does the whole import. A canceled import commits its rows.
 func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
-	// What is committed must not be cut off by the cancellation that asks for it.
+	// A cancellation leads to a commit, and must not interrupt it.
 	write := context.WithoutCancel(ctx)
 	defer func() {
 		if im.d != nil {
@@ -62,8 +62,8 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	return im.report, err
 }
 
-// withdraw gives up a dataset that was to replace another one and has no commit yet, because of
-// err.
+// withdraw gives up a replacement of another dataset that has no commit yet. It returns err, with a
+// note if the old dataset remains.
 func (im *importer) withdraw(ctx context.Context, err error) error {
 	if waits, failed := im.d.Withdraw(ctx); waits && failed == nil {
 		return errs.New(errs.KindOf(err), "%w; the dataset that it was to overwrite is still there", err)
@@ -71,8 +71,8 @@ func (im *importer) withdraw(ctx context.Context, err error) error {
 	return err
 }
 
-// unmake removes the dataset without rows that the import has made, or withdraws it. It returns
-// err, or why that failed.
+// unmake removes or withdraws the dataset that the import has made, which has no rows. It returns
+// err, or the error of the removal.
 func (im *importer) unmake(ctx context.Context, uri string, err error) error {
 	waits, gone := im.d.Withdraw(ctx)
 	if !waits && gone == nil {
@@ -104,9 +104,8 @@ func (im *importer) finishReport() {
 	}
 }
 
-// begin looks at the source, and whether there is a dataset meanwhile, and goes on with what an
-// earlier run has left. Where there is nothing to go on with, fresh, the dataset is still to be
-// made: the first usable row of the source makes it.
+// begin probes the source, opens the dataset in parallel, and resumes an earlier run. If fresh,
+// the first usable row of the source creates the dataset.
 func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err error) {
 	write := context.WithoutCancel(ctx)
 	if err := im.apart(ctx, uri); err != nil {
@@ -161,7 +160,7 @@ func (im *importer) create(ctx context.Context) error {
 	return im.firstTensors(ctx)
 }
 
-// created waits for the dataset that the first usable row has begun to make.
+// created waits for the creation that the first usable row has started.
 func (im *importer) created() error {
 	if im.creation == nil {
 		return nil
@@ -171,8 +170,8 @@ func (im *importer) created() error {
 	return g.Wait()
 }
 
-// firstTensors makes the tensors of a new dataset. Others are made when the first row has something
-// for them.
+// firstTensors creates the tensors of a new dataset. makeTensors creates others with the first row
+// that has a value for them.
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
 		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name()},

@@ -14,8 +14,7 @@ import (
 )
 
 const (
-	// probedImages and probedObjects bound how far the listing of a lake is read to learn what lies
-	// there.
+	// probedImages and probedObjects bound the part of a lake's listing that probe reads.
 	probedImages  = 1000
 	probedObjects = 10_000
 )
@@ -34,12 +33,12 @@ type source struct {
 	shards  int64              // archives, as their names tell
 	objects int64              // of a folder; 0: not known
 
-	first []storage.Entry // of the listing, where probe has read it and it is not a folder's
-	rest  bool            // there is more behind them
+	first []storage.Entry // entries that probe has read; none of a folder
+	rest  bool            // the listing goes on behind them
 }
 
-// openSource opens the source. A folder is there or not at once; whether another one can be reached
-// is found out later.
+// openSource opens the source. A missing folder is an error here; a store that cannot be reached
+// fails at its first request.
 func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Options) (*source, error) {
 	var how storage.Options
 	if o.Source != nil {
@@ -60,8 +59,8 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 	return l, nil
 }
 
-// classOf is the name of the first folder of a key, "" for an object that lies in none. Names of a
-// list have the last folder.
+// classOf returns the first folder of a key, "" for an object outside of folders. Names of a list
+// give their last folder.
 func (l *source) classOf(key string) string {
 	if _, ok := l.Source.(*list); ok {
 		return listClass(key)
@@ -96,8 +95,8 @@ func isMarker(e storage.Entry) bool {
 	return e.Key == "" || strings.HasSuffix(e.Key, "/") && e.Size == 0
 }
 
-// probe looks at the listing: all of a folder, whose classes can then be numbered in the order of
-// their names, and the beginning of anything else.
+// probe reads the whole listing of a folder, so that classes are numbered in the order of their
+// names, and the beginning of other listings.
 func (l *source) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
@@ -152,8 +151,8 @@ func (l *source) probe(ctx context.Context) error {
 // isOwn reports whether a name is of a file of the dataset itself.
 func (l *source) isOwn(key string) bool { return l.own != "" && strings.HasPrefix(key, l.own) }
 
-// Objects lists the source from after on; what the probe has read of the listing is not asked for
-// again.
+// Objects lists the source behind after. It gives the entries that probe has read without another
+// request.
 func (l *source) Objects(ctx context.Context, prefix, after string, fn func(storage.Entry) bool) error {
 	if l.own != "" {
 		each := fn

@@ -11,10 +11,10 @@ import (
 	"deeplake/core/errs"
 )
 
-// stateKey is the member of the dataset's info under which an import says how far it is.
+// stateKey is the member of the dataset's info that holds the state of an import.
 const stateKey = "ingest"
 
-// state returns what a later run must know.
+// state returns the facts that a later run needs.
 func (im *importer) state(complete bool) map[string]any {
 	state := map[string]any{
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
@@ -44,7 +44,7 @@ func (im *importer) position(state map[string]any) error {
 // labels is the option with its default.
 func (o Options) labels() string { return cmp.Or(o.Labels, "auto") }
 
-// resume goes on in the dataset of an earlier import of the same source, and refuses any other.
+// resume continues in the dataset of an earlier import of the same source, and refuses any other.
 func (im *importer) resume(desc dataset.Description) error {
 	state, _ := desc.Info[stateKey].(map[string]any)
 	source, _ := state["source"].(string)

@@ -38,7 +38,7 @@ const (
 	archiveCost = 12 << 20
 	// maxTail bounds the bytes behind the end mark of a compressed archive that are decompressed.
 	maxTail = 1 << 20
-	// endedSamples bounds the names of samples that are remembered of an archive.
+	// endedSamples bounds the remembered names of samples of an archive.
 	endedSamples = 1 << 17
 	// countedKinds bounds the kinds of members that a report tells apart.
 	countedKinds = 64
@@ -117,7 +117,7 @@ type shard struct {
 
 	rows  []row
 	bytes int64
-	base  string // of the sample that is being put together
+	base  string // of the present sample
 	row   row
 	some  bool             // it has something
 	seen  []string         // the slots of its members
@@ -125,7 +125,7 @@ type shard struct {
 	named bool             // a member of it has a name before a dot
 	ended map[uint64]bool  // hashes of the names of the samples that ended
 	seed  maphash.Seed     // of the hashes
-	kinds map[string]int64 // members that nothing is made of
+	kinds map[string]int64 // numbers of ignored members
 	end   int64            // of the last member that was right
 	ends  string           // a fault of the archive's end
 }
@@ -148,7 +148,7 @@ func (s *shard) scan() error {
 		case err == nil:
 			err = s.member(h, tr)
 		case ended && at == s.end:
-			// Blocks of zeros end an archive. Without one it may be a copy that was broken off.
+			// Blocks of zeros end an archive. An archive without one may be an incomplete copy.
 			s.ends = fmt.Sprintf("the archive ends at byte %d without an end mark, and may be cut there; what stands before it is taken in", s.end)
 			err = s.finish()
 		case ended:
@@ -163,7 +163,7 @@ func (s *shard) scan() error {
 			return stop.err
 		}
 		if err != nil {
-			// The sample that is being put together may lack a member.
+			// The present sample may lack a member, and is left out.
 			s.ends = fmt.Sprintf("the archive is cut or damaged at byte %d of %s; what stands before it is taken in: %v", s.end, s.whole(), err)
 		}
 		if err != nil || ended {
@@ -200,7 +200,7 @@ func (s *shard) leaveOut(name, reason string) {
 	s.rows = append(s.rows, row{path: name, reason: reason})
 }
 
-// member takes one member in. An error is about the archive.
+// member reads one member. An error is a fault of the archive.
 func (s *shard) member(h *tar.Header, data io.Reader) error {
 	at := s.r.offset()
 	switch h.Typeflag {
@@ -406,8 +406,8 @@ func (s *shard) copied(v value, p []byte) {
 	s.add(v, int64(len(p)))
 }
 
-// withoutBOM returns text in UTF-8 without the mark that some editors put before it. A mark of
-// UTF-16 says how to decode the text.
+// withoutBOM returns text in UTF-8 without the byte order mark that some editors write. Text with a
+// mark of UTF-16 is decoded.
 func withoutBOM(p []byte) []byte {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -434,7 +434,7 @@ func (s *shard) count(kind string) {
 	}
 }
 
-// finish ends the sample that is being put together.
+// finish ends the present sample and makes a row of it.
 func (s *shard) finish() error {
 	if s.some {
 		s.row.path = s.name + ": " + s.base
@@ -454,7 +454,7 @@ func (s *shard) finish() error {
 	return nil
 }
 
-// remember notes that the sample ended, so that later members of it are not taken for another one.
+// remember notes that the sample ended. Later members of it are then no second sample.
 func (s *shard) remember() {
 	if !s.named || len(s.ended) >= endedSamples {
 		return

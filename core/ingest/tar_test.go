@@ -116,7 +116,7 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestLargeMembersAreNotRead: behind a large member the archive is asked for anew.
+// TestLargeMembersAreNotRead: a new request leaves out the bytes of a large member.
 func TestLargeMembersAreNotRead(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()
@@ -159,7 +159,7 @@ func (c *counting) Range(ctx context.Context, key string, off, n int64, tag stri
 	return countingBody{b, c}, nil
 }
 
-// TestDamagedShards: what stands before the damage is taken in, and the offset is said.
+// TestDamagedShards: samples before the damage become rows, and the report gives its offset.
 func TestDamagedShards(t *testing.T) {
 	t.Parallel()
 	a := picture(t, 1, "jpeg")
@@ -194,8 +194,8 @@ func TestDamagedShards(t *testing.T) {
 	}
 }
 
-// TestChangedShard: the rows of an archive that was written anew make way for those of the new one,
-// and reading rows of the old version names the change.
+// TestChangedShard: the rows of a new version of an archive replace those of the old one. Reading
+// rows of an older commit reports the change.
 func TestChangedShard(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()
@@ -247,7 +247,7 @@ func TestChangedShard(t *testing.T) {
 	}
 }
 
-// TestInterruptedShardIsTakenAnew: an import that is stopped within an archive leaves no gap there.
+// TestInterruptedShardIsTakenAnew: an import that stops within an archive leaves no gap there.
 func TestInterruptedShardIsTakenAnew(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()

@@ -64,7 +64,7 @@ func (im *importer) nothing() bool {
 	return !im.usable && im.report.Resumed == 0 && im.count.unchanged.Load() == 0
 }
 
-// nothingError says what the source has instead of images.
+// nothingError counts the files that the source has instead of images.
 func (im *importer) nothingError() error {
 	from, n := im.source.URI(), im.kinds.total()
 	if n == 0 {
@@ -77,8 +77,8 @@ func (im *importer) nothingError() error {
 	return errs.Op("import from", from).New(errs.Invalid, "none of its %d files gives a row (%s)%s", n, im.kinds, why)
 }
 
-// try appends a row to a dataset in memory. An error is the one that the dataset itself would give,
-// found before it is created or replaced.
+// try appends a row to a dataset in memory. It returns the error that the dataset itself would
+// give, before that is created or replaced.
 func (im *importer) try(ctx context.Context, r *row) error {
 	scheme, _, found := strings.Cut(im.place, "://")
 	if !found {

@@ -20,8 +20,8 @@ const (
 	windowBytes = 16 << 20
 	// defaultCheckpoint is the number of rows between commits.
 	defaultCheckpoint = 100_000
-	// convertQuality is the quality of pictures that are encoded again, high because the first
-	// encoding has lost already.
+	// convertQuality is the quality of pictures that are encoded again. It is high because the
+	// first encoding has lost details already.
 	convertQuality = 95
 )
 
@@ -30,7 +30,7 @@ type importer struct {
 	env    *dataset.Env
 	source *source
 	o      Options
-	place  string           // URI of the dataset to be
+	place  string           // URI of the dataset
 	d      *dataset.Dataset // nil: the first usable row makes it
 	// creation makes the dataset while the first rows come; nil: it is done, or has not begun
 	creation *task.Group
@@ -68,7 +68,7 @@ type importer struct {
 	count     struct{ unchanged atomic.Int64 }
 }
 
-// write takes the rows of an object, as they come, until wait is done.
+// write takes the rows of an object as they arrive, until wait is done.
 func (im *importer) write(wait, ctx context.Context, o *object) error {
 	defer im.budget.give(o.cost)
 	for {
@@ -195,7 +195,7 @@ func (im *importer) leaveOut(path, reason string) {
 	}
 }
 
-// gone counts an object that has rows and is no longer there.
+// gone counts a missing object that has rows.
 func (im *importer) gone(key string) {
 	im.mu.Lock()
 	defer im.mu.Unlock()
@@ -215,8 +215,8 @@ func (im *importer) tell() {
 	})
 }
 
-// flush appends the window, all rows at once; where one of them is refused, one by one, so that
-// only the bad ones are left out.
+// flush appends the window, all rows at once. If one is refused, it appends them one by one, and
+// leaves out only the bad ones.
 func (im *importer) flush(ctx context.Context) error {
 	rows := im.window
 	im.window, im.held = nil, 0
@@ -301,7 +301,7 @@ func (im *importer) update(ctx context.Context, was *known, r *row) error {
 	return err
 }
 
-// remove deletes the rows of an archive whose members are to be appended anew.
+// remove deletes the rows of a changed archive before those of its new version are appended.
 func (im *importer) remove(ctx context.Context, was *known) error {
 	for _, s := range was.rows {
 		rows := make([]int64, s.count)
@@ -319,7 +319,7 @@ func (im *importer) remove(ctx context.Context, was *known) error {
 	return nil
 }
 
-// now returns the present position of a row of the view that the run began with, after deletions.
+// now returns the present position of a row of the view at the run's start, after deletions.
 func (im *importer) now(row int64) int64 {
 	before := int64(0)
 	for _, s := range im.removed {
@@ -340,8 +340,8 @@ func bad(err error) bool {
 	return false
 }
 
-// checkpoint commits when enough has come together since the last time. It stands between two
-// objects, so that a later run finds all rows of an object or none.
+// checkpoint commits if enough rows are pending. It is called between two objects, so that a later
+// run finds all rows of an object or none.
 func (im *importer) checkpoint(ctx context.Context) error {
 	rows := im.o.Checkpoint
 	if rows == 0 {
@@ -353,8 +353,8 @@ func (im *importer) checkpoint(ctx context.Context) error {
 	return im.commit(ctx, false)
 }
 
-// commit makes a checkpoint, or with complete the end of the import. With nothing new there is
-// none.
+// commit commits a checkpoint, or with complete the end of the import. It makes no commit if
+// nothing has changed.
 func (im *importer) commit(ctx context.Context, complete bool) error {
 	if err := im.flush(ctx); err != nil {
 		return err
