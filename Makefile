@@ -13,7 +13,7 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
 # A list of requirements is installed from its lock, which names every file by its hash.
 LOCKED := $(PIP) --require-hashes
-LISTS  := run tools test bench lint go gpu web
+LISTS  := run tools test bench lint go gpu web wheels
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.

@@ -30,6 +30,18 @@ def test_the_lists_are_those_of_the_makefile():
     assert installed and all(not name.endswith(".in") for name in installed), "nothing is installed without hashes"
 
 
+def test_workflows_install_tools_by_hashes():
+    """Only the package itself, as users install it, comes without hashes."""
+    seen = 0
+    for path in sorted((REQUIREMENTS.parent / ".github" / "workflows").glob("*.yml")):
+        text = re.sub(r"(?m)(^|\s)#.*$", "", path.read_text())
+        assert not re.search(r"\bpipx\b|\buvx?\b", text), path
+        for arguments in re.findall(r"\bpip3? install ([^\n&|;]*)", text):
+            seen += 1
+            assert arguments.strip() == "." or "--require-hashes -r requirements/" in arguments, (path, arguments)
+    assert seen >= 3
+
+
 @pytest.mark.parametrize("name", LISTS)
 def test_a_lock_pins_its_list_by_hashes(name):
     locked, versions = pins(REQUIREMENTS / f"{name}.txt"), pins(REQUIREMENTS / "lock.txt")
