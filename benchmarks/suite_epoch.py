@@ -122,7 +122,7 @@ def _limit(stack: ExitStack, chapter: Chapter, ours: Entry, files: data.JpegSet,
     per_epoch(turns[OURS], files.count)
     limit = turns[name]
     for at, value in enumerate(limit.values):
-        # the loop of copies moves whole blocks, a little more than asked for
+        # the loop of copies moves whole blocks, a little more than requested
         limit.seconds[at] *= size / value["count"]
     cells = {
         RATE: spread([files.count / seconds for seconds in limit.seconds]),

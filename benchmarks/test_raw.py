@@ -67,7 +67,7 @@ def _with_threads(result: Result, lake: Path, rows: int, threads: int) -> None:
             assert value["count"] == rows, f"{value['count']} samples, want {rows}"
         for name, turn in turns.items():
             amount = "count"
-            # The loops move whole blocks, a little more than asked for: seconds for the amount of
+            # The loops move whole blocks, a little more than requested: seconds for the amount of
             # ours.
             if name != OURS:
                 turn.seconds = [

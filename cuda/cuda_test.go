@@ -377,7 +377,7 @@ func TestMemoryWaitsForConsumers(t *testing.T) {
 	}
 }
 
-// TestNothingIsMadeInTheLoop counts what the driver is asked for once rings have their size.
+// TestNothingIsMadeInTheLoop counts the calls of the driver once rings have their size.
 func TestNothingIsMadeInTheLoop(t *testing.T) {
 	begin(t)
 	r := newRig(t, 0)

@@ -48,7 +48,7 @@ class Streaming(Adapter):
                 return pixels(sample["image"]), sample["label"], sample["row"]
 
         dataset = Images(**_where(uri, cache), shuffle=True, batch_size=batch_size)
-        # Its client of the store has asked for the index by now. Forked workers would share that
+        # Its client of the store has requested the index by now. Forked workers would share that
         # connection and take each other's answers: some get none, and wait for 60 s. Without a
         # client, each makes its own.
         for stream in dataset.streams:

@@ -495,7 +495,7 @@ DL_API dl_status dl_dataset_delete_view(dl_context ctx, dl_dataset ds, dl_text* 
 /* ---- Maintenance ---- */
 
 typedef struct dl_rechunk_report {
-    int64_t rows;   /* samples that were written anew */
+    int64_t rows;   /* samples that were written again */
     int64_t bytes;  /* of the chunks that hold them now */
     int64_t before; /* pieces of chunks that the tensors are made of, before and after */
     int64_t after;

@@ -16,8 +16,8 @@ type Number interface {
 	uint8 | uint16 | uint32 | uint64 | int8 | int16 | int32 | int64 | float32 | float64
 }
 
-// Block is how many elements are converted and computed at a time, so that they stay in the nearest
-// cache.
+// Block is the number of elements that are converted and computed at a time, so that they stay in
+// the nearest cache.
 const Block = 1024
 
 // Vector is Data with elements of any type.

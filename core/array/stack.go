@@ -179,7 +179,7 @@ func JoinItems(w *Work, c *Column) (*Column, error) {
 	return FromRows(t.WithAxes(axes), shapes, items.Data), nil
 }
 
-// Count is how many items a list has, or an array along its first axis.
+// Count is the number of items that a list has, or an array along its first axis.
 func Count(c *Column, row int) int {
 	if c.IsNull(row) {
 		return 0

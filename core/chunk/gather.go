@@ -18,7 +18,7 @@ type GatherPlan struct {
 	Size      int64        // of every sample, in bytes
 	Runs      []Run
 	Items     []int64 // of each sample, in its chunk: those of a run follow each other, and rise
-	Positions []int32 // where each sample belongs in the order that was asked for; nil: in this one
+	Positions []int32 // where each sample belongs in the order that was requested; nil: in this one
 	Holes     []int32 // places of the rows that have no sample, in no order
 }
 
@@ -53,7 +53,7 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 }
 
 // Gather copies samples [from, to) of a run to their places in dst, the memory of all samples that
-// were asked for. Each block is held against its checksum; one that is looked at where it lies, the
+// were requested. Each block is held against its checksum; one that is looked at where it lies, the
 // first time (see Borrow). failed is called for the samples of a block that cannot be read; the
 // others are there. When ctx ends, so does Gather.
 func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to int, dst []byte, failed func(from, to int, err error)) {

@@ -2,9 +2,9 @@ package chunk
 
 import "deeplake/core/codec"
 
-// keptItems is how many samples a block must have to be kept: of fewer, reading it anew for each
-// costs little more than reading it once, and blocks of large samples would drive out those of
-// small ones.
+// keptItems is the least number of samples of a block that is kept. Reading a smaller block again
+// for each sample costs little more, and blocks of large samples would drive out those of small
+// ones.
 const keptItems = 16
 
 // recent are blocks of small samples that were read lately, checked and decompressed. A shuffled

@@ -85,7 +85,7 @@ func TestCacheBlocks(t *testing.T) {
 	}
 }
 
-// TestCacheBlocksNoDamage: a block that came damaged is asked for again.
+// TestCacheBlocksNoDamage: a block that came damaged is requested again.
 func TestCacheBlocksNoDamage(t *testing.T) {
 	c, store, want := smallSamples(t, codec.None)
 	w := NewWorker(all.All())

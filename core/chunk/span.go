@@ -19,7 +19,7 @@ type Span struct {
 	item  int64 // linked: an item of the object; else -1
 }
 
-// maxSpan bounds what Spans puts together, so that spans can be asked for one by one. A block that
+// maxSpan bounds what Spans puts together, so that spans can be requested one by one. A block that
 // is larger is one span.
 const maxSpan = 4 << 20
 

@@ -197,7 +197,7 @@ func TestRegionsOfTiles(t *testing.T) {
 	}
 }
 
-// counted holds nothing and knows what it was asked for.
+// counted holds nothing and notes the requested objects.
 type counted struct{ objects map[string]bool }
 
 func (c *counted) Bytes(_ context.Context, object string, _, _ int64) ([]byte, error) {

@@ -25,7 +25,7 @@ type RechunkOptions struct {
 
 // RechunkReport has the counts of a Rechunk.
 type RechunkReport struct {
-	Rows   int64              `json:"rows"`   // samples that were written anew
+	Rows   int64              `json:"rows"`   // samples that were written again
 	Bytes  int64              `json:"bytes"`  // of the chunks that hold them now
 	Before int64              `json:"before"` // pieces of chunks that the maps of the tensors name
 	After  int64              `json:"after"`
@@ -226,7 +226,7 @@ func (t *retensor) deletedIn(row, n int64) int64 {
 	return int64(deleted.Rank(uint64(row+n-1)) - before)
 }
 
-// rewrite writes the gathered run anew, unless it is one chunk that is merely small.
+// rewrite writes the gathered run again, unless it is one chunk that is merely small.
 func (t *retensor) rewrite(ctx context.Context) error {
 	run := t.gather
 	worth := t.chunks > 1 || t.waste || t.all

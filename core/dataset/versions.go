@@ -36,7 +36,7 @@ type LogEntry struct {
 	Names   []string `json:"names"`   // branches and tags that name it
 }
 
-// refsInFlight is how many refs are looked up at once.
+// refsInFlight is the number of refs that are looked up at once.
 const refsInFlight = 16
 
 // Versions reads and changes the commits of a dataset and their names, without changing its rows.

@@ -32,7 +32,7 @@ type Loader struct {
 	resultBudget int64
 	epochs       map[*Epoch]bool
 	last         *Epoch
-	state        *State // at the beginning; nil: not asked for
+	state        *State // at the beginning; nil: not requested
 	closed       bool
 	carryOver    prefetch.CarryOver // fetched bytes for the next epoch
 }

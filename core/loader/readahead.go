@@ -45,7 +45,7 @@ type readAhead struct {
 	mu       sync.Mutex
 	moved    sync.Cond
 	finished int64 // batches
-	planned  int64 // positions whose bytes were asked for
+	planned  int64 // positions whose bytes were requested
 	wanted   int64 // positions that the planner waits for
 	stopped  bool
 }
@@ -268,7 +268,7 @@ func (r *readAhead) release(to int64) {
 	r.moved.Broadcast()
 }
 
-// follow waits until the bytes before a position were asked for. Threads that come earlier would
+// follow waits until the bytes before a position were requested. Threads that come earlier would
 // read sample by sample, in competition with the large reads.
 func (r *readAhead) follow(to int64, w prefetch.Waiter) {
 	r.mu.Lock()

@@ -191,7 +191,7 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// check holds the figures of an epoch against what they may be, and begins to count anew.
+// check holds the figures of an epoch against what they may be, and begins to count again.
 func (p *pagedStore) check(t *testing.T, epoch int64, fits bool, most int64) {
 	t.Helper()
 	p.mu.Lock()

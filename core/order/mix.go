@@ -346,7 +346,7 @@ func (b *mixOrder) rowOf(part int, turn int64) int64 {
 
 // seek sets the cursor of a view for its turn, and returns the position of the turn there. A
 // shuffled view continues in the next epoch, so that none of its rows repeats before all have come.
-// A sequential view begins anew.
+// A sequential view begins again.
 func (b *mixOrder) seek(part int, turn int64) int64 {
 	o := &b.orders[part]
 	n := uint64(o.Rows)

@@ -230,7 +230,7 @@ func TestMixStops(t *testing.T) {
 }
 
 // If an epoch takes a part of a shuffled view, the next epoch continues: no row repeats before all
-// have come. A sequential view begins anew.
+// have come. A sequential view begins again.
 func TestMixGoesOn(t *testing.T) {
 	t.Parallel()
 	m := mixed(t, MixPolicy{Weights: []float64{1, 1}}, 30, 100)

@@ -62,7 +62,7 @@ type Share struct {
 
 	keys   []int32 // of the positions of a global batch: the window parts of their blocks
 	counts []int32 // of positions, by part
-	whole  []int64 // a batch of which a part is asked for
+	whole  []int64 // a batch of which a part is requested
 	sorted []int64 // rows of Runs
 	opened int64   // sliding windows before it are those of earlier calls of Opened
 }

@@ -152,7 +152,7 @@ func byFirst(want [][2]int64) func(a, b [2]int64) int {
 	return func(a, b [2]int64) int { return at(a) - at(b) }
 }
 
-// TestJoinSkipsRequestedBytes: bytes in flight are not asked for again by a request around them,
+// TestJoinSkipsRequestedBytes: bytes in flight are not requested again by a request around them,
 // unless they are a narrow gap.
 func TestJoinSkipsRequestedBytes(t *testing.T) {
 	t.Parallel()

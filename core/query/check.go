@@ -64,7 +64,7 @@ type origin struct {
 	name   string
 	at     tql.Pos
 	fields []Field
-	types  []*array.Type // nil until asked for
+	types  []*array.Type // nil until requested
 	table  Table         // nil: a query
 	plan   *plan
 	null   bool // an outer join may have no row of it

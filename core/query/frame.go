@@ -159,7 +159,7 @@ func (f *frame) only(rows []int) *frame {
 		}
 		out.rows[k] = Rows{List: list, N: int64(len(list))}
 	}
-	out.extra = make([]*array.Column, len(f.extra)) // taken when they are asked for
+	out.extra = make([]*array.Column, len(f.extra)) // taken when they are requested
 	return out
 }
 

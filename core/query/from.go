@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tql"
 )
 
-// maxNamed bounds how often a query reads the queries of its WITH. Each reading is planned anew.
+// maxNamed bounds how often a query reads the queries of its WITH. Each reading is planned again.
 const maxNamed = 1000
 
 // from checks the sources of rows.

@@ -133,7 +133,7 @@ func (x *node) price() float64 {
 	return total
 }
 
-// weight is how many bytes one row takes while x is computed.
+// weight is the number of bytes that one row takes while x is computed.
 func (x *node) weight() float64 {
 	total := 0.0
 	x.each(func(n *node) {

@@ -261,7 +261,7 @@ func top(r *run, src flow, tables []Table, orders [][]key, most int) ([]*rel, er
 	return out, nil
 }
 
-// sortRun is how many rows are sorted without looking whether the caller has given up.
+// sortRun is the number of rows that are sorted without looking whether the caller has given up.
 const sortRun = 1 << 17
 
 // first is which rows come first, at most most, in order.

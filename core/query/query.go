@@ -54,7 +54,7 @@ type Plan struct {
 	places    bool    // the caller needs the positions of rows
 }
 
-// farThreads is how many batches are on their way where each waits for a network.
+// farThreads is the number of batches that are on their way where each waits for a network.
 const farThreads = 16
 
 // Prepare parses and checks a query. from is the table that FROM "dataset" and a missing FROM name;

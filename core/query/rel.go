@@ -40,7 +40,7 @@ type flow interface {
 	// from one goroutine; units are numbered from 0 in order of rows. Units from halt on need not
 	// come any more.
 	each(r *run, weight float64, halt *atomic.Int64, do func(unit int, f *frame) error) error
-	// units is how many there are at most.
+	// units is the largest number of units.
 	units(r *run, weight float64) int
 }
 
@@ -51,7 +51,7 @@ const (
 	unitRows   = 1 << 20
 )
 
-// batchRows is how many rows are computed at once where each takes weight bytes.
+// batchRows is the number of rows that are computed at once where each takes weight bytes.
 func batchRows(weight float64) int {
 	if weight < 1 {
 		return mostRows
@@ -59,7 +59,7 @@ func batchRows(weight float64) int {
 	return int(min(mostRows, max(16, batchBytes/weight)))
 }
 
-// batch is how many rows are computed at once in this run.
+// batch is the number of rows that are computed at once in this run.
 func (r *run) batch(weight float64) int {
 	n := batchRows(weight)
 	if r.o.Batch > 0 {

@@ -235,7 +235,8 @@ func learn(r *run, all *rel, n *node) (*ranking, error) {
 	return k, nil
 }
 
-// termsStep is how many texts are counted without looking whether the caller has given up.
+// termsStep is the number of texts that are counted without looking whether the caller has given
+// up.
 const termsStep = 1 << 12
 
 // cutoff is the current k-th best score of an order that begins with a measure. Every unit with

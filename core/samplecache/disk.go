@@ -137,7 +137,7 @@ func (d *Disk) load(r *chunk.Ref, dst []byte) bool {
 }
 
 // Has reports whether the sample was seen by Load or written by Keep, or stands in the table of its
-// file. It may be gone when it is asked for.
+// file. It may be gone when it is requested.
 func (d *Disk) Has(r *chunk.Ref) bool {
 	if !fits(r) {
 		return false

@@ -38,7 +38,7 @@ func (c *computedColumn) Access() read.Access {
 	return read.Access{HType: htypeOf(&c.field.typ), Time: timeOf(c.field.typ.Unit), Info: infoOf(&c.field.typ)}
 }
 
-// rowsPerTurn is how many rows are computed at once by one goroutine, at least.
+// rowsPerTurn is the number of rows that are computed at once by one goroutine, at least.
 const rowsPerTurn = 8
 
 // Resolve computes rows.

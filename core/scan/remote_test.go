@@ -25,7 +25,7 @@ import (
 type remoteStore struct {
 	storage.Provider
 	mu    sync.Mutex
-	bytes map[string]int64 // asked for, by the first part of the key
+	bytes map[string]int64 // requested, by the first part of the key
 	asked int
 }
 

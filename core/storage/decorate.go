@@ -92,7 +92,7 @@ func Remote(p Provider) bool {
 	return ok
 }
 
-// ProbeKey is the object by which core/storage/prove sees that a store refuses to overwrite. It
+// ProbeKey is the object with which core/storage/prove checks that a store refuses to overwrite. It
 // stays: the next process needs one refused write and no new object, and credentials that may not
 // delete, versions and retention of a bucket do no harm. Listings leave it out; Delete of a dataset
 // names it.
@@ -135,8 +135,8 @@ type Forgetter interface {
 	Forget(key string)
 }
 
-// Forget drops the copies that the decorators of p keep of an object. Whoever finds an object
-// damaged calls it before reading again: a bit that fell over on the way here is kept as it came.
+// Forget drops the copies that the decorators of p keep of an object. A reader that finds an object
+// damaged calls it before reading again: caches keep a bit that fell over on the network.
 func Forget(p Provider, key string) {
 	for {
 		if f, ok := p.(Forgetter); ok {
@@ -150,7 +150,7 @@ func Forget(p Provider, key string) {
 	}
 }
 
-// Stats counts what the decorators of a store have done since they were opened. All but the gauges
+// Stats counts the work of the decorators of a store since they were opened. All but the gauges
 // only grow.
 type Stats struct {
 	Requests     int64 `json:"requests"` // sent to the store, repetitions and hedges among them
@@ -217,7 +217,7 @@ func (s Stats) Since(before Stats) Stats {
 
 // Meter is implemented by decorators.
 type Meter interface {
-	// Stats counts what the decorator and all below it have done.
+	// Stats counts the work of the decorator and of all below it.
 	Stats() Stats
 }
 

@@ -7,7 +7,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// TestLinkPolicy is the table of docs/storage.md, "What a dataset may reach".
+// TestLinkPolicy is the table of docs/storage.md about the reach of a dataset.
 func TestLinkPolicy(t *testing.T) {
 	t.Parallel()
 	secret := Settings{BearerToken: "hunter2", Headers: map[string]Secret{"X-Key": "hunter2"}, SecretAccessKey: "hunter2", AccessKeyID: "me",
@@ -77,8 +77,8 @@ func TestLinkPolicy(t *testing.T) {
 	}
 }
 
-// TestNamedPlaces: what the user names is reached anywhere, and secrets stay with the server they
-// were given for.
+// TestNamedPlaces: places that the user names are reached anywhere, and secrets stay with their
+// server.
 func TestNamedPlaces(t *testing.T) {
 	t.Parallel()
 	secret := Settings{BearerToken: "hunter2", SecretAccessKey: "hunter2", AccessKeyID: "me", Endpoint: "https://minio.example", Timeout: 7}

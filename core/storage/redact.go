@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// signatureParams are the query parameters, in lower case, by which a URL carries the right to
-// read: presigned URLs of Amazon, Google, CloudFront and Azure.
+// signatureParams are the query parameters, in lower case, that give a URL the right to read:
+// presigned URLs of Amazon, Google, CloudFront and Azure.
 var signatureParams = [...]string{"signature", "sig", "awsaccesskeyid", "googleaccessid", "key-pair-id", "access_token"}
 
 // secretParams name other parameters that often hold a secret. They are hidden, but may be stored.

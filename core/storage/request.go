@@ -14,7 +14,7 @@ type Ranger interface {
 	// Range asks for n bytes from offset off (n < 0: all that follow) and returns when the answer
 	// has begun. tag is the Tag that the object must have, "" for any; an object with another one
 	// is errs.Conflict. Bytes that begin at the end or behind it are errs.Corrupt, but for those
-	// from the first on of an object that is empty; no bytes may be asked for at the end. ctx
+	// from the first on of an object that is empty; no bytes may be requested at the end. ctx
 	// covers the body too. When it ends Range returns at once: its caller has no other way to leave
 	// it.
 	Range(ctx context.Context, key string, off, n int64, tag string) (Body, error)
@@ -24,7 +24,7 @@ type Ranger interface {
 // breaks off is an error with a Fault. Close may be called early.
 type Body interface {
 	io.ReadCloser
-	// Len is the number of bytes asked for, fewer where the object ends before.
+	// Len is the number of bytes requested, fewer where the object ends before.
 	Len() int64
 	// Size is the number of bytes of the whole object, -1 where the store does not say.
 	Size() int64
@@ -55,7 +55,7 @@ const (
 // Fault is found by errors.As in the error of a request that is worth repeating.
 type Fault struct {
 	Repeat Repeat
-	Wait   time.Duration // that the store asked for; 0: none
+	Wait   time.Duration // that the store requested; 0: none
 	Err    error
 }
 

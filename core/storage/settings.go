@@ -61,7 +61,7 @@ type Settings struct {
 	Proxy  string `json:"proxy"`   // URL; default: the environment's
 
 	MaxConnections int `json:"max_connections"` // requests at once; default 64
-	// bytes asked for and not read yet; default 256 MiB
+	// bytes requested and not read yet; default 256 MiB
 	MaxBytesInFlight int64 `json:"max_bytes_in_flight"`
 	// seconds until a connection must stand; default 3
 	ConnectTimeout float64 `json:"connect_timeout"`

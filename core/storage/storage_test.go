@@ -42,7 +42,7 @@ func TestCheckKey(t *testing.T) {
 	}
 }
 
-// FuzzCheckKey holds what a directory relies on: a key that passes stays below the root.
+// FuzzCheckKey checks the assumption of a directory: a key that passes stays below the root.
 func FuzzCheckKey(f *testing.F) {
 	for _, key := range []string{"a/b", "../a", "a//b", "", "a\x00", `a\..\b`, "..a"} {
 		f.Add(key)

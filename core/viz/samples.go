@@ -160,8 +160,8 @@ func (one sample) expand(ctx context.Context, all []sample) ([]sample, error) {
 	return all, nil
 }
 
-// samplesPerJob is how many neighbours one thread reads in turn: they may share a block. Pictures
-// are decoded, so that each is a job.
+// samplesPerJob is the number of neighbours that one thread reads in turn: they may share a block.
+// Pictures are decoded, so that each is a job.
 func samplesPerJob(c *wantedColumn) int {
 	if c.Encoded() || isPicture(c.htype) {
 		return 1

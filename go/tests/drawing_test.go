@@ -14,7 +14,7 @@ var redraw = flag.Bool("redraw", false, "write docs/architecture.svg anew")
 
 // TestArchitectureDrawing holds docs/architecture.svg against the import table: the boxes are the
 // rows of the package table of ARCHITECTURE.md, the arrows the imports that packageRules permits.
-// An arrow is left out where a longer way says the same. `-redraw` writes the drawing anew.
+// An arrow is left out where a longer way says the same. `-redraw` writes the drawing again.
 func TestArchitectureDrawing(t *testing.T) {
 	t.Parallel()
 	want := draw(architecture(t))

@@ -203,7 +203,7 @@ func sessionChild(ctx context.Context, uri string) error {
 	return nil
 }
 
-// TestKilledAtEveryRequest kills at some of the requests, drawn anew each time;
+// TestKilledAtEveryRequest kills at some of the requests, drawn again each time;
 // DEEPLAKE_KILL_POINTS says at how many.
 func TestKilledAtEveryRequest(t *testing.T) {
 	if uri := os.Getenv(sessionURI); uri != "" {

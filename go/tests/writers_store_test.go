@@ -327,7 +327,7 @@ func collectAt(t *testing.T, p storage.Provider, off time.Duration) int {
 	return int(r.Objects)
 }
 
-// wantAt opens a version anew and wants its labels.
+// wantAt opens a version again and wants its labels.
 func wantAt(t *testing.T, s *stand, ref string, want []int64) {
 	t.Helper()
 	ctx := context.Background()

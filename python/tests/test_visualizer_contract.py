@@ -22,7 +22,7 @@ class Memory:
     """The most memory of this process within a block, above what it had before."""
 
     def __enter__(self):
-        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins again
         self._before = self._read("VmRSS")
         return self
 

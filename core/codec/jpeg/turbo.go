@@ -163,7 +163,7 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 
 // shape returns the size and the channels that the C decoder must find in the file.
 func (f *frame) shape(want codec.Channels) C.dli_jpeg_shape {
-	c, _ := f.channels(want) // the caller has asked for its error
+	c, _ := f.channels(want) // the caller has requested its error
 	return C.dli_jpeg_shape{width: C.uint(f.width), height: C.uint(f.height), channels: C.uint(c)}
 }
 

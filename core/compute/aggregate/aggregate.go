@@ -137,7 +137,7 @@ func grown[T any](v []T, n int) []T {
 	return out
 }
 
-// groupsOf is how many groups a merge brings: other's i becomes to[i].
+// groupsOf is the number of groups that a merge brings: other's i becomes to[i].
 func groupsOf(n int, to []int32) int {
 	if to == nil {
 		return n

@@ -31,8 +31,8 @@ const (
 	// firstWords is how many values of a partition are collected before equal ones among them are
 	// removed.
 	firstWords = 1 << 5
-	// serialWords is how many values are finished by the caller alone, since goroutines would cost
-	// more.
+	// serialWords is the number of values that are finished by the caller alone, since goroutines
+	// would cost more.
 	serialWords = 1 << 16
 )
 

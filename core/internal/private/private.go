@@ -71,7 +71,7 @@ func (d *Dir) Root() *os.Root {
 }
 
 // Folder makes a folder in it, unless there is one. If the folder of the Dir itself was removed, it
-// makes that anew.
+// makes that again.
 func (d *Dir) Folder(name string) error {
 	err := d.folder(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -210,7 +210,7 @@ func TestFIFOs(t *testing.T) {
 	}
 }
 
-// TestFolderThatGoesAway is made anew.
+// TestFolderThatGoesAway is made again.
 func TestFolderThatGoesAway(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a", "b")

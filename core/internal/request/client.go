@@ -104,7 +104,7 @@ func Connections(s storage.Settings) int {
 	return DefaultConnections
 }
 
-// Patience is how long an answer to anything but a range may take as a whole, body included.
+// Patience is the time that an answer to anything but a range may take as a whole, body included.
 func (c *Client) Patience() time.Duration { return patienceFactor * c.wait }
 
 // Transport shows how connections are made, for others to be made alike. It is not to be changed.

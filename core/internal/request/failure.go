@@ -72,7 +72,8 @@ func (a *Response) Identify(err error) error {
 	return err
 }
 
-// Wait is how long the answer asks to wait (Retry-After), 0 if it does not. An hour is the most.
+// Wait is the time that the answer asks to wait (Retry-After), 0 if it does not. An hour is the
+// most.
 func (a *Response) Wait() time.Duration {
 	text := a.Header.Get("Retry-After")
 	var d time.Duration

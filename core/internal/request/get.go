@@ -27,8 +27,8 @@ type Dialect struct {
 	// Admit inspects the head of an acceptable answer. It may refuse one from another kind of
 	// store.
 	Admit func(host string, h http.Header) error
-	// Redirects is how many redirections are followed, never from https to http. Headers in Private
-	// are not sent to other hosts.
+	// Redirects is the number of redirections that are followed, never from https to http. Headers
+	// in Private are not sent to other hosts.
 	Redirects int
 	Private   []string
 	// Public asks a host only if its address is public; so are hosts that a redirection leads to.

@@ -25,9 +25,9 @@ import (
 
 const defaultCacheBytes = 16 << 30
 
-// New gives every scheme for datasets, and every scheme for the objects of others. What is opened
-// through the two for the same store with the same settings shares connections, credentials, limits
-// and budgets. Both may be used in parallel.
+// New gives every scheme for datasets, and every scheme for the objects of others. Stores that the
+// two open with the same settings share connections, credentials, limits and budgets. Both may be
+// used in parallel.
 func New() (storage.Registry, storage.Sources) {
 	n := &network{}
 	web := new(httpstore.Stores)
@@ -46,7 +46,7 @@ func New() (storage.Registry, storage.Sources) {
 	return providers, sources
 }
 
-// network wraps stores. What they share is kept for as long as one of them uses it.
+// network wraps stores. It keeps the parts that they share for as long as one of them uses these.
 type network struct {
 	mu     sync.Mutex
 	shared map[[sha256.Size]byte]common
@@ -116,7 +116,7 @@ func unchanging(key string) bool {
 	return false
 }
 
-// layers finds or makes what a store of these settings is wrapped in. Limits and budgets are those
+// layers finds or makes the decorators of a store of these settings. Limits and budgets are those
 // of a bucket or host.
 func (n *network) layers(scheme, rest string, s storage.Settings) (layers, error) {
 	if s.CacheBytes < 0 || s.CacheMemoryBytes < 0 {

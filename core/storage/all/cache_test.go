@@ -15,9 +15,8 @@ import (
 	"deeplake/core/storage"
 )
 
-// TestCacheTellsStoresApart: buckets of one name at two endpoints, and what one server shows to two
-// accounts, share a folder of a cache and none of its pages. What is the same store does share
-// them.
+// TestCacheTellsStoresApart: buckets of one name at two endpoints, and the objects that one server
+// shows to two accounts, share a folder of a cache and none of its pages. Equal stores share them.
 func TestCacheTellsStoresApart(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64

@@ -23,9 +23,9 @@ import (
 // with it: about 3 ms more on a connection of 90 MB/s, where the request itself takes 25.
 const PageBytes = 256 << 10
 
-// SegmentBytes is the unit of what a disk keeps where it can: all pages of an aligned segment that
-// came together. To make a file costs from 20 µs on a fresh file system to 700 on a worn one, which
-// for single pages would be up to 3 s for a gigabyte that is streamed.
+// SegmentBytes is the unit in which a disk keeps pages if it can: all pages of an aligned segment
+// that came together. Making a file costs from 20 µs on a fresh file system to 700 on a worn one,
+// which for single pages would be up to 3 s for a gigabyte that is streamed.
 const SegmentBytes = segmentPages * PageBytes
 
 const segmentPages = 16
@@ -86,7 +86,7 @@ type Layer interface {
 	drop(at pageKey)
 	// faults are the pages that could not be kept or were damaged, and the first reason.
 	faults() (int64, string)
-	// claims are what other processes may be about to keep here, nil if there is no use in waiting.
+	// claims are the pages that other processes are fetching, nil where waiting would not help.
 	claims() *claims
 
 	common() *shared
@@ -97,7 +97,7 @@ type shared struct {
 	flights flights
 	buffers sync.Pool // of *[]byte with room for an entry
 
-	// A page that was asked for before an object went away must not be kept after that: keeping
+	// A page that was requested before an object went away must not be kept after that: keeping
 	// holds fresh for reading, and an object that goes counts removals.
 	fresh    sync.RWMutex
 	removals int64
@@ -151,7 +151,7 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 
 func (s *Store) keyOf(key string, number int64) pageKey { return pageKeyOf(s.id, key, number) }
 
-// keep keeps data, from page number on, which was asked for when removals was seen: whole segments
+// keep keeps data, from page number on, which was requested when removals was seen: whole segments
 // and single pages.
 func (s *Store) keep(key string, number int64, data []byte, size, seen int64) {
 	s.fresh.RLock()
@@ -362,13 +362,13 @@ func (s *Store) Stats() storage.Stats {
 	return out
 }
 
-// Close closes the inner provider. What is cached stays.
+// Close closes the inner provider. Cached pages stay.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	return s.inner.Close()
 }
 
-// admit refuses what the inner provider would refuse, had it been asked.
+// admit refuses the calls that the inner provider would refuse.
 func (s *Store) admit(ctx context.Context, op, key string) error {
 	if s.closed.Load() {
 		return errs.Op(op, key).New(errs.Closed, "the storage was closed")

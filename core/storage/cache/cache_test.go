@@ -447,7 +447,7 @@ func TestDiskForgetsWhatWasUsedLongestAgo(t *testing.T) {
 	}
 }
 
-// TestOthersPagesAreFound: another run, or another process, finds what the first one kept; other
+// TestOthersPagesAreFound: another run, or another process, finds the pages of the first one; other
 // stores do not.
 func TestOthersPagesAreFound(t *testing.T) {
 	t.Parallel()
@@ -594,7 +594,7 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestDirectoryThatGoesAway while it is in use is made anew.
+// TestDirectoryThatGoesAway while it is in use is made again.
 func TestDirectoryThatGoesAway(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")
@@ -613,8 +613,8 @@ func TestDirectoryThatGoesAway(t *testing.T) {
 	}
 }
 
-// TestErrorsInTheMiddle of a body: what came before is kept and right, what did not come is asked
-// for again.
+// TestErrorsInTheMiddle of a body: the pages before the error are kept and right, the others are
+// requested again.
 func TestErrorsInTheMiddle(t *testing.T) {
 	t.Parallel()
 	for kind, layer := range layers(t) {

@@ -26,7 +26,7 @@ type claims struct {
 	mu   sync.Mutex
 	off  bool                // the locks have failed
 	mine map[*claim]struct{} // those of this process
-	slow map[int]time.Time   // processes that nobody waits for until then
+	slow map[int]time.Time   // processes that are not waited for until then
 	met  time.Time           // when a lock of another process was last in the way
 }
 
@@ -182,7 +182,7 @@ func (c *claims) crowded() bool {
 }
 
 // await claims pages from first on, at most up to last. While the first is claimed already, it
-// waits: until there finds the page, or waiting is of no use. Then the claim is nil.
+// waits: until there finds the page, or waiting does not help. Then the claim is nil.
 func (c *claims) await(ctx context.Context, op, key string, base, first, last int64, there func() (bool, error)) (*claim, error) {
 	got, other := c.take(base, first, last)
 	if other == (holder{}) {
@@ -209,7 +209,7 @@ func (c *claims) await(ctx context.Context, op, key string, base, first, last in
 	return nil, nil
 }
 
-// wait is what is known while a page is waited for.
+// wait is the state while a page is waited for.
 type wait struct {
 	began   time.Time
 	since   time.Time // of the last sign of life

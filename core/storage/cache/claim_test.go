@@ -90,7 +90,7 @@ func (m *machine) read(g *task.Group, pid int, way string, off, n int) {
 // stuck is a request without an answer. A test with a clock of its own makes one of its own.
 func stuck() faultstore.Action { return faultstore.Block(nil, make(chan struct{})) }
 
-// TestProcessesFetchOnce: of the pages that several processes want at once, each is asked for once.
+// TestProcessesFetchOnce: of the pages that several processes want at once, each is requested once.
 func TestProcessesFetchOnce(t *testing.T) {
 	t.Parallel()
 	const size = 40*cache.PageBytes + 77

@@ -25,9 +25,9 @@ import (
 // used last, within a minute.
 //
 // The limit is cut into shares of at least 64 MiB, one for each folder or for some neighbours.
-// Before a file is kept, its share is counted anew if this process has added more than a 64th of it
-// since it counted last, and the files used longest ago are removed until an eighth of the share is
-// free. So files that others add meanwhile fit into that eighth as long as no more than eight
+// Before a file is kept, its share is counted again if this process has added more than a 64th of
+// it since it counted last, and the files used longest ago are removed until an eighth of the share
+// is free. So files that others add meanwhile fit into that eighth as long as no more than eight
 // processes, or two with segments in the smallest shares, fill the same share at the same time;
 // each further one may exceed the limit by a 64th of the share, or by a file. Files under tmp/ are
 // not counted: there is one for each page or segment that is being written, and those of killed

@@ -50,7 +50,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzDecodeSegment: a page passes only as what it was, where it was.
+// FuzzDecodeSegment: a page passes only unchanged and in its own place.
 func FuzzDecodeSegment(f *testing.F) {
 	n := nameOf("mem://x", "key", 3, SegmentBytes)
 	data := make([]byte, SegmentBytes)

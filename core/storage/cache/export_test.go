@@ -2,7 +2,7 @@ package cache
 
 import "sync"
 
-// ClaimPatience is how long a claim without a sign of life is waited for.
+// ClaimPatience is the time that a claim without a sign of life is waited for.
 const ClaimPatience = claimPatience
 
 // LockTable stands for the locks of a file in tests: processes of it are numbers.

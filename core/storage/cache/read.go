@@ -130,8 +130,8 @@ func (r *read) miss(ctx context.Context, c *claim, f *flight, number, last int64
 	return number + n, err
 }
 
-// fetch asks for n pages and hands out each as it is there, or whole segments where they are all
-// wanted.
+// fetch requests n pages and hands out each when it arrives, or whole segments where all of their
+// pages are wanted.
 func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	at := number * PageBytes
 	b, err := r.s.ranger.Range(ctx, r.key, at, n*PageBytes, "")
@@ -186,7 +186,7 @@ func (r *read) wants(begin, n int64) bool {
 	return begin >= r.off && begin+n <= r.off+int64(len(r.dst))
 }
 
-// fetchPlain is for a provider that reads only what it knows to be there: the last page of an
+// fetchPlain is for a provider that reads no bytes behind the end of an object: the last page of an
 // object is not kept.
 func (r *read) fetchPlain(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	for i := range n {
@@ -290,7 +290,7 @@ func (b *body) begin(n int64) (known bool, err error) {
 }
 
 // find makes page number the current one if it is in the cache, where other processes may just
-// bring it. Else it claims the pages from number on, which are to be asked for.
+// bring it. Else it claims the pages from number on, which are to be requested.
 func (b *body) find(number int64) (page, bool, error) {
 	b.drop()
 	at := b.s.keyOf(b.key, number)

@@ -2,5 +2,5 @@
 
 package cache
 
-// remote reports false: this system does not say by numbers what a file system is.
+// remote reports false: this system has no numbers for kinds of file systems.
 func remote(int) bool { return false }

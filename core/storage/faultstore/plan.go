@@ -37,8 +37,7 @@ func Writing() []Op { return []Op{Put, PutIfAbsent, Delete, Create, Write, Finis
 // Reading is every Op that does not, in a new slice.
 func Reading() []Op { return []Op{Get, ReadAt, Range, List} }
 
-// Call is one call as it was made. Key is the prefix of a List, and the keys of a Delete with
-// blanks between.
+// Call is one call. Key is the prefix of a List, and the keys of a Delete with blanks between.
 type Call struct {
 	Op    Op
 	Key   string
@@ -155,8 +154,8 @@ func Block(reached chan<- struct{}, release <-chan struct{}) Action {
 	return Action{waiting: &gate{reached, release}}
 }
 
-// Again does not do the call and answers with a storage.Fault: r says what it means, wait what the
-// store asks for.
+// Again does not do the call and answers with a storage.Fault of kind r, for which the store
+// demands the wait.
 func Again(r storage.Repeat, wait time.Duration) Action {
 	return Action{before: func(_ *Store, c Call) error {
 		return &storage.Fault{Repeat: r, Wait: wait, Err: injected(errs.Storage, c, "call not done")}

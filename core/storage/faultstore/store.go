@@ -38,7 +38,7 @@ func New(inner storage.Provider, plan Plan) *Store {
 	return s
 }
 
-// SetPlan replaces the faults, which begin to count anew, and ends a crash. The calls stay
+// SetPlan replaces the faults, which begin to count again, and ends a crash. The calls stay
 // remembered.
 func (s *Store) SetPlan(plan Plan) {
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Store) room(h hit, n int) int {
 	return int(got)
 }
 
-// around does one call as the plan says. call gets the hit for what it does to data.
+// around does one call as the plan says. call gets the hit, which may change the data.
 func (s *Store) around(ctx context.Context, c Call, call func(hit) error) error {
 	h, err := s.arrive(c)
 	if err != nil {

@@ -50,7 +50,7 @@ func Connect(_ context.Context, o storage.Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Messages call the other side what the user can change about it.
+	// Messages name the setting that the user can change.
 	side := "endpoint"
 	if google {
 		side = "network"
@@ -99,8 +99,8 @@ func (c *Client) Close() {
 	c.id.Close()
 }
 
-// endpoint is the base URL: what the settings say, else the environment, else Google's. google is
-// whether it is Google, who may see the user's credentials.
+// endpoint is the base URL: of the settings, else of the environment, else Google's. google reports
+// whether it is Google's, which may see the user's credentials.
 func endpoint(given, emulator string) (base *url.URL, google bool, err error) {
 	text := given
 	if text == "" {

@@ -137,7 +137,7 @@ func readCredentials(name string) (*credentialsFile, []byte, error) {
 		return nil, nil, errs.Op("read Google credentials", name).New(errs.Invalid, "%w", errors.Unwrap(err))
 	}
 	about := &credentialsFile{}
-	// What is wrong with the JSON is not said: it would show a part of a key.
+	// The error has no details of the JSON: they would show a part of a key.
 	if json.Unmarshal(text, about) != nil || about.Type == "" {
 		return nil, nil, errs.Op("read Google credentials", name).New(errs.Invalid, `not a JSON object with a "type"; want the key of a service account, or what gcloud writes`)
 	}
@@ -222,8 +222,8 @@ func (id *identity) authorize(ctx context.Context, rq *http.Request) error {
 	return nil
 }
 
-// staleTime is how long before its end a token is asked for anew. The library fetches a new one
-// beside the old one from a little later on.
+// staleTime is the time before the end of a token at which it is requested again. The library
+// fetches a new one beside the old one from a little later on.
 const staleTime = 4 * time.Minute
 
 // access gives a token. One caller at a time asks for it, and the others wait for the answer as

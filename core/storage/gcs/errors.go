@@ -21,7 +21,7 @@ var errSlow = errors.New("the store does not answer")
 // maxMessage bounds the quotation of an answer.
 const maxMessage = 300
 
-// mostGarbled is how many answers in a row cannot be read until the server is not taken for
+// mostGarbled is the number of unreadable answers in a row after which the server is not taken for
 // Google's.
 const mostGarbled = 4
 
@@ -182,7 +182,7 @@ func (p *root) classify(ctx context.Context, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: errs.Op("request to", p.client.base.Host).New(errs.Storage, "%w", p.client.net.CleanError(err))}
 }
 
-// unreadable reports whether err is about an answer that is not the JSON that was asked for.
+// unreadable reports whether err is about an answer that is not the JSON that was requested.
 func unreadable(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

@@ -18,7 +18,7 @@ import (
 // MaxWholeBytes is the largest object that Get returns.
 const MaxWholeBytes = 1 << 31
 
-// trustBytes is how much memory Get takes on the word of the store alone.
+// trustBytes is the memory that Get takes on the word of the store alone.
 const trustBytes = 16 << 20
 
 // Provider keeps objects of a dataset below one prefix of a bucket. All methods may be called in

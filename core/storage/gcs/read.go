@@ -27,7 +27,7 @@ func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	if b.Len() > MaxWholeBytes {
 		return nil, errs.Op("get", key).New(errs.Corrupt, "object in %q has %d bytes, want at most %d", p.URI(), b.Len(), MaxWholeBytes)
 	}
-	// What the store says of the length is believed up to a point; ReadFrom wants a little room to
+	// The length that the store names is believed up to a bound; ReadFrom needs a little room to
 	// see the end.
 	data := bytes.NewBuffer(make([]byte, 0, min(b.Len(), trustBytes)+bytes.MinRead))
 	if _, err := data.ReadFrom(b); err != nil {

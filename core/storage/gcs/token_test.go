@@ -16,7 +16,7 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// slowTokens gives tokens after a minute, as long as it is not told to fail.
+// slowTokens gives tokens after a minute, unless a test makes it fail.
 type slowTokens struct {
 	asked atomic.Int64
 	life  time.Duration

@@ -29,8 +29,8 @@ import (
 // twice.
 const maxRedirects = 5
 
-// Stores opens URLs. What is opened with the same settings shares connections. The zero value is
-// ready; it may be used in parallel and must not be copied.
+// Stores opens URLs. Stores with the same settings share connections. The zero value is ready; it
+// may be used in parallel and must not be copied.
 type Stores struct {
 	mu   sync.Mutex
 	open map[[sha256.Size]byte]*client
@@ -197,7 +197,7 @@ func tagOf(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-// explain says what a refusal means; Dialect.Explain.
+// explain gives the meaning of a refusal; Dialect.Explain.
 func explain(a *request.Response) error { return a.Identify(meaning(a)) }
 
 func meaning(a *request.Response) error {

@@ -131,7 +131,7 @@ func TestChangedObjectIsNoticed(t *testing.T) {
 	}
 }
 
-// TestHeaders: what the user gives is sent to the site, to no other, and is in no error.
+// TestHeaders: the user's headers are sent to the site, to no other, and are in no error.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ const unknownBytes = 256 << 10
 //
 // The number of slots begins at its maximum and changes after each round, which is as many answers
 // as there are slots, to requests that were sent in it: it shrinks by half of the share of answers
-// that asked for fewer requests, lately, and grows by one where all slots were taken. So a store
+// that demanded fewer requests, lately, and grows by one where all slots were taken. So a store
 // that refuses everything halves it each round, while one that refuses a tenth of its requests at
 // random still gets some twenty requests at once. (Halving at any refusal, as TCP does at a
 // loss, would end at one or two. The reduction in proportion follows DCTCP: Alizadeh et al.,
@@ -72,21 +72,21 @@ func New(s storage.Settings) *Limiter {
 	return l
 }
 
-// Connections is how many requests may run at once now.
+// Connections is the number of requests that may run at once now.
 func (l *Limiter) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return int(l.slots)
 }
 
-// Load is how many requests run now, and how many bytes are on their way.
+// Load is the number of requests that run now, and how many bytes are on their way.
 func (l *Limiter) Load() (requests int, bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.active, l.bytes
 }
 
-// fits is whether n more bytes may be asked for. More than the bound go alone.
+// fits is whether n more bytes may be requested. More than the bound go alone.
 func (l *Limiter) fits(n int64) bool {
 	return l.active < int(l.slots) && (l.bytes == 0 || n <= l.mostBytes-l.bytes)
 }
@@ -200,7 +200,7 @@ func (l *Limiter) wait(ctx context.Context, e *list.Element, w *waiter, op, obje
 	} else {
 		l.queue.Remove(e)
 	}
-	l.admit() // this one may have been what the others waited behind
+	l.admit() // the others may have waited behind this one
 	return canceled(ctx, op, object)
 }
 

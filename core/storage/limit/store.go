@@ -204,7 +204,7 @@ func ranged(ctx context.Context, l *Limiter, c *counts, r storage.Ranger, key st
 	return b, nil
 }
 
-// freeStep is how many bytes are read before they are given back to the bound.
+// freeStep is the number of bytes that are read before they are given back to the bound.
 const freeStep = 256 << 10
 
 // body is an answer that holds its slot until it is closed.

@@ -52,7 +52,8 @@ func (p *Provider) unlink(op, key string) error {
 }
 
 // prune removes those of the directories that are empty, and their parents that become so. It
-// forgets them first: a writer that comes in between finds the directory missing and makes it anew.
+// forgets them first: a writer that comes in between finds the directory missing and makes it
+// again.
 func (p *Provider) prune(candidates map[string]bool) {
 	todo := make([]string, 0, len(candidates))
 	for dir := range candidates {

@@ -131,9 +131,8 @@ func (p *Provider) flushDirs() error {
 	return err
 }
 
-// syncAll synchronises directories and takes the finished ones off the lists. One that is gone
-// holds nothing to save, and one above the root that this process may not open is left to its
-// owner.
+// syncAll synchronises directories and takes the finished ones off the lists. A removed directory
+// has nothing to save, and one above the root that this process may not open is left to its owner.
 func (p *Provider) syncAll(above, below *[]string) error {
 	for ; len(*above) > 0; *above = (*above)[1:] {
 		if err := p.sys.syncDir((*above)[0]); err != nil && !anyOf(err, unix.ENOENT, unix.EACCES) {

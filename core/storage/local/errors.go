@@ -12,7 +12,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// readError classifies what the system answered to a read of object.
+// readError classifies the system's error for a read of object.
 func (p *Provider) readError(op, object string, err error) error {
 	switch {
 	case anyOf(err, unix.ENOENT, unix.ENOTDIR, unix.EISDIR):
@@ -27,7 +27,7 @@ func (p *Provider) readError(op, object string, err error) error {
 	return errs.Wrap(errs.Storage, op, object, fmt.Errorf("below %q: %w", p.root, err))
 }
 
-// writeError classifies what the system answered to a write of object.
+// writeError classifies the system's error for a write of object.
 func (p *Provider) writeError(op, object string, err error) error {
 	switch {
 	case anyOf(err, unix.EACCES, unix.EPERM, unix.EROFS):

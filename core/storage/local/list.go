@@ -17,9 +17,9 @@ import (
 	"deeplake/core/storage"
 )
 
-// firstPage is how many names of a directory are put in order at first. Most listings look at a few
-// names of a large directory and stop; one that goes on reads the directory a second time, then all
-// of it.
+// firstPage is the number of names of a directory that are sorted at first. Most listings look at a
+// few names of a large directory and stop; one that goes on reads the directory a second time, then
+// all of it.
 const firstPage = 256
 
 // ListsWhole says that the first name of a directory costs all of them; storage.WholeLister.
@@ -118,7 +118,7 @@ func (b entryBound) wants(name string) bool {
 }
 
 // readNames returns the wanted entries in order: all of them, or the first limit ones where limit
-// is not 0; complete says that there are no more.
+// is not 0; complete says that these are all.
 func readNames(dir *os.File, bound entryBound, limit int) (names []string, complete bool, err error) {
 	if _, err := dir.Seek(0, io.SeekStart); err != nil {
 		return nil, false, err

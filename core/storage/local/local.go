@@ -31,9 +31,8 @@ type Provider struct {
 	mapped *mappings
 }
 
-// mappings counts what a provider has mapped where it can: half of the machine's memory at most,
-// since pages beyond what that holds would be read by touching them, a few at a time, which takes
-// longer than to ask for them.
+// mappings counts the bytes that a provider has mapped: half of the machine's memory at most. Pages
+// beyond that would be read by touching them, a few at a time, which takes longer than a request.
 type mappings struct{ files, bytes atomic.Int64 }
 
 var (
@@ -83,8 +82,8 @@ func Open(ctx context.Context, path string, o storage.Options) (storage.Provider
 	return p, nil
 }
 
-// descriptorLimit is how many descriptors may stay open: a quarter of what the process may have,
-// the rest is the host's.
+// descriptorLimit is the number of descriptors that may stay open: a quarter of the limit of the
+// process, whose rest is the host's.
 func descriptorLimit() int {
 	var lim unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err != nil {
@@ -93,7 +92,7 @@ func descriptorLimit() int {
 	return int(max(1, min(1024, uint64(lim.Cur)/4)))
 }
 
-// Get returns the whole object as it is now, past the descriptors that ReadAt keeps.
+// Get returns the present content of an object, past the descriptors that ReadAt keeps.
 func (p *Provider) Get(ctx context.Context, key string) ([]byte, error) {
 	const op = "get"
 	if err := p.admit(ctx, op, key); err != nil {
@@ -211,7 +210,7 @@ func (p *Provider) open(path string, flags int) (int, error) {
 func (p *Provider) URI() string { return uriOf(p.root) }
 
 // Location returns the device and the inode of the directory: links and mounts lead to one by
-// several paths. Of a directory that is gone it is the URI.
+// several paths. Of a removed directory it is the URI.
 func (p *Provider) Location() string {
 	var st unix.Stat_t
 	if err := unix.Stat(p.root, &st); err != nil {

@@ -12,8 +12,8 @@ import (
 
 var _ storage.Mapper = (*Provider)(nil)
 
-// mostMapped is how many files a provider maps at most: the system gives a process 65,530 mappings,
-// of which others want theirs.
+// mostMapped is the number of files that a provider maps at most: the system gives a process 65,530
+// mappings, of which others want theirs.
 const mostMapped = 1 << 13
 
 // take counts a mapping of n bytes, unless it would be one too many.

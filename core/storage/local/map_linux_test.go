@@ -11,8 +11,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// TestMap: an object is shown as it is, stays when it was deleted and its provider closed, and says
-// what cannot be touched.
+// TestMap: a mapping shows the object, stays after the object's deletion and the provider's end,
+// and tells which parts cannot be touched.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	p := openAt(t, t.TempDir())

@@ -34,7 +34,7 @@ func (p *Provider) ReadAhead(key string, off, n int64) {
 	})
 }
 
-// DropPages drops the whole pages of a range that nobody has mapped or changed.
+// DropPages drops the whole pages of a range that are neither mapped nor changed.
 func (p *Provider) DropPages(key string, off, n int64) {
 	p.advise(key, func(fd int) { _ = unix.Fadvise(fd, off, n, unix.FADV_DONTNEED) })
 }

@@ -135,7 +135,8 @@ func sourceTag(st fs.FileInfo) string {
 	return strconv.FormatInt(st.ModTime().UnixNano(), 36) + "-" + strconv.FormatInt(st.Size(), 36)
 }
 
-// Range reads a file as it is now. A name that leads out of the directory is errs.Invalid.
+// Range reads the present content of a file. A name that leads out of the directory is
+// errs.Invalid.
 func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	if s.closed.Load() {
 		return nil, errs.Op("read", key).New(errs.Closed, "the source was closed")

@@ -23,7 +23,7 @@ func modified(st *unix.Stat_t) time.Time {
 	return time.Unix(sec, nsec).UTC()
 }
 
-// Sweep removes temporary files of writers that are gone. What vanishes meanwhile is no error.
+// Sweep removes temporary files of ended writers. A file that vanishes meanwhile is no error.
 func (p *Provider) Sweep(ctx context.Context, before time.Time, dry bool) (n, bytes int64, err error) {
 	const op = "sweep"
 	if p.closed.Load() {
@@ -44,7 +44,7 @@ func (p *Provider) Sweep(ctx context.Context, before time.Time, dry bool) (n, by
 		}
 		info, err := d.Info()
 		if err != nil || !info.ModTime().Before(before) {
-			return nil //nolint:nilerr // it is gone, or in use
+			return nil //nolint:nilerr // it was removed, or is in use
 		}
 		if !dry {
 			if err := os.Remove(path); err != nil {

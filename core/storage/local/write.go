@@ -19,12 +19,12 @@ import (
 // that the disk works while the next ones are copied, and Finish finds little left to do.
 const writebackBytes = 4 << 20
 
-// maxAttempts is how often a writer makes a directory anew that others keep removing, before it
-// believes that the root is gone.
+// maxAttempts is how often a writer makes a directory again that others keep removing, before it
+// believes that the root was removed.
 const maxAttempts = 100
 
-// Put replaces what the key held. Its content is on the disk when Put returns, its name after the
-// next PutIfAbsent. A failure leaves the old content.
+// Put replaces the content of a key. The content is on the disk when Put returns, the name after
+// the next PutIfAbsent. A failure leaves the old content.
 func (p *Provider) Put(ctx context.Context, key string, data []byte) error {
 	s, err := p.beginWhole(ctx, "put", key, data)
 	if err != nil {

@@ -419,7 +419,7 @@ func TestKeyThatIsADirectory(t *testing.T) {
 	}
 }
 
-// TestPutWhileDirectoriesArePruned: a directory that a Delete takes away in between is made anew.
+// TestPutWhileDirectoriesArePruned: a directory that a Delete takes away in between is made again.
 func TestPutWhileDirectoriesArePruned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

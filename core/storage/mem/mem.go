@@ -15,12 +15,12 @@ import (
 	"deeplake/core/storage"
 )
 
-// Space is a set of named stores. Whoever assembles the program makes one and puts its Open into
-// the storage.Registry under "mem". The zero value is an empty Space. It may be used in parallel,
-// and must not be copied.
+// Space is a set of named stores. A program makes one and puts its Open into the storage.Registry
+// under "mem". The zero value is an empty Space. It may be used in parallel, and must not be
+// copied.
 type Space struct {
-	// Now is the clock by which objects are dated; nil is time.Now. A test may set its own before
-	// the first Open.
+	// Now is the clock that dates objects; nil is time.Now. A test may set its own before the first
+	// Open.
 	Now func() time.Time
 
 	mu     sync.Mutex

@@ -134,7 +134,7 @@ func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.
 // Unwrap returns the decorated provider.
 func (s *Store) Unwrap() storage.Provider { return s.Provider }
 
-// Stats counts what the provider and all below it have done.
+// Stats counts the work of the provider and of all below it.
 func (s *Store) Stats() storage.Stats { return storage.StatsOf(s.Provider) }
 
 // prove returns nil once the service has refused to overwrite. A failure is not remembered: the

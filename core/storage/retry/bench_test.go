@@ -13,7 +13,7 @@ import (
 	"deeplake/core/storage/retry"
 )
 
-// instant is a Ranger that answers at once, and leaves the caller's memory as it is.
+// instant is a Ranger that answers at once, and leaves the caller's memory unchanged.
 type instant struct {
 	storage.Provider
 	size int64

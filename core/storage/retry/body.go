@@ -31,7 +31,7 @@ type body struct {
 	length int64
 	size   int64
 	pos    int64 // bytes given out
-	held   int64 // of them, when repetitions were counted anew
+	held   int64 // of them, when repetitions were counted again
 	err    error
 	closed bool
 }

@@ -56,7 +56,7 @@ func (b *bucket) reserve(now time.Time) time.Duration {
 	return time.Duration(-b.tokens / b.rate * float64(time.Second))
 }
 
-// refill adds what the time since the last call gives. mu is held.
+// refill adds the tokens of the time since the last call. mu is held.
 func (b *bucket) refill(now time.Time) {
 	if !b.last.IsZero() {
 		b.tokens = min(b.burst, b.tokens+b.rate*now.Sub(b.last).Seconds())
@@ -91,7 +91,7 @@ const (
 	few          = 5
 	fewTimes     = 4
 	leastFewLate = 100 * time.Millisecond
-	learnTime    = 50 * time.Millisecond // how often requests in flight are judged anew meanwhile
+	learnTime    = 50 * time.Millisecond // how often requests in flight are judged again meanwhile
 )
 
 // latencies knows how long first bytes take, by the size of the request.

@@ -11,7 +11,7 @@ type gathers struct {
 	held int
 }
 
-// classes is how many sizes of memory there are.
+// classes is the number of sizes of memory.
 const classes = 5
 
 // sizeOf is the memory that streams go through, one class after the other. Chunks have 8 MiB and a
@@ -52,7 +52,7 @@ func (g *gathers) get(class int) []byte {
 	return p
 }
 
-// put takes memory back. Nobody may read it any more.
+// put takes memory back, which must not be read any more.
 func (g *gathers) put(p []byte) {
 	for class := range classes {
 		if size := sizeOf(class); cap(p) == size {

@@ -15,7 +15,7 @@ import (
 	"deeplake/core/storage/retry"
 )
 
-// clinging is a store that goes on reading what it was given in requests that failed.
+// clinging is a store that goes on reading the memory of failed requests.
 type clinging struct {
 	storage.Provider
 	fail  int

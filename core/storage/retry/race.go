@@ -60,8 +60,8 @@ func (w *runner) drop() {
 // race is one range request, and perhaps others for the same bytes, called hedges: a second one
 // when the first is late, and a third one when the second is late too. The first is sent by the
 // goroutine of the caller, as another one would cost more than all else here; hedges, which are
-// rare, by goroutines that the watchdog starts. Whoever answers first gets the caller; the others
-// are cancelled, and what they may still bring is closed.
+// rare, by goroutines that the watchdog starts. The first answer goes to the caller; the other
+// requests are cancelled, and their late answers closed.
 //
 // The caller gets away from the first only by cancelling it: a storage.Ranger returns when its
 // context ends.
@@ -124,8 +124,8 @@ func (r *race) sendHedge(w *runner) {
 	close(w.ended)
 }
 
-// decides is whether what a hedge returned is the outcome of the race. The caller learns it as the
-// others are cancelled.
+// decides reports whether the answer of a hedge is the outcome of the race. The caller learns it as
+// the others are cancelled.
 func (r *race) decides(w *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -152,7 +152,7 @@ func (r *race) running() *runner {
 	return nil
 }
 
-// cancelHedges ends the hedges but for one. sendHedge closes what they still bring.
+// cancelHedges ends the hedges but for one. sendHedge closes their late answers.
 func (r *race) cancelHedges(but *runner) {
 	for _, w := range r.hedges {
 		if w != but {
@@ -215,8 +215,8 @@ func (r *race) await() {
 	}
 }
 
-// observe remembers how long the answer took. A request that lost would have been late, at least as
-// much as it is now.
+// observe remembers how long the answer took. A request that lost counts as an answer of now, since
+// it would not have come sooner.
 func (r *race) observe() {
 	now := time.Now()
 	observe := func(w *runner) {

@@ -106,7 +106,7 @@ func TestRaces(t *testing.T) {
 	denied := errs.New(errs.Denied, "no")
 	for _, c := range []struct {
 		name string
-		// The second is asked for after 500 ms, if the first is still under way, the third
+		// The second is requested after 500 ms, if the first is still under way, the third
 		// after 500 more. Each is given up after 1.05 s.
 		answers  []answer
 		kind     errs.Kind

@@ -37,7 +37,8 @@ type Policy struct {
 	latency latencies
 
 	answered atomic.Bool // the store has answered something
-	// nanoseconds since the epoch until which a request waits as it was told to, and none is hedged
+	// nanoseconds since the epoch until which requests wait by order of the store, and none is
+	// hedged
 	throttled atomic.Int64
 }
 

@@ -75,8 +75,8 @@ var always = faultstore.Always
 
 func stats(p storage.Provider) storage.Stats { return storage.StatsOf(p) }
 
-// TestWaits: how often a read asks and how long it waits, by what the store says. Half of each
-// bound is drawn.
+// TestWaits: the number of requests of a read and its waits, by the answers of the store. Half of
+// each bound is drawn.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
@@ -288,7 +288,7 @@ func TestReplaced(t *testing.T) {
 		if _, err := io.ReadAll(b); !errs.Is(err, errs.Conflict) {
 			t.Errorf("range: got %v, want a conflict", err)
 		}
-		// A Get owns all of it, and can begin anew.
+		// A Get owns all of it, and can begin again.
 		below.SetPlan(plan)
 		if got, err := p.Get(t.Context(), "k"); err != nil || !bytes.Equal(got, fresh) {
 			t.Errorf("get: %d bytes, %v", len(got), err)
@@ -365,7 +365,7 @@ func TestListingsGoOn(t *testing.T) {
 	})
 }
 
-// TestHedges: a first byte that is late is asked for again, and the first to answer is taken.
+// TestHedges: a first byte that is late is requested again, and the first to answer is taken.
 func TestHedges(t *testing.T) {
 	t.Parallel()
 	const usual, tail = 20 * time.Millisecond, 5 * time.Second

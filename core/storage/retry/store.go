@@ -159,7 +159,7 @@ func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	return s.repeat(ctx, "delete", object, int64(len(keys))<<13, func(ctx context.Context) error { return s.inner.Delete(ctx, keys...) })
 }
 
-// copyPatience is how long a copy within the store may take.
+// copyPatience is the time that a copy within the store may take.
 const copyPatience = 5 * time.Minute
 
 // CopyFrom copies within the store, where that can.

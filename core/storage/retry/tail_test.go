@@ -50,7 +50,7 @@ func (s *tailed) Range(ctx context.Context, _ string, _, n int64, _ string) (sto
 }
 
 // TestTails: requests that are slow or silent do not show, also among the first ones, and few
-// others are asked for twice.
+// others are requested twice.
 func TestTails(t *testing.T) {
 	t.Parallel()
 	for _, parallel := range []int{1, 16, 64} {

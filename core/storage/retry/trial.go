@@ -47,7 +47,7 @@ type exhausted struct{ err error }
 func (e *exhausted) Error() string { return e.err.Error() }
 func (e *exhausted) Unwrap() error { return e.err }
 
-// time is how long the call may take.
+// time bounds the duration of the call.
 func (t *trial) time() time.Duration {
 	if t.c.answered.Load() {
 		return t.c.limit
@@ -112,7 +112,7 @@ func (t *trial) again(ctx context.Context, err error) error {
 	return t.sleep(ctx, delay)
 }
 
-// delay is how long to wait after f, and whether a repetition can help at all.
+// delay returns the wait after f, and whether a repetition can help at all.
 func (t *trial) delay(f *storage.Fault) (time.Duration, bool) {
 	switch f.Repeat {
 	case storage.Refresh:
@@ -177,7 +177,7 @@ func (t *trial) giveUp(err error) error {
 	return errs.Wrap(errs.Storage, t.op, t.object, &exhausted{fmt.Errorf("tried %s: %w%s", times, err, hint)})
 }
 
-// repeat makes one call, as often as it takes. n is how many bytes it moves.
+// repeat makes one call, as often as it takes. n is the number of bytes that it moves.
 func (c *caller) repeat(ctx context.Context, op, object string, n int64, try func(ctx context.Context) error) error {
 	t := c.trial(op, object)
 	for {

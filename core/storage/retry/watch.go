@@ -29,10 +29,10 @@ type watchdog struct {
 	round   time.Time // when the bodies are looked at; zero: there were none
 }
 
-// breath is how long the watchdog rests at least, which is how late it may be.
+// breath is the time that the watchdog rests at least, which is how late it may be.
 const breath = 2 * time.Millisecond
 
-// addRace reports false where no race may begin any more. Whoever adds one removes it.
+// addRace reports false where no race may begin any more. The caller removes the race in the end.
 func (d *watchdog) addRace(c *caller, r *race) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -229,7 +229,7 @@ type flow struct {
 	mu    sync.Mutex
 	since time.Time // of the Read under way; zero: none
 	now   done      // of the window under way, but for that Read
-	slow  float64   // what it did when it was given up for that, else 0
+	slow  float64   // the rate for which it was given up, else 0
 	ended bool
 }
 

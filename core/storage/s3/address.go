@@ -57,7 +57,7 @@ type target struct {
 	base   *url.URL // of the bucket
 }
 
-// targetOf returns the target of a bucket, as far as it is known before the first request.
+// targetOf returns the known parts of a bucket's target before the first request.
 func targetOf(ctx context.Context, bucket, endpoint, region string, pathStyle *bool) (*target, error) {
 	if endpoint == "" {
 		return amazon(ctx, bucket, region, pathStyle)

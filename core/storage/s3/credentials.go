@@ -33,7 +33,7 @@ const (
 	containerHost  = "http://169.254.170.2"
 )
 
-// identity finds credentials anew each time it is asked, in the order of Amazon's own tools: the
+// identity looks up credentials at each call, in the order of Amazon's own tools: the
 // settings, the environment, a web identity, the shared files, the container, the machine. It is an
 // aws.CredentialsProvider, and it reads the environment that it was given, never the one that the
 // process began with.
@@ -47,7 +47,7 @@ type identity struct {
 
 var _ aws.CredentialsProvider = (*identity)(nil)
 
-// identify checks what the settings say. Nothing is asked.
+// identify checks the settings, without a request.
 func identify(s storage.Settings, environ map[string]string, client *request.Client) (*identity, error) {
 	if (s.AccessKeyID == "") != (s.SecretAccessKey == "") {
 		return nil, errs.New(errs.Invalid, "credentials: access_key_id and secret_access_key go together; give both")

@@ -31,7 +31,8 @@ const (
 	maxCode    = 64
 )
 
-// mostGarbled is how many answers in a row cannot be read until the server is not taken for S3.
+// mostGarbled is the number of unreadable answers in a row after which the server is not taken for
+// S3.
 const mostGarbled = 4
 
 // refusalOf reads the XML of an error. A body that is none leaves code and message empty.
@@ -162,7 +163,7 @@ func (s *store) elsewhere(r *refusal) error {
 		return &storage.Fault{Repeat: storage.Refresh, Err: errs.New(errs.Storage, "bucket %q is in region %q (asked in %q)", s.bucket, r.region, asked)}
 	}
 	if now := s.where.Load().region; now != asked || now == r.region && !s.fixed {
-		// Somebody else has moved it meanwhile.
+		// Another request has moved it meanwhile.
 		return &storage.Fault{Repeat: storage.Refresh, Err: errs.New(errs.Storage, "bucket %q is in region %q (asked elsewhere)", s.bucket, now)}
 	}
 	if r.region != "" && r.region != asked {
@@ -204,7 +205,7 @@ func (s *store) denied(r *refusal) error {
 	return errs.New(errs.Denied, "access to bucket %q at %q denied (%s); %s", s.bucket, s.host(), r.said(), remedy)
 }
 
-// apiError classifies what the SDK returns. It keeps the classification of the connections below,
+// apiError classifies an error of the SDK. It keeps the classification of the connections below,
 // and not the SDK's words around it.
 func (s *store) apiError(ctx context.Context, err error) error {
 	return s.net.Hide(s.classify(ctx, err))

@@ -15,7 +15,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// heard is a store that keeps what it is told and does it all.
+// heard is a store that executes and keeps all requests.
 type heard struct {
 	mu       sync.Mutex
 	requests []*http.Request

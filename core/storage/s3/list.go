@@ -68,7 +68,7 @@ func (p *part) list(ctx context.Context, prefix, after string, first int32, fn f
 			if err != nil {
 				return errs.Wrap(errs.Storage, "list", p.prefix+prefix, err)
 			}
-			// What a server shows twice, or too early, is not shown here.
+			// Names that a server lists twice, or too early, are left out here.
 			if name <= last && last != "" || !strings.HasPrefix(name, prefix) {
 				continue
 			}

@@ -44,7 +44,7 @@ func answered(status int, code, message string, header ...string) *request.Respo
 	return a
 }
 
-// TestMeaning: what Amazon and those like it say, as it is told to callers.
+// TestMeaning: the answers of Amazon and of compatible stores, as errors for callers.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
 	late := time.Now().Add(-30 * time.Minute).UTC().Format(http.TimeFormat)
@@ -272,7 +272,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestNewCredentials: expired ones are asked for anew, with what the files say then.
+// TestNewCredentials: expired ones are looked up again, in the files of then.
 func TestNewCredentials(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credentials")

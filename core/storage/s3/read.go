@@ -10,7 +10,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// trustBytes is how much memory the length that a store names is taken for true.
+// trustBytes bounds the memory that is allocated by the length that a store names.
 const trustBytes = 64 << 20
 
 // Range asks for a part of the object; storage.Ranger.

@@ -138,8 +138,8 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-// TestLostAnswerOfAnUpload: an upload that is gone, because the answer to joining it was lost, has
-// made the object.
+// TestLostAnswerOfAnUpload: an upload that no longer exists, because the answer to joining it was
+// lost, has made the object.
 func TestLostAnswerOfAnUpload(t *testing.T) {
 	t.Parallel()
 	server := objectstore.S3(t)

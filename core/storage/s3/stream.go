@@ -31,8 +31,8 @@ const (
 
 func itoa(n int32) string { return strconv.FormatInt(int64(n), 10) }
 
-// stream is one object on its way. What was written is gathered in blocks; from wholeBytes on it
-// leaves in parts, in the background, at most partsAtOnce of them.
+// stream is one object on its way. Written bytes are gathered in blocks; from wholeBytes on they
+// leave in parts, in the background, at most partsAtOnce of them.
 type stream struct {
 	p        *Provider
 	name     string // whole, with the prefix
@@ -223,8 +223,8 @@ func (s *stream) land(ctx context.Context) error {
 	return err
 }
 
-// complete joins the parts. An answer that was lost leaves an upload that is gone: then the object
-// tells.
+// complete joins the parts. If the answer is lost, the upload no longer exists: then the object
+// decides.
 func (s *stream) complete(ctx context.Context) error {
 	parts := make([]types.CompletedPart, s.parts)
 	for _, part := range s.done {
@@ -254,7 +254,7 @@ func (s *stream) complete(ctx context.Context) error {
 	})
 }
 
-// stands reports whether the object is there as it was written.
+// stands reports whether the object exists with the written content.
 func (s *stream) stands(ctx context.Context) bool {
 	b, err := s.p.ranged(ctx, s.key, 0, 0, "")
 	if err != nil {

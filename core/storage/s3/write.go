@@ -25,9 +25,9 @@ import (
 const (
 	deleteBatch   = 1000
 	deletesAtOnce = 4
-	expectFrom    = 2 << 20 // bytes from which the store is asked before they are sent
+	expectFrom    = 2 << 20 // bytes from which the store must agree before they are sent
 	maxDrain      = 64 << 10
-	// in which a store must have copied, or joined, what it has already
+	// in which a store must have copied, or joined, its own data
 	joinTime       = 5 * time.Minute
 	errExistsText  = "the object exists already"
 	contentType    = "application/octet-stream"

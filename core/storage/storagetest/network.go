@@ -14,7 +14,7 @@ import (
 )
 
 // Checks for stores across a network: ranges and their tags, races in which all begin at once,
-// listings that show what was just written, copies within the store.
+// listings that show the newest objects, copies within the store.
 
 // ranges asks for pieces in every form, of providers that are a storage.Ranger.
 func ranges(ctx context.Context, p fixture) error {

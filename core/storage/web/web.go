@@ -1,6 +1,5 @@
-// Package web owns what a dataset below a URL is, whatever asks the server: which URL an object
-// has, how it is read by ranges, and that nothing can be written or listed. It sends nothing
-// itself.
+// Package web owns the rules for datasets below a URL: the URL of an object, reads by ranges, and
+// that nothing can be written or listed. It sends no requests itself.
 package web
 
 import (
@@ -13,7 +12,7 @@ import (
 	"deeplake/core/storage"
 )
 
-// trustBytes is how much memory the length that a server names is taken for true.
+// trustBytes bounds the memory that is allocated by the length that a server names.
 const trustBytes = 64 << 20
 
 // Site asks one server.

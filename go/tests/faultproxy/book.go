@@ -57,7 +57,7 @@ type book struct {
 	rules   []Rule
 	tallies []RuleTally
 	seed    uint64
-	tailed  uint64 // requests that were asked for their tail and jitter
+	tailed  uint64 // requests whose tail and jitter were drawn
 	total   Counts
 	methods map[string]*Tally
 	seen    []Request

@@ -87,7 +87,7 @@ func New(t testing.TB, c Config) *Proxy {
 }
 
 // SetProfile changes the link and the rules for the requests that come from now on. Rules count
-// anew.
+// again.
 func (p *Proxy) SetProfile(profile Profile) error {
 	if err := check(profile.Rules); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (p *Proxy) SetRules(t testing.TB, rules ...Rule) {
 func (p *Proxy) SetLink(l Link) { p.book.setLink(l) }
 
 // Struck is closed when the rule number i, from 0, hits a request, before anything happens to it.
-// Rules that are set anew, or a Reset, come with channels of their own.
+// Rules that are set again, or a Reset, come with channels of their own.
 func (p *Proxy) Struck(i int) <-chan struct{} { return p.book.struckBy(i) }
 
 // Counts returns the figures since the start or the last Reset.

@@ -114,7 +114,7 @@ func FlipAt(at int64) Action { return Action{Fault: FaultFlip, At: at} }
 // CutAt ends the body early, with a Content-Length that fits.
 func CutAt(at int64) Action { return Action{Fault: FaultCut, At: at} }
 
-// WrongRange answers as if another range had been asked for.
+// WrongRange answers as if another range had been requested.
 func WrongRange() Action { return Action{Fault: FaultShift} }
 
 // NoRange answers as a server that knows no ranges.

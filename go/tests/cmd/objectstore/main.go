@@ -4,7 +4,7 @@
 //	objectstore build           builds the servers into build/servers; "build minio" that one
 //	objectstore [flags] s3 gcs  starts them, prints one line of JSON, and runs until its standard input ends
 //
-// The line maps each name that was asked for to its endpoint:
+// The line maps each name that was requested to its endpoint:
 //
 //	{"s3": {"endpoint": ..., "proxy": ..., "control": ..., "region": ..., "access_key": ..., "secret_key": ...}}
 //
