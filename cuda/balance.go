@@ -21,7 +21,8 @@ type balance struct {
 	row     int  // batches in a row that found the device working; negative: idle
 }
 
-// patience is how many batches in a row must find the device alike: one slow batch means nothing.
+// patience is the number of batches that in a row must find the device alike: one slow batch means
+// nothing.
 const patience = 8
 
 // see notes what the device does when a batch of the CPU is ready.

@@ -109,7 +109,7 @@ func (r *rig) try(size int, value byte) (*slab.Slab, error) {
 	return r.Stage(plain(host, int64(size)))
 }
 
-// plain is a batch that is copied as it is.
+// plain is a batch that is copied unchanged.
 func plain(host *slab.Slab, n int64) *loader.Staging {
 	return &loader.Staging{Host: host, Size: n, Copies: []loader.Copy{{Size: n}}}
 }

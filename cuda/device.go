@@ -85,7 +85,7 @@ func (d *Device) Host(budget int64) (*slab.Ring, error) {
 	return d.ring(budget, "page-lock memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_host(c) })
 }
 
-// unordered returns a ring of memory of the device that any stream may write as soon as it is
+// unordered returns a ring of memory of the device that any stream may write once it is
 // allocated. It must be closed.
 func (d *Device) unordered(budget int64) (*slab.Ring, error) {
 	return d.ring(budget, "allocate memory", func(c *C.dli_cuda_device) *C.dli_allocator { return C.dli_cuda_unordered(c) })

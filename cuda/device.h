@@ -55,7 +55,7 @@ DLI_HIDDEN int dli_cuda_open(const dli_cuda_driver* driver, int handle, int numb
 DLI_HIDDEN int dli_cuda_close(dli_cuda_device* d);
 
 /* These make the allocator of a ring: page-locked memory of the host, memory of the device for the
- * copy stream, and memory of the device that any stream may write as soon as it is allocated. NULL:
+ * copy stream, and memory of the device that any stream may write once it is allocated. NULL:
  * no memory. The ring's end frees it. */
 DLI_HIDDEN dli_allocator* dli_cuda_host(dli_cuda_device* d);
 DLI_HIDDEN dli_allocator* dli_cuda_memory(dli_cuda_device* d);

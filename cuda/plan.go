@@ -62,8 +62,8 @@ type taskList struct {
 	tiles uint32
 }
 
-// mostGap is how many bytes between two images are copied rather than left out: a call for one more
-// copy takes the CPU as long as an H200 takes to copy 300 kB.
+// mostGap is the number of bytes that between two images are copied rather than left out: a call
+// for one more copy takes the CPU as long as an H200 takes to copy 300 kB.
 const mostGap = 64 << 10
 
 const (

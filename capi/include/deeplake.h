@@ -3,7 +3,7 @@
  *
  * Rules for every function
  * - A function that can fail returns dl_status and takes a dl_error* last, which may be NULL. A
- *   failure fills the error and leaves every out parameter as it was. Success leaves the error.
+ *   failure fills the error and leaves every out parameter unchanged. Success leaves the error.
  * - Handles are values with a type each. A closed handle gives DL_CLOSED, an unknown one
  *   DL_INVALID. {0} is no handle; it may take the place of a dl_context.
  * - Any thread may call any function, also several at once on one handle. A handle may be closed
@@ -594,7 +594,7 @@ DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, 
                               dl_text* options, dl_device_in* device, dl_batch_export** out,
                               dl_error* err);
 
-/* Makes a view of the same rows with a weight for each, by which dl_loader_open draws them. Its
+/* Makes a view of the same rows with a weight for each, with which dl_loader_open draws them. Its
  * options "length" and "distinct" (every row once at most) then apply. The weights are copied. The
  * caller closes *out. */
 DL_API dl_status dl_view_with_weights(dl_view view, dl_const_f64* weights, int64_t n, dl_view* out,
@@ -840,7 +840,7 @@ DL_API dl_status dl_view_plot(dl_context context, dl_view view, dl_const_i64* ro
  * views. dataset is that of the view, for other versions and saved views; {0}: pages show none.
  * Both must stay open. JSON options: "page" (the directory of the built page), "host" (the address
  * to listen on, by default 127.0.0.1), "port" (0: any free one), "allow_hosts" (names besides
- * localhost by which browsers and proxies reach the server), "allow" (addresses that queries of
+ * localhost under which browsers and proxies reach the server), "allow" (addresses that queries of
  * pages may read, and all below, besides the shown datasets), "save_views" (pages may save views in
  * the dataset; by default false), and, for datasets that queries name, "storage", "link_storage",
  * "named" and "environ". The caller closes *out. */

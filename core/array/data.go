@@ -128,7 +128,7 @@ func crop[T Element](dst, src []T, shape tensor.Shape, cuts []cut) int {
 	return n
 }
 
-// shortRun is how many elements cost less to copy one by one than together.
+// shortRun is the number of elements that cost less to copy one by one than together.
 const shortRun = 8
 
 func (v vec[T]) bytes() int64 {

@@ -267,7 +267,7 @@ func ForAll(f func(cols []*Column, n int) (*Column, error), cols ...*Column) (*C
 	return out.Repeat(n), nil
 }
 
-// RowsOf is how many rows columns have together, and whether all are Const.
+// RowsOf is the number of rows that columns have together, and whether all are Const.
 func RowsOf(cols ...*Column) (n int, constant bool) {
 	for _, c := range cols {
 		if !c.Const {

@@ -134,7 +134,7 @@ func (w *Worker) PreferMapped() { w.preferMapped = true }
 
 const mappedBlocks = 16 // of a chunk that is worth a mapping
 
-// readOrLook is readBlock, or a copy of what it would read.
+// readOrLook is readBlock, or a copy from the mapped chunk.
 func (w *Worker) readOrLook(ctx context.Context, c *Chunk, block int, dst []byte) error {
 	s := &mappedChunk{}
 	if w.preferMapped && c.mapped != nil && c.Index.Blocks() >= mappedBlocks {

@@ -61,7 +61,7 @@ type Sealed struct {
 // gathered first, because each write costs a system call.
 const writeThrough = 64 << 10
 
-// gathered is how much a builder gathers before it writes.
+// gathered is the number of bytes that a builder gathers before it writes.
 const gathered = 256 << 10
 
 // Builder packs the items of one tensor into chunks, streaming them out as they come: it holds one
@@ -85,7 +85,7 @@ type Builder struct {
 	stats   statistics
 }
 
-// What a directory takes in memory.
+// Sizes of the parts of a directory in memory.
 const (
 	wordBytes    = 8
 	blockBytes   = 20 // items, stored bytes, checksum
@@ -348,7 +348,7 @@ func (b *Builder) pack(block []byte) ([]byte, error) {
 // keptBlock is the most memory of a block that is kept for the next one.
 const keptBlock = 4 << 20
 
-// addBlock notes a block as it is stored.
+// addBlock notes a block in its stored form.
 func (b *Builder) addBlock(items int64, stored []byte) {
 	b.dir.BlockItems = append(b.dir.BlockItems, items)
 	b.dir.BlockCRC = append(b.dir.BlockCRC, format.CRC(stored))

@@ -41,7 +41,7 @@ func (w *Worker) Items(ctx context.Context, c *Chunk, item, count int64, dst []b
 	return nil
 }
 
-// bulkBytes is how much is read at once: it stays in the cache of a core until it is checked.
+// bulkBytes is the size of one read: it stays in the cache of a core until it is checked.
 const bulkBytes = 512 << 10
 
 // wholeBlocks are the blocks [first, next) of which all items are in [item, end), and their bytes
@@ -107,7 +107,7 @@ func (w *Worker) blocks(ctx context.Context, c *Chunk, first, next int, dst []by
 	return nil
 }
 
-// BlockBytes is how many stored bytes the blocks have that hold consecutive items.
+// BlockBytes is the number of stored bytes of the blocks that hold consecutive items.
 func (c *Chunk) BlockBytes(item, count int64) int64 {
 	x := c.Index
 	if count <= 0 || x.Linked() {
@@ -140,7 +140,7 @@ func (r Region) Shape() tensor.Shape {
 }
 
 // DecodeRegion decodes a region of a sample that is stored in tiles into dst, in C order, out of
-// the tiles that have some of it. read is how many stored bytes those tiles have.
+// the tiles that have some of it. read is the number of stored bytes that those tiles have.
 func (w *Worker) DecodeRegion(ctx context.Context, ref *Ref, r Region, dst []byte, want codec.Channels) (read int64, err error) {
 	if ref.Tiles == nil || len(r.From) != len(ref.Shape) || len(r.To) != len(ref.Shape) {
 		return 0, errs.New(errs.Internal, "decode region %v to %v of a sample of shape %s in %d tiles", r.From, r.To, ref.Shape, len(ref.Tiles))

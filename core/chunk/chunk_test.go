@@ -133,7 +133,7 @@ func refs(c *Chunk) []Ref {
 	return out
 }
 
-// row is a row as it is read.
+// row is the result of reading a row.
 type row struct {
 	data   []byte
 	shapes []tensor.Shape
@@ -386,7 +386,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestIncompressible: a block that does not get smaller is stored as it is.
+// TestIncompressible: a block that does not get smaller is stored unchanged.
 func TestIncompressible(t *testing.T) {
 	t.Parallel()
 	for _, id := range []codec.ID{codec.LZ4, codec.Zstd} {

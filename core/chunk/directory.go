@@ -9,8 +9,8 @@ import (
 )
 
 // ReadDirectory reads the encoded directory at the end of a chunk object of size bytes, whose head
-// must be want: another chunk in its place is errs.Corrupt. What is damaged after a way over a
-// network is read once more.
+// must be want: another chunk in its place is errs.Corrupt. A damaged directory from a remote store
+// is read once more.
 func ReadDirectory(ctx context.Context, store storage.Provider, key string, size int64, want format.ChunkHead) ([]byte, error) {
 	raw, err := readDirectory(ctx, store, key, size, want)
 	if errs.Is(err, errs.Corrupt) && storage.Remote(store) {

@@ -56,8 +56,8 @@ func (c *Chunk) BlockEnd(items []int64, k, to int) int {
 // were requested. Each block is held against its checksum; one that is looked at where it lies, the
 // first time (see Borrow). failed is called for the samples of a block that cannot be read; the
 // others are there. When ctx ends, so does Gather.
-func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to int, dst []byte, failed func(from, to int, err error)) {
-	g := gathering{w: w, plan: l, lot: lot, dst: dst}
+func (w *Worker) Gather(ctx context.Context, l *GatherPlan, run *Run, from, to int, dst []byte, failed func(from, to int, err error)) {
+	g := gathering{w: w, plan: l, run: run, dst: dst}
 	if from < to && ctx.Err() == nil && g.together(ctx, from, to) {
 		return
 	}
@@ -65,11 +65,11 @@ func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to i
 		n := l.Items[to-1] - l.Items[from] + 1
 		if g.inARow(from, to) && (w.readAhead != nil || n*l.Size > bulkBytes) {
 			// all that lie there
-			if w.Items(ctx, lot.Chunk, l.Items[from], n, dst[int64(from)*l.Size:int64(to)*l.Size]) == nil {
+			if w.Items(ctx, run.Chunk, l.Items[from], n, dst[int64(from)*l.Size:int64(to)*l.Size]) == nil {
 				return
 			}
 		}
-		end := lot.Chunk.BlockEnd(l.Items, from, to)
+		end := run.Chunk.BlockEnd(l.Items, from, to)
 		if err := g.block(ctx, from, end); err != nil {
 			failed(from, end, err)
 		}
@@ -81,14 +81,14 @@ func (w *Worker) Gather(ctx context.Context, l *GatherPlan, lot *Run, from, to i
 type gathering struct {
 	w    *Worker
 	plan *GatherPlan
-	lot  *Run
+	run  *Run
 	dst  []byte
 }
 
 // inARow reports whether samples [from, to) follow each other, in the chunk and in dst.
 func (g *gathering) inARow(from, to int) bool {
 	items := g.plan.Items
-	return g.plan.Positions == nil && !g.lot.Repeats && items[to-1]-items[from] == int64(to-from-1)
+	return g.plan.Positions == nil && !g.run.Repeats && items[to-1]-items[from] == int64(to-from-1)
 }
 
 // together copies samples of several blocks by one loop, if they can be looked at where they lie.
@@ -98,7 +98,7 @@ func (g *gathering) together(ctx context.Context, from, to int) bool {
 	if g.w.readAhead != nil || len(items) < touchedItems || g.inARow(from, to) {
 		return false
 	}
-	data, keep := g.lot.Chunk.borrowAmong(ctx, items)
+	data, keep := g.run.Chunk.borrowAmong(ctx, items)
 	if int64(len(data)) < (items[len(items)-1]-items[0]+1)*g.plan.Size {
 		return false
 	}
@@ -109,7 +109,7 @@ func (g *gathering) together(ctx context.Context, from, to int) bool {
 
 // block copies samples of one block.
 func (g *gathering) block(ctx context.Context, from, to int) error {
-	c, size := g.lot.Chunk, g.plan.Size
+	c, size := g.run.Chunk, g.plan.Size
 	low, n := g.plan.Items[from], g.plan.Items[to-1]-g.plan.Items[from]+1
 	var data []byte
 	var keep any

@@ -11,8 +11,8 @@ import (
 
 // LinkReader reads what links point to. It may be used in parallel.
 type LinkReader interface {
-	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that is gone, or is
-	// not the one that was linked, is errs.Corrupt, and dst is undefined.
+	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that no longer
+	// exists, or is not the one that was linked, is errs.Corrupt, and dst is undefined.
 	ReadLink(ctx context.Context, l format.Link, dst []byte) error
 }
 

@@ -22,8 +22,8 @@ type blockName struct {
 	block int
 }
 
-// CacheBlocks makes the worker keep blocks of small samples up to so many bytes, for who comes back
-// to them in any order; 0, as it is at first: none but the last.
+// CacheBlocks makes the worker keep blocks of small samples up to so many bytes, for reads in any
+// order; 0, the default: none but the last.
 func (w *Worker) CacheBlocks(bytes int64) {
 	w.recent = recent{limit: bytes}
 	w.data, w.borrowed = nil, false

@@ -24,7 +24,7 @@ type Chunk struct {
 // ID tells chunks of all datasets apart, in every process.
 type ID [sha256.Size]byte
 
-// Ref is one sample of one tensor, found but not read: what a batch must know to give it a place.
+// Ref is one sample of one tensor, found but not read, with its place and size for a batch.
 // Resolving a Ref reads at most index pages, never samples.
 type Ref struct {
 	Row   int64  // row in the dataset, for messages

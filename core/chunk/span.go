@@ -134,8 +134,8 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 	return s.chunk.Links.ReadLink(ctx, l, dst)
 }
 
-// streamStep is how many bytes come before landed hears of them: less would cost more than it is
-// worth.
+// streamStep is the number of bytes between two calls of landed: more calls would cost more than
+// they gain.
 const streamStep = 128 << 10
 
 // Stream is Read for callers that use bytes while others are in flight. It calls landed with each
@@ -154,7 +154,7 @@ func (s Span) Stream(ctx context.Context, dst []byte, landed func(n int64)) erro
 	return err
 }
 
-// follow reads the span as it comes.
+// follow reads the span in the order of arrival.
 func (s Span) follow(ctx context.Context, r storage.Ranger, dst []byte, landed func(n int64)) error {
 	key := s.chunk.Key
 	b, err := r.Range(ctx, key, s.Offset, s.Bytes, "")

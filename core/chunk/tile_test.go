@@ -151,7 +151,7 @@ func TestTilesOfPNG(t *testing.T) {
 }
 
 // TestForeignTiles: chunks that are not the tiles of one sample are refused, whatever they say.
-// taken is a region as it was handed over.
+// taken is a region that was handed over.
 type taken struct {
 	pix    []byte
 	stride int

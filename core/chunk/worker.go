@@ -49,8 +49,8 @@ func (w *Worker) Close() {
 	w.decoders = nil
 }
 
-// Stored copies the sample as it is stored into dst, len(dst) == ref.Stored. A tiled array comes as
-// one array; a tiled sample of a sample codec has no stored form of its own.
+// Stored copies the sample in its stored form into dst, len(dst) == ref.Stored. A tiled array comes
+// as one array; a tiled sample of a sample codec has no stored form of its own.
 func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 	if int64(len(dst)) != ref.Stored {
 		return errs.New(errs.Internal, "read a sample of %d bytes into %d bytes", ref.Stored, len(dst))
@@ -316,8 +316,8 @@ func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte)
 	if err == nil || !storage.Remote(c.Store) {
 		return err
 	}
-	// Networks damage what they carry, and no range of an object has a checksum of its own: ask
-	// once more.
+	// Networks damage bytes, and no range of an object has a checksum of its own: request it once
+	// more.
 	storage.Forget(c.Store, c.Key)
 	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
 		return missing(c.Key, err)

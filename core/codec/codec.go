@@ -168,7 +168,7 @@ type Packer interface {
 	// finish it, dst is too small, or data is damaged. The address of dst is a multiple of 8. Only
 	// the first rows of the image are needed, 0 for all: damage behind them may go unnoticed.
 	Pack(dst, data []byte, want Channels, rows int) (int, error)
-	// DeviceDecodes reports whether decoders of devices take data as it is. They may refuse it all
+	// DeviceDecodes reports whether decoders of devices take data unchanged. They may refuse it all
 	// the same, and find less damage.
 	DeviceDecodes(data []byte, want Channels) bool
 }
@@ -176,7 +176,7 @@ type Packer interface {
 // Region is the part of an image that a reader wants.
 type Region struct {
 	X, Y, Width, Height int // in pixels of the image as Downscale makes it
-	// 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: as it is
+	// 2, 4 or 8: the image in this fraction of its size, sides rounded up; 0 and 1: unchanged
 	Downscale int
 	// pixels may differ a little from those of Decode, where that is faster
 	Fast bool

@@ -9,7 +9,7 @@ import (
 // has 100 million at most.
 const DefaultMaxPixels = 500_000_000
 
-// Limits bound what the header of an image file may ask of a reader.
+// Limits bound the memory and time that the header of an image file may cost a reader.
 type Limits struct {
 	MaxPixels int64 // height times width of one file; 0: DefaultMaxPixels
 }

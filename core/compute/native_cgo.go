@@ -28,7 +28,7 @@ import (
 // ready reports whether the processor has the instructions that the C loops need.
 var ready = sync.OnceValue(func() bool { return C.dli_compute_ready() != 0 })
 
-// worth is how many values a call into C has to bring.
+// worth is the number of values that a call into C has to bring.
 const worth = 64
 
 func pointer[T any](v []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(v)) }

@@ -176,7 +176,7 @@ const (
 	repeatsPerRun = 128
 )
 
-// listable is how many rows a list of runs of a commit of n rows may have.
+// listable is the number of rows that a list of runs of a commit of n rows may have.
 func listable(n int64, runs int) int64 {
 	return min(mostListed, n+freeRepeats+repeatsPerRun*int64(runs))
 }

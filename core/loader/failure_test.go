@@ -317,7 +317,7 @@ func TestEarlyCloseLeavesNothing(t *testing.T) {
 	}
 }
 
-// After the last batch the goroutines are gone, even if no caller reads the end.
+// After the last batch the goroutines have ended, even if no caller reads the end.
 func TestLastBatchEndsGoroutines(t *testing.T) {
 	src := fakeSet(20)
 	e := start(t, open(t, src, Options{BatchSize: 10, CollateOf: fakeCollate()}), 0)

@@ -28,8 +28,8 @@ const (
 	pagedBytes = 256 << 10
 )
 
-// pagedStore is a store in memory with a page cache that holds what was advised and read, and
-// forgets what was dropped.
+// pagedStore is a store in memory with a page cache that holds advised and read pages, and forgets
+// dropped ones.
 type pagedStore struct {
 	storage.Provider
 	size int64 // of the cache
@@ -137,8 +137,8 @@ func pagedView(t *testing.T, d *dataset.Dataset) *dataset.View {
 	return v
 }
 
-// deliverAll fails unless the epoch delivers all rows, and closes it. It returns what the batches
-// hold.
+// deliverAll fails unless the epoch delivers all rows, and closes it. It returns digests of the
+// batches.
 func deliverAll(t *testing.T, e *Epoch) (digests []string) {
 	t.Helper()
 	rows := 0
@@ -191,7 +191,7 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// check holds the figures of an epoch against what they may be, and begins to count again.
+// check compares the figures of an epoch with their bounds, and begins to count again.
 func (p *pagedStore) check(t *testing.T, epoch int64, fits bool, most int64) {
 	t.Helper()
 	p.mu.Lock()

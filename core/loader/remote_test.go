@@ -83,7 +83,7 @@ func (f *remoteStore) request(ctx context.Context, key string, off, n int64) err
 	return err
 }
 
-// quantum is how many bytes of a request come together.
+// quantum is the number of bytes of a request that come together.
 const quantum = 128 << 10
 
 // move takes the time of n bytes of a request.

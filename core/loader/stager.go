@@ -39,7 +39,7 @@ type Staging struct {
 	Images []Image    // that the device finishes; each lies behind the one before
 }
 
-// Copy is a part of a batch that is copied as it is. Its numbers are offsets in the slabs, and
+// Copy is a part of a batch that is copied unchanged. Its numbers are offsets in the slabs, and
 // bytes.
 type Copy struct{ From, To, Size int64 }
 
@@ -53,8 +53,8 @@ const (
 	AsFile   = chunk.AsFile
 )
 
-// Split divides the images of a batch: parts from 0 to 1 that add up to at most 1. What is left is
-// packed by the CPU and finished by the device.
+// Split divides the images of a batch: parts from 0 to 1 that add up to at most 1. The CPU packs
+// the others, and the device finishes them.
 type Split struct {
 	CPU  float64 `json:"cpu"`  // finished by the CPU
 	File float64 `json:"file"` // decoded by the device alone

@@ -29,7 +29,7 @@ func stageAll(fields []field, files bool) {
 }
 
 // stagedImages are the images of a column that a device finishes. They share an area of the host's
-// slab: each takes what it needs, up to its share, so that all fit in any order.
+// slab: each takes its bytes, up to its share, so that all fit in any order.
 type stagedImages struct {
 	items       []stagedItem
 	shares      []int64
@@ -102,7 +102,7 @@ func (s *stagedImages) take(i int, size, share int64) (int64, bool) {
 }
 
 // stage brings the arrays of a batch to the device, but for those of some dtypes. These and text
-// stay on the host. The batch owns what it owned before, on the device.
+// stay on the host. The batch owns the memory on the device.
 func (b *Batch) stage(to Stager, onHost []string) error {
 	for i := range b.Columns {
 		c := &b.Columns[i]

@@ -380,7 +380,7 @@ func (g *grouping) take(p *partial, f *frame) error {
 	return f.run.hold(p.grown())
 }
 
-// grown is how many bytes the aggregates keep more than when it was last asked.
+// grown is the number of bytes that the aggregates keep more than at its last call.
 func (p *partial) grown() int64 {
 	before := p.held
 	p.held = 0

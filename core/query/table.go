@@ -75,8 +75,8 @@ type Reader interface {
 	// Read reads rows of a column. part, with Values, selects a part of each array as array.Index
 	// would; the reader reads no more than it needs for that. An error names row and column.
 	Read(ctx context.Context, column int, rows Rows, want Want, part []Span) (*array.Column, error)
-	// Bytes is how many bytes were read from the store, or from memory in front of it, and Decoded
-	// how many came of it.
+	// Bytes is the number of bytes that were read from the store, or from memory in front of it,
+	// and Decoded how many came of it.
 	Bytes() (read, decoded int64)
 	Close()
 }

@@ -137,7 +137,7 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 	return out, false, nil
 }
 
-// counts is how many items each row has, which must be as many in all its lists.
+// counts is the number of items that each row has, which must be as many in all its lists.
 func (u *ungrouping) counts(cols []*array.Column, n int) ([]int, error) {
 	counts := make([]int, n)
 	for i := range counts {

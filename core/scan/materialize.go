@@ -213,7 +213,7 @@ func (m *copier) schema(ctx context.Context) error {
 	return nil
 }
 
-// step is how many rows go into a batch.
+// step is the number of rows that go into a batch.
 func (m *copier) step(ctx context.Context) (int64, error) {
 	n := m.a.table.rows
 	stored, err := m.a.StoredBytes(ctx)

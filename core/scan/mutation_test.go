@@ -154,14 +154,14 @@ func (m *mutation) rare(ctx context.Context, v *victim, want map[string]reply, v
 // copied copies the dataset, and checks the copy.
 func (m *mutation) copied(ctx context.Context, v *victim, want map[string]reply, valid map[string]bool) error {
 	env, _ := v.on(m.over)
-	copies := map[string]*harmed{}
+	copies := map[string]*damagedStore{}
 	stores := env.Stores["mem"]
 	env.Stores = storage.Registry{"mem": func(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
 		if strings.Contains(name, "victim") {
 			return stores(ctx, name, o)
 		}
 		if copies[name] == nil {
-			copies[name] = &harmed{over: objects{}, uri: "mem://" + name}
+			copies[name] = &damagedStore{over: objects{}, uri: "mem://" + name}
 		}
 		return copies[name], nil
 	}}

@@ -25,7 +25,7 @@ type reader struct {
 	decoded int64
 }
 
-// Bytes is how many stored bytes were read, and how many came of them.
+// Bytes is the number of stored bytes that were read, and how many came of them.
 func (r *reader) Bytes() (read, decoded int64) { return r.io.Bytes, r.decoded }
 
 // Close frees the decoders.

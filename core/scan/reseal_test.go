@@ -119,8 +119,8 @@ func (f *forger) forge(over objects, changed map[string][]byte) {
 	}
 }
 
-// harm returns one forgery.
-func (f *forger) harm(seed uint64) (what string, over objects) {
+// forgery returns one change of the dataset.
+func (f *forger) forgery(seed uint64) (what string, over objects) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	over = objects{}
 	if rng.IntN(4) == 0 {
@@ -307,7 +307,7 @@ func (f *forger) paths() []path {
 	return out
 }
 
-// mostAllocated is how much memory all paths may take together.
+// mostAllocated is the memory that all paths may take together.
 const mostAllocated = 4 << 30
 
 // suffer uses a forged dataset: no path may panic, hang or allocate memory out of proportion.
@@ -331,7 +331,7 @@ func suffer(over objects, paths []path) error {
 	return ctx.Err()
 }
 
-// TestForgeries harms a dataset under right checksums and names, and uses it by every path.
+// TestForgeries damages a dataset under right checksums and names, and uses it by every path.
 // DEEPLAKE_FORGERIES says how often, DEEPLAKE_SEED where to begin. With DEEPLAKE_PATHS=1 each
 // forgery is used by one path, drawn by the seed: a million of them take hours, not days. Names of
 // objects are random, so a seed alone does not repeat a failure: DEEPLAKE_KEEP is a folder for the
@@ -365,7 +365,7 @@ func TestForgeries(t *testing.T) { // not parallel: it counts the process's allo
 
 func (f *forger) try(t *testing.T, seed uint64, paths []path) {
 	t.Helper()
-	what, over := f.harm(seed)
+	what, over := f.forgery(seed)
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("seed %d: %s: panic: %v\n%s", seed, what, p, debug.Stack())

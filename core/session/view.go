@@ -113,7 +113,7 @@ func (v *View) Row(i int64) int64 {
 	return v.view.Row(i)
 }
 
-// WithWeights returns a view of the same rows, with a weight for each by which loaders draw them.
+// WithWeights returns a view of the same rows, with weights with which loaders draw them.
 func (v *View) WithWeights(weights []float64) (*View, error) {
 	if int64(len(weights)) != v.Len() {
 		return nil, errs.Op("weigh rows", "").New(errs.Invalid, "%d weights for %d rows, want one for each row", len(weights), v.Len())

@@ -226,7 +226,7 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// checkText wants s to read back from its text, and that text to stay as it is.
+// checkText wants s to read back from its text, and that text to stay unchanged.
 func checkText(t testing.TB, s *Statement) {
 	t.Helper()
 	text := s.String()

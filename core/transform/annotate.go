@@ -53,7 +53,7 @@ func (ws *Workspace) Mask(p *Pipeline, k Key, h, w, size int, dst, src []byte) e
 	return j.Deliver(src[(r.Y*w+r.X)*size:], w*size)
 }
 
-// BoxFormat says what the four numbers of a box are.
+// BoxFormat is the meaning of the four numbers of a box.
 type BoxFormat struct {
 	// LTRB (left, top, right, bottom), LTWH (left, top, width, height) or CCWH (center, width,
 	// height)
@@ -185,7 +185,7 @@ func (ws *Workspace) Points(p *Pipeline, k Key, h, w int, d tensor.DType, s tens
 }
 
 // Keypoints is Points for COCO's keypoints, (3 x keypoints, instances) of x, y and visibility. A
-// keypoint that was not labelled (visibility 0) stays as it is; one that comes to lie outside the
+// keypoint that was not labelled (visibility 0) stays unchanged; one that comes to lie outside the
 // picture gets visibility 0.
 func (ws *Workspace) Keypoints(p *Pipeline, k Key, h, w int, d tensor.DType, s tensor.Shape, data []byte) error {
 	t, err := p.Trace(k, h, w, ws.trace)

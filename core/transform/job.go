@@ -27,19 +27,19 @@ type Job struct {
 // Region returns the part of the picture that Take needs.
 func (j *Job) Region() Region { return j.region }
 
-// what is the kind of a stage.
-type what uint8
+// stageKind is the kind of a stage.
+type stageKind uint8
 
 const (
-	toGather   what = iota // each pixel is one of before, or the fill
-	toResample             // each pixel is a weighted sum
-	toPaint                // the colours change
+	toGather   stageKind = iota // each pixel is one of before, or the fill
+	toResample                  // each pixel is a weighted sum
+	toPaint                     // the colours change
 )
 
 // stage makes pixels of pixels: the rectangle that the next stage needs of the one that it needs
 // itself.
 type stage struct {
-	what     what
+	kind     stageKind
 	paint    kind
 	inH, inW int
 	h, w     int
@@ -96,7 +96,7 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool) (*Jo
 			need = rect{x: span{need.x.from + s.x, need.x.to + s.x}, y: span{need.y.from + s.y, need.y.to + s.y}}
 			continue
 		}
-		st := stage{what: toGather, h: need.y.size(), w: need.x.size(), factor: s.factor}
+		st := stage{kind: toGather, h: need.y.size(), w: need.x.size(), factor: s.factor}
 		switch s.kind {
 		case toResize:
 			gx, gy := grid{n: s.w, hi: float64(inW), clip: span{0, inW}}, grid{n: s.h, hi: float64(inH), clip: span{0, inH}}
@@ -114,7 +114,7 @@ func (ws *Workspace) job(p *Pipeline, t *Trace, channels int, shrinks bool) (*Jo
 		case toPad:
 			need, err = ws.padded(&st, s, need, inH, inW, channels)
 		default:
-			st.what, st.paint = toPaint, s.kind
+			st.kind, st.paint = toPaint, s.kind
 			if s.kind == toContrast { // its mean is that of the whole picture
 				st.oy, st.ox = need.y.from, need.x.from
 				need = whole(inH, inW)
@@ -149,7 +149,7 @@ func (j *Job) bounded() error {
 	for i := range j.stages {
 		s := &j.stages[i]
 		h, w := s.h, s.w
-		if s.what == toResample { // the picture in the middle is as high or as wide as the input
+		if s.kind == toResample { // the picture in the middle is as high or as wide as the input
 			if s.upright {
 				w += s.inW
 			} else {
@@ -232,7 +232,7 @@ func (ws *Workspace) resize(st *stage, f filter, gx, gy grid, need rect, flipX, 
 		}
 		return in, err
 	}
-	st.what = toResample
+	st.kind = toResample
 	if st.x, in.x, err = ws.weighed(f, need.x, gx, flipX); err != nil {
 		return in, err
 	}
@@ -332,7 +332,7 @@ func (ws *Workspace) padded(st *stage, s *step, need rect, inH, inW, channels in
 	return in, err
 }
 
-// mirrored finds for positions behind a padding of before what they are copies of.
+// mirrored finds the sources of positions behind a padding of before.
 func (ws *Workspace) mirrored(mode byte, need span, before, n int) (axis, span, error) {
 	in := span{n, 0}
 	a, err := ws.axis(need.size(), 0)

@@ -82,8 +82,8 @@ func TestBothCodesAgree(t *testing.T) {
 	}
 }
 
-// TestBothCodesAgreeOnSizes has what the vector code does differently: weights by the hundred, rows
-// and columns that do not fill its registers, pictures of which the last bytes are needed.
+// TestBothCodesAgreeOnSizes has sizes that the vector code treats differently: weights by the
+// hundred, rows and columns that do not fill its registers, pictures whose last bytes are needed.
 func TestBothCodesAgreeOnSizes(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(2, 2))

@@ -78,8 +78,7 @@ static void down(uint8_t* out, const uint8_t* in, size_t stride, size_t n, const
     }
 }
 
-/* What comes out of the horizontal half has room behind each row, for the vector code writes more.
- */
+/* Rows of the horizontal half have room behind them, since the vector code writes more. */
 enum { SLACK = 16 };
 
 /* The rows of in made narrower or wider, to rows of out_stride bytes, of which those behind the
@@ -132,7 +131,7 @@ static void pack_row(const dli_job* j, int y, const uint8_t* in) {
     }
 }
 
-/* Where the rows of a stage go: one behind the other, or each, as soon as it is there, from the
+/* Where the rows of a stage go: one behind the other, or each, once it is there, from the
  * place of the first to where the job wants it. The memory of the result takes them in while the
  * next one is computed. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* What the Go side calls. Nothing here is exported from the library that is built of it. */
+/* Functions for the Go side. Nothing here is exported from the library that is built of it. */
 #ifndef DEEPLAKE_TRANSFORM_KERNEL_H
 #define DEEPLAKE_TRANSFORM_KERNEL_H
 

@@ -76,7 +76,7 @@ func (ws *Workspace) ready(j *Job) error {
 	}
 	for i := range j.stages {
 		s := &j.stages[i]
-		c := C.dli_stage{what: C.int32_t(s.what), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
+		c := C.dli_stage{what: C.int32_t(s.kind), paint: C.int32_t(s.paint), in_h: C.int32_t(s.inH), in_w: C.int32_t(s.inW),
 			h: C.int32_t(s.h), w: C.int32_t(s.w), oy: C.int32_t(s.oy), ox: C.int32_t(s.ox), factor: C.float(s.factor), x: s.x.c(), y: s.y.c()}
 		if s.upright {
 			c.upright = 1

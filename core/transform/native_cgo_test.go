@@ -14,7 +14,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestNoMemory: what cannot be had is an error, and the arena goes on as it was.
+// TestNoMemory: what cannot be had is an error, and the arena goes on unchanged.
 func TestNoMemory(t *testing.T) {
 	t.Parallel()
 	var a arena

@@ -107,19 +107,19 @@ func (p *Packed) pass(what uint32, inW, inH, w, h int) *pass {
 // add appends the passes of a stage.
 func (p *Packed) add(s *stage, channels int) {
 	switch {
-	case s.what == toResample && s.upright:
+	case s.kind == toResample && s.upright:
 		p.down(s, s.inW)
 		p.across(s, s.h)
-	case s.what == toResample && s.x.same && s.y.same:
+	case s.kind == toResample && s.x.same && s.y.same:
 		p.pass(passCopy, s.inW, s.inH, s.w, s.h)
-	case s.what == toResample:
+	case s.kind == toResample:
 		if !s.x.same {
 			p.across(s, s.inH)
 		}
 		if !s.y.same {
 			p.down(s, s.w)
 		}
-	case s.what == toGather:
+	case s.kind == toGather:
 		g := p.pass(passGather, s.inW, s.inH, s.w, s.h)
 		g.columns, g.rows = s.x.first, s.y.first
 		g.fill = s.fill
@@ -216,7 +216,7 @@ func write[T int32 | float32](base unsafe.Pointer, at uint32, values []T) {
 
 // fits reports whether a stage reads nothing but the pixels that go in.
 func (s *stage) fits() bool {
-	switch s.what {
+	switch s.kind {
 	case toGather:
 		return s.x.fits(s.w, s.inW, false) && s.y.fits(s.h, s.inH, false)
 	case toResample:

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestSpecIsRefused: what cannot be meant is named with the step, the parameter and what it is.
+// TestSpecIsRefused: errors of impossible specs name the step, the parameter and its value.
 func TestSpecIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spec, want string }{

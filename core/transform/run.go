@@ -16,7 +16,7 @@ func (j *Job) run(pix []byte, stride int) {
 			ws.pixels[i%2] = grow(ws.pixels[i%2], s.h*s.w*c)
 			out = ws.pixels[i%2]
 		}
-		switch s.what {
+		switch s.kind {
 		case toGather:
 			s.gather(out, pix, stride, c)
 		case toResample:

@@ -6,7 +6,7 @@ import (
 )
 
 // Workspace is the memory of one goroutine: jobs, their weights, and pixels between two stages. It
-// grows to what the largest pictures need and is kept from job to job. It must be closed.
+// grows to the needs of the largest pictures and is kept from job to job. It must be closed.
 type Workspace struct {
 	arena   arena
 	jobs    []*Job

@@ -15,7 +15,8 @@ const (
 	several
 )
 
-// alikeFrom is how many letters names share that belong together, like boxes and box_labels.
+// alikeFrom is the number of letters that names share that belong together, like boxes and
+// box_labels.
 const alikeFrom = 3
 
 // labelsOf returns the label tensors that may name the instances of an overlay, the likeliest

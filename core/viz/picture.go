@@ -186,7 +186,7 @@ func thinned(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]by
 }
 
 // thin keeps every n-th row and column of an array, so that its longer side has at least so many
-// pixels, or all that there are.
+// pixels, or all of them.
 func thin(data []byte, shape tensor.Shape, size, pixels int) ([]byte, tensor.Shape) {
 	if len(shape) < 2 {
 		return data, shape

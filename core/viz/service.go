@@ -18,7 +18,7 @@ import (
 	"deeplake/core/transform"
 )
 
-// Options say what a service shows.
+// Options are the settings of a service.
 type Options struct {
 	Session *session.Session
 	Codecs  *codec.Registry

@@ -91,7 +91,7 @@ func (b *bucketServer) keys() []string {
 }
 
 // TestStoreWithoutConditions: a server that ignores If-None-Match is refused by create and by a
-// writer. Of two writers none is told that it made a commit that is gone.
+// writer. Of two writers none is told that it made a commit that no longer exists.
 func TestStoreWithoutConditions(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -13,7 +13,7 @@ import (
 // and all packages below it.
 type packageRule struct {
 	dir     string
-	why     string   // the responsibility of the package, or what it must not touch
+	why     string   // the responsibility of the package, or its limits
 	project []string // packages of this project that it may import
 	modules []string // packages of other modules that it may import
 	never   []string // packages of the standard library that it must not import

@@ -23,8 +23,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// A child process appends and commits without end, and is killed. What it leaves must be a version
-// that it committed, whole. Row i of a dataset holds what i says, so that any damage is seen.
+// A child process appends and commits without end, and is killed. It must leave a version that it
+// committed, whole. Row i of a dataset holds values made of i, so that any damage is seen.
 
 // killedURI tells the test binary that it is the child, and which dataset it writes.
 const killedURI = "DEEPLAKE_TEST_KILLED_URI"
@@ -201,8 +201,8 @@ func killOnce(t *testing.T, self, uri string, rng *rand.Rand) int64 {
 	return said
 }
 
-// checkKilled opens what the child has left, holds every row against what it must be, and commits
-// one more. At least atLeast rows must be there. It gives the number of rows afterwards.
+// checkKilled opens the dataset that the child has left, checks every row, and commits one more. At
+// least atLeast rows must be there. It returns the number of rows afterwards.
 func checkKilled(t *testing.T, uri string, atLeast int64) int64 {
 	t.Helper()
 	ctx := context.Background()

@@ -21,8 +21,8 @@ import (
 	"deeplake/go/tests/objectstore"
 )
 
-// What a user gets for "s3://..." and "gs://...", against real servers, and through a proxy that
-// does to requests what networks and stores do.
+// The stores behind "s3://..." and "gs://...", against real servers, and through a proxy that
+// disturbs requests as networks and stores do.
 
 // lake is one place in an object store, as seen by a user.
 type lake struct {
@@ -123,7 +123,7 @@ func storm() []faultproxy.Rule {
 }
 
 // TestLakeConformanceInAStorm: every promise holds while one request in ten goes wrong. PutIfAbsent
-// leaves open what it may leave open.
+// may leave its outcome open.
 func TestLakeConformanceInAStorm(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
@@ -290,8 +290,8 @@ func TestLakeResumes(t *testing.T) {
 	}
 }
 
-// TestLakeRefusals: what no repetition cures is an error of its own, says what to do, and comes
-// within ten seconds.
+// TestLakeRefusals: a failure that no repetition cures is an error of its own with the way out, and
+// comes within ten seconds.
 func TestLakeRefusals(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.NotFoundHandler())

@@ -49,7 +49,7 @@ func TestPortable(t *testing.T) {
 // corePackage lists the files and imports of one package on some system.
 type corePackage struct {
 	files   string
-	network bool // net/http is among what it needs
+	network bool // it needs net/http
 }
 
 // coreFiles lists the core for a system without C; it fails where a package that is needed has no
@@ -69,7 +69,7 @@ func coreFiles(t *testing.T, env ...string) map[string]corePackage {
 	return packages
 }
 
-// goCommand runs go in the root of the project, without cgo, and returns what it printed.
+// goCommand runs go in the root of the project, without cgo, and returns its output.
 func goCommand(t *testing.T, env []string, args ...string) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "go", args...)

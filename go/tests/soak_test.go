@@ -27,8 +27,8 @@ const (
 	soakSeconds = 25
 	soakWriters = 4
 	soakReaders = 4
-	// soakGrace is the grace period of gc. Half of it is the deadline of a session: what a longer
-	// one has stored may be collected before its commit.
+	// soakGrace is the grace period of gc. Half of it is the deadline of a session: objects of a
+	// longer one may be collected before its commit.
 	soakGrace = 20 * time.Second
 	soakRetry = 4 // seconds that one call may take
 )

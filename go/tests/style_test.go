@@ -341,8 +341,8 @@ func changeable(spec *ast.ValueSpec) string {
 	return ""
 }
 
-// writes are the identifiers at the root of what the functions of a file assign to, count, clear or
-// take the address of.
+// writes are the identifiers at the root of the places that the functions of a file assign to,
+// count, clear or take the address of.
 func writes(file *ast.File) []*ast.Ident {
 	var out []*ast.Ident
 	add := func(e ast.Expr) {

@@ -29,7 +29,7 @@ type site struct {
 	d       *dataset.Dataset
 	watcher *dataset.Dataset // past it
 
-	labels []int64 // that main has, in any order, but for what the round does
+	labels []int64 // that main has, in any order, but for the changes of the round
 	next   int64
 }
 
@@ -48,14 +48,14 @@ type operation struct {
 	inside  bool // it opens stores of its own
 	prepare func(ctx context.Context, s *site, i int) error
 	run     func(ctx context.Context, s *site, i int) error
-	// again does what a user does after an error; nil: run.
+	// again is a user's next step after an error; nil: run.
 	again func(ctx context.Context, s *site, i int) error
 	// times is how often the operation is to be seen, by s.watcher. An error means half of it.
 	times func(ctx context.Context, s *site, i int) (int, error)
 }
 
 func operations() []operation {
-	return append(append(nameOperations(), commitOperations()...), upkeepOperations()...)
+	return append(append(nameOperations(), commitOperations()...), maintenanceOperations()...)
 }
 
 // counted wants as many rows of a label as there are commits with a message, and all else as it
@@ -233,7 +233,7 @@ func nameOperations() []operation {
 	}}
 }
 
-func upkeepOperations() []operation {
+func maintenanceOperations() []operation {
 	ops := []operation{{
 		name: "gc",
 		prepare: func(ctx context.Context, s *site, _ int) error {
@@ -432,7 +432,7 @@ func (s *site) round(t *testing.T, op operation, f faulty, i int) (hit, failed b
 	return hit, failed
 }
 
-// orUnsettled lets pass that there are uncommitted changes.
+// orUnsettled passes over errors about uncommitted changes.
 func orUnsettled(err error) error {
 	if errs.Is(err, errs.Conflict) {
 		return nil

@@ -26,8 +26,8 @@ import (
 )
 
 // A child process does a session of everything that writes, in a bucket, and is killed when its
-// request number n is there: once before the request is done, once after it. What it leaves must be
-// what the dataset was after the last call that returned, or after the next one.
+// request number n is there: once before the request is done, once after it. The dataset must be in
+// the state after the last call that returned, or after the next one.
 
 // The test binary is the child where the first of these is set.
 const (
@@ -348,8 +348,8 @@ func killSession(t *testing.T, self string, k lakeKind, server *objectstore.Serv
 	return alive
 }
 
-// goOn works on what a killed session has left: gc finds what no commit names, and the next commit
-// is as any other.
+// goOn works on the dataset of a killed session: gc finds the objects that no commit names, and the
+// next commit is as any other.
 func (s *scripted) goOn(t *testing.T, before string) {
 	t.Helper()
 	ctx := t.Context()

@@ -167,8 +167,8 @@ func appear(t *testing.T, p storage.Provider, do func()) []string {
 }
 
 // TestGCInABucket: neither a writer who is at work nor a reader of an old version nor one of a
-// branch that was just deleted loses anything, whatever the clock of the machine says; what a dead
-// writer left long ago goes.
+// branch that was just deleted loses anything, whatever the clock of the machine says; old objects
+// of a dead writer go.
 func TestGCInABucket(t *testing.T) {
 	t.Parallel()
 	t.Run("s3", func(t *testing.T) {
@@ -292,7 +292,7 @@ func collect(t *testing.T, s *stand, age func(key string)) {
 	ok(err)
 	wantAt(t, s, old.Commit, many(0, 100))
 	checkWhole(t, s, true)
-	// The objects of the deleted branch are gone before their time: no check takes that for damage.
+	// The objects of the deleted branch were removed early: no check takes that for damage.
 	if r, err := d.Versions().GC(ctx, maintain.GCOptions{OlderThan: time.Hour}); err != nil || r.Objects > 0 {
 		t.Errorf("another gc removes %d objects: %v", r.Objects, err)
 	}

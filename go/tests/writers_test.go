@@ -345,7 +345,7 @@ func checkWhole(t *testing.T, s *stand, clean bool) {
 	}
 }
 
-// watch refreshes a reader until stop is closed. What it sees must only ever grow at its end.
+// watch refreshes a reader until stop is closed. The labels must only ever grow at their end.
 func watch(ctx context.Context, s *stand, stop <-chan struct{}) (looks int, err error) {
 	d, err := s.open(ctx, "")
 	if err != nil {

@@ -294,7 +294,7 @@ def test_create_replaces_nothing_by_nothing(cli, flowers, tmp_path):
     (tmp_path / "shards" / "a.tar").write_bytes(bytes(1024))
     for source, words in [
         ("empty", ["empty", "no files"]),
-        ("shards", [".tar: 1", "--link"]),
+        ("shards", [".tar: 1", "gives a row"]),
         ("set", ["same place"]),
     ]:
         done = cli("create", "set", f"from-{source}", "--overwrite", check=False)

@@ -87,7 +87,7 @@ def test_log_diff_merge(cli, place):
     assert len(json.loads(cli("log", place, "--branch", "work", "--json"))) == 4
 
 
-def test_upkeep(cli, place, tmp_path):
+def test_maintenance(cli, place, tmp_path):
     assert "0 problems" in cli("fsck", place)
     assert "removed 0 objects" in cli("gc", place)
     assert "would remove" in cli("gc", place, "--older-than", "0", "--dry-run")

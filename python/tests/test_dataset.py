@@ -382,7 +382,7 @@ def test_reads_between_updates(tmp_path):
             row = ds[i]
             ds["y"][i] = ds["x"][i] + 1
             ds["x"][i] = row["x"] * 2
-            assert row["y"] == 0 and row.index == i  # as it was when it was taken
+            assert row["y"] == 0 and row.index == i  # unchanged when it was taken
             assert ds["image"][99 - i][0, 0, 0] == 99 - i
         assert list(ds.tensors) == ["x", "y", "image"] and len(ds) == 100
         chunks = [path for path in (tmp_path / "lake" / "data").rglob("*") if path.is_file()]

@@ -1,4 +1,4 @@
-"""Branches, tags, diff, merge, and the upkeep of a store."""
+"""Branches, tags, diff, merge, and the maintenance of a store."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@
 //     CMYK and YCCK files, inverted as Adobe writes them, so that 0 is no ink;
 //   - RGB: grayscale replicated, CMYK by R = (255-C)(255-K)/255 and so on, as Image.convert("RGB");
 //   - gray: (19595 R + 38470 G + 7471 B + 32768) >> 16 of the RGB pixels, as Image.convert("L"); a
-//     grayscale file as it is.
+//     grayscale file unchanged.
 //
 // The orientation that EXIF asks for is not applied: pixels come as they are stored. ICC profiles
 // are not applied either.
@@ -78,7 +78,7 @@ type source struct {
 
 // Encode appends a baseline JPEG of pix to dst and returns the extended slice. pix is uint8 of
 // shape (h, w), (h, w, 1) or (h, w, 3) RGB; another dtype or shape is errs.Type, a side of 0 or
-// over 65500 errs.Invalid. After an error dst is as it was. The default is quality 90 with 4:2:0
+// over 65500 errs.Invalid. After an error dst is unchanged. The default is quality 90 with 4:2:0
 // subsampling; grayscale has no chroma to subsample.
 func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	src, err := check(pix, d, s, o)

@@ -9,7 +9,7 @@ import (
 )
 
 // FuzzPack compares packing with decoding: whatever packs must also decode. The memory behind the
-// room stays as it was.
+// room stays unchanged.
 func FuzzPack(f *testing.F) {
 	seeds(f)
 	d := New().NewDecoder().(*decoder)

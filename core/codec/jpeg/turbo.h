@@ -29,8 +29,8 @@ typedef struct dli_jpeg_decoder dli_jpeg_decoder;
 dli_jpeg_decoder* dli_jpeg_decoder_new(int plain);
 void dli_jpeg_decoder_free(dli_jpeg_decoder* d);
 
-/* What the caller knows of a file: a file that is not so is DLI_JPEG_SIZE. channels are those that
- * are delivered. */
+/* The size of a file as the caller knows it: a file of another size is DLI_JPEG_SIZE. channels are
+ * those that are delivered. */
 typedef struct {
     unsigned width, height, channels;
 } dli_jpeg_shape;
@@ -59,7 +59,7 @@ size_t dli_jpeg_decode_run(dli_jpeg_decoder* d, const dli_jpeg_item* items, size
 /* Decodes the Huffman codes of a whole file alone, to the packed coefficients of packed.h. dst is a
  * multiple of 8. Returns how many of its room bytes they take. 0: the file must be decoded whole,
  * which also reports damage. Small pictures of many coefficients may not fit into room.
- * Only what the first rows need is packed, and nothing behind it is read; rows 0: all. */
+ * Only coefficients of the first rows are packed, and nothing behind them is read; rows 0: all. */
 size_t dli_jpeg_pack(dli_jpeg_decoder* d, const unsigned char* src, size_t src_size,
                      dli_jpeg_shape shape, dli_jpeg_want want, unsigned char* dst, size_t room,
                      uint32_t rows);
@@ -78,7 +78,7 @@ typedef int (*dli_jpeg_take)(void* arg, const unsigned char* pix, size_t size, s
 typedef struct {
     const unsigned char* src;
     size_t src_size;
-    dli_jpeg_shape shape; /* of the whole image, as it is in the file */
+    dli_jpeg_shape shape; /* of the whole image in the file */
     unsigned x, y, width, height, shrink;
     int fast; /* quicker inverse DCT, other pixels */
     dli_jpeg_take take;
@@ -103,8 +103,8 @@ dli_jpeg_status dli_jpeg_decode_part(dli_jpeg_decoder* d, const dli_jpeg_part* p
 
 const char* dli_jpeg_message(const dli_jpeg_decoder* d);
 
-/* What a decoder has done: in how many files our Huffman decoder began, in how many of them our
- * inverse DCT, and how many libjpeg decoded again. */
+/* Counts of a decoder: the files in which our Huffman decoder began, those of them in which our
+ * inverse DCT did, and those that libjpeg decoded again. */
 typedef struct {
     size_t quick, whole, repeated;
 } dli_jpeg_tally;

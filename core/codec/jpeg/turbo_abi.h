@@ -1,7 +1,6 @@
 /* Which libjpeg the C code is written for: libjpeg-turbo 1.5 or newer, with the binary interface of
  * libjpeg 6.2, 7 or 8. tools/toolchain.py compiles this to learn whether the library of a machine
- * will do; what it prints are the messages below. A build leaves libjpeg out with the tag
- * nolibjpeg. */
+ * will do; it prints the messages below. A build leaves libjpeg out with the tag nolibjpeg. */
 #ifndef DEEPLAKE_CODEC_JPEG_TURBO_ABI_H
 #define DEEPLAKE_CODEC_JPEG_TURBO_ABI_H
 

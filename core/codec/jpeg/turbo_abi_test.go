@@ -21,7 +21,7 @@ func TestOtherLibrary(t *testing.T) {
 	file := golden(t, "one.jpg")
 	d := New().NewDecoder()
 	defer d.Close()
-	for range 2 { // the decoder stays as it is
+	for range 2 { // the decoder stays unchanged
 		if err := d.Decode(make([]byte, 3), file, codec.AsStored); !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), "not the one of the build") {
 			t.Errorf("decode: %v, want that the library is another", err)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkOfLibjpeg decodes each file by our code and by libjpeg-turbo alone, in turns, so that
-// what the machine does meanwhile falls on both alike. "times" is libjpeg's time in parts of ours.
+// other work of the machine slows both alike. "times" is libjpeg's time in parts of ours.
 // The files are those of BenchmarkDecode.
 func BenchmarkOfLibjpeg(b *testing.B) {
 	if files := benchFiles(b); len(files) > 0 {

@@ -44,8 +44,7 @@ unsigned dli_codes_search(const dli_codes* codes, uint64_t buffer);
 /* Begins the data behind the header of a scan, or behind a restart marker. */
 void dli_bits_begin(dli_huffman* h, j_decompress_ptr cinfo);
 
-/* Takes bytes of the file into the window, up to a marker or until it is full. What is not read of
- * it stays. */
+/* Takes bytes of the file into the window, up to a marker or until it is full. The others stay. */
 void dli_bits_fill(dli_huffman* h);
 
 /* Goes on behind a restart marker, which must come at once, and be the right one. */

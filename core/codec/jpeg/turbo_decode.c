@@ -180,7 +180,7 @@ static void check_blocks(dli_jpeg_decoder* d, size_t size) {
 }
 
 /* Coefficients of a progressive image take two bytes a sample of the padded planes. The limit is
- * that and 64 MiB; it replaces what the environment variable JPEGMEM may say. */
+ * that and 64 MiB; it replaces the value of the environment variable JPEGMEM. */
 static long memory_limit(const struct jpeg_decompress_struct* cinfo) {
     double w = cinfo->image_width + 8.0 * cinfo->max_h_samp_factor;
     double h = cinfo->image_height + 8.0 * cinfo->max_v_samp_factor;
@@ -259,7 +259,7 @@ static void reset_tables(dli_jpeg_decoder* d) {
 static void check_tables(dli_jpeg_decoder* d) {
     for (int i = 0; i < d->cinfo.num_components; i++) {
         const JQUANT_TBL* table =
-            d->cinfo.comp_info[i].quant_table; /* as it was at the component's first scan */
+            d->cinfo.comp_info[i].quant_table; /* that of the component's first scan */
         if (table == NULL || table->quantval[0] == 0)
             fail(d, DLI_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
     }
@@ -358,7 +358,7 @@ static int channels(const dli_jpeg_decoder* d, dli_jpeg_want want) {
     return want == DLI_JPEG_AS_STORED ? d->cinfo.num_components : (int)want;
 }
 
-/* Holds the file against what the caller has memory for. */
+/* Compares the size of the file with the caller's memory. */
 static void check_shape(dli_jpeg_decoder* d, const dli_jpeg_shape* shape, int to) {
     if (d->cinfo.image_width != shape->width || d->cinfo.image_height != shape->height ||
         (unsigned)to != shape->channels)
@@ -387,8 +387,7 @@ static void begin(dli_jpeg_decoder* d, int max_scans) {
     d->quick = 0;
 }
 
-/* Reports whether a file is to be decoded again, by libjpeg alone: what it says of damage counts.
- */
+/* Reports whether a file is to be decoded again, by libjpeg alone, which decides on damage. */
 static int repeat(dli_jpeg_decoder* d) {
     if (d->status == DLI_JPEG_OK || !d->quick) return 0;
     d->tally.repeated++;

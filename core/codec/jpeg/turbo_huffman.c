@@ -9,7 +9,7 @@
 
 #if DLI_KNOWN_ENTROPY
 
-/* What a look-up finds: a symbol and the code before it, or two that follow each other.
+/* The result of a look-up: a symbol and the code before it, or two that follow each other.
  *   bits 0 to 7    how many bits they take, the values behind them included
  *   bits 8 to 14   how many coefficients the first goes ahead
  *   bits 40 to 47  how many bits the first takes

@@ -23,8 +23,8 @@ enum {
     DLI_HUFFMAN_AHEAD = 10, /* bits that one look-up sees: nearly all codes, in tables that stay in
                               the first cache */
     DLI_HUFFMAN_WINDOW = 16 << 10,
-    /* What the blocks of one MCU can take: 27 bits for each first coefficient, 26 for each other;
-       and a look ahead. */
+    /* The most bytes of the blocks of one MCU: 27 bits for each first coefficient, 26 for each
+       other; and a look ahead. */
     DLI_HUFFMAN_MCU = D_MAX_BLOCKS_IN_MCU * 216 + 16,
 };
 
@@ -32,8 +32,8 @@ enum {
 typedef struct {
     int made;
     JHUFF_TBL source;
-    /* What the next DLI_HUFFMAN_AHEAD bits begin with: the length of the code << 8 | its byte; 0:
-     * no code, or a longer one. */
+    /* The code at the start of the next DLI_HUFFMAN_AHEAD bits: its length << 8 | its byte; 0: no
+     * code, or a longer one. */
     uint16_t symbols[1 << DLI_HUFFMAN_AHEAD];
     /* Codes of length n, of 16 bits with zeroes behind, are below limit[n], those of more bits are
      * not; code c of them is symbol number first[n] + (c >> (16 - n)). */
@@ -100,7 +100,7 @@ int dli_huffman_describe(j_decompress_ptr cinfo, jpeg_component_info* const* com
 
 /* Takes over the scan at whose data cinfo stands, after jpeg_start_decompress, if it is one of
  * those that this can decode. cinfo->client_data must point at h. Returns whether it did: 0 leaves
- * everything as it is. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
+ * everything unchanged. Afterwards libjpeg reports JERR_CANT_SUSPEND where h has to stop. */
 int dli_huffman_start(dli_huffman* h, j_decompress_ptr cinfo);
 
 /* Begins the scan at whose data cinfo stands, after jpeg_read_header, for dli_huffman_mcu. Returns

@@ -47,7 +47,7 @@ typedef struct {
 } dli_pixels;
 
 /* Begins an image, of which the header is read, for an area. Returns 0 for one that is libjpeg's,
- * and leaves cinfo as it is then. */
+ * and leaves cinfo unchanged then. */
 int dli_pixels_begin(dli_pixels* p, dli_huffman* h, j_decompress_ptr cinfo,
                      const dli_pixels_area* area);
 

@@ -141,8 +141,8 @@ func pixelsAreOurs(t *testing.T, tw *twins, data []byte, want codec.Channels) in
 	return 1
 }
 
-// TestHuffmanOfDamage changes bytes of the scan and of the tables: what libjpeg says of it holds,
-// and what it does not mind gives its pixels. Afterwards both are as good as new.
+// TestHuffmanOfDamage changes bytes of the scan and of the tables: libjpeg's errors hold, and files
+// that it accepts give its pixels. Afterwards both decoders work as before.
 func TestHuffmanOfDamage(t *testing.T) {
 	t.Parallel()
 	tw := newTwins(t)

@@ -158,7 +158,7 @@ INLINE void store_columns(const dli_vector_block* a, const dli_vector_block* b, 
     store(a, b, 6, _mm256_unpackhi_epi32(lower03, lower47));
 }
 
-/* Loads a row of both blocks, or of what they are multiplied with. */
+/* Loads a row of both blocks, or of their factors. */
 INLINE __m256i row_of(const int16_t* a, const int16_t* b, size_t row) {
     return _mm256_inserti128_si256(
         _mm256_castsi128_si256(_mm_loadu_si128((const __m128i*)(a + 8 * row))),

@@ -31,7 +31,7 @@ func New() *Codec {
 func (c *Codec) ID() codec.ID { return codec.LZ4 }
 
 // Encode appends the compressed form of src to dst and returns the extended slice. An empty src
-// appends nothing. More than about 2 GiB is errs.Invalid; then dst is as it was.
+// appends nothing. More than about 2 GiB is errs.Invalid; then dst is unchanged.
 func (c *Codec) Encode(dst, src []byte) ([]byte, error) {
 	if len(src) == 0 {
 		return dst, nil

@@ -184,7 +184,7 @@ func (a pass) size(p *picture) (width, height int) {
 	return (p.width - a.x + a.dx - 1) / a.dx, (p.height - a.y + a.dy - 1) / a.dy
 }
 
-// rawSize is how many bytes the rows have with their filters.
+// rawSize is the number of bytes that the rows have with their filters.
 func (p *picture) rawSize() int64 {
 	passes := []pass{{0, 0, 1, 1}}
 	if p.interlaced {
@@ -200,7 +200,7 @@ func (p *picture) rawSize() int64 {
 	return sum
 }
 
-// rowSize is how many bytes a row of so many pixels has with its filter.
+// rowSize is the number of bytes that a row of so many pixels has with its filter.
 func (p *picture) rowSize(width int) int { return 1 + (width*p.bits()+7)/8 }
 
 // pass inflates, unfilters and stores the rows of a.

@@ -20,7 +20,7 @@ type encoder struct {
 	best    []byte // the same of the best filter so far
 }
 
-// Write appends what the compressor gives.
+// Write appends the output of the compressor.
 func (e *encoder) Write(b []byte) (int, error) {
 	e.out = append(e.out, b...)
 	return len(b), nil

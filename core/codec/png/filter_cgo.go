@@ -13,7 +13,7 @@ import "C"
 
 import "unsafe"
 
-// slack is how many bytes behind rows, and behind the row above them, the C code may read.
+// slack is the number of bytes that the C code may read behind rows and behind the row above them.
 const slack = C.DLI_PNG_SLACK
 
 // unfilterRows undoes the filters of rows in place. Each is a byte that names the filter and as

@@ -3,7 +3,7 @@
 // or with the tag nolibdeflate. Rows are unfiltered batch by batch and stored straight into the
 // caller's array. The package must not touch chunks or storage.
 //
-// What a reader gets:
+// Pixels that a reader gets:
 //
 //   - as stored: (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB, (h, w, 4) RGBA, uint16
 //     for files of 16 bits and uint8 otherwise. Gray of 1, 2 and 4 bits is scaled to 0..255; a
@@ -43,8 +43,8 @@ func New() *Codec { return &Codec{} }
 // Describe returns the facts of PNG.
 func (*Codec) Describe() *codec.Descriptor { return descriptor }
 
-// Header checks every chunk but the pixels, and that there are enough of them for the size of the
-// image: at best deflate makes 1032 bytes of one. It allocates nothing but the shape.
+// Header checks every chunk but the pixels, and that the pixels have enough bytes for the size of
+// the image: at best deflate makes 1032 bytes of one. It allocates nothing but the shape.
 func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
 	var p picture
 	if err := p.parse(data); err != nil {
@@ -60,7 +60,7 @@ func (*Codec) NewDecoder() codec.Decoder { return &decoder{} }
 // Encode appends a PNG of pix to dst and returns the extended slice. pix is uint8 or uint16
 // (little-endian) of shape (h, w) or (h, w, 1) gray, (h, w, 2) gray and alpha, (h, w, 3) RGB or (h,
 // w, 4) RGBA, or bool of shape (h, w) or (h, w, 1), which becomes gray of one bit. Another dtype or
-// shape is errs.Type, an empty side errs.Invalid. After an error dst is as it was. There are no
+// shape is errs.Type, an empty side errs.Invalid. After an error dst is unchanged. There are no
 // options.
 func (c *Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	p, err := check(pix, d, s, o)

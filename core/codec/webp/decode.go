@@ -30,7 +30,7 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 }
 
 // contain turns a panic of the decoders in golang.org/x/image into an error about the file, since a
-// panic elsewhere ends the use of the library. What the decoder keeps from picture to picture goes.
+// panic elsewhere ends the use of the library. The decoder then drops the memory that it keeps.
 func (d *decoder) contain(decode func() error) error {
 	err := task.Call(decode)
 	var panicked *task.Panic

@@ -14,7 +14,7 @@ const maxSide = 1<<14 - 1 // the most that libwebp writes
 // Encode appends a lossless WebP of pix to dst and returns the extended slice. pix is uint8 of
 // shape (h, w), (h, w, 1), (h, w, 3) RGB or (h, w, 4) RGBA; gray becomes RGB of equal values, which
 // codec.Gray reads back exactly. Another dtype or shape is errs.Type, a side of 0 or over 16383
-// errs.Invalid. After an error dst is as it was. There are no options: there is no encoder of lossy
+// errs.Invalid. After an error dst is unchanged. There are no options: there is no encoder of lossy
 // files here.
 func (*Codec) Encode(dst, pix []byte, d tensor.DType, s tensor.Shape, o codec.Options) ([]byte, error) {
 	if o != (codec.Options{}) {

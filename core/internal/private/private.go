@@ -49,7 +49,7 @@ func (d *Dir) open() error {
 	if err != nil {
 		return err
 	}
-	// The handle is asked, not the path: another folder may have the path by now.
+	// Stat of the handle, not of the path: another folder may have the path by now.
 	info, err := root.Stat(".")
 	if err == nil {
 		err = check(d.path, info)
@@ -193,7 +193,7 @@ func Check(dir string) error {
 }
 
 // ReadFile returns a file of at most most bytes. It refuses one that another account owns or can
-// write, and whatever is no regular file.
+// write, and all but regular files.
 func ReadFile(name string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -209,8 +209,8 @@ func ReadFile(name string, most int64) ([]byte, error) {
 	return data, errors.Join(err, f.Close())
 }
 
-// regular closes whatever is no regular file of this account. exclusive refuses files that other
-// accounts can write, too.
+// regular closes all but regular files of this account. exclusive refuses files that other accounts
+// can write, too.
 func regular(f *os.File, name string, exclusive bool) (*os.File, error) {
 	info, err := f.Stat()
 	switch {
@@ -228,7 +228,7 @@ func regular(f *os.File, name string, exclusive bool) (*os.File, error) {
 	return f, nil
 }
 
-// kindOf describes what is no regular file.
+// kindOf names the kind of a file that is not regular.
 func kindOf(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():

@@ -96,7 +96,7 @@ func NewClient(host string, s storage.Settings, environ map[string]string) (*Cli
 	return c, nil
 }
 
-// Connections is how many requests s allows at once.
+// Connections is the number of requests that s allows at once.
 func Connections(s storage.Settings) int {
 	if s.MaxConnections > 0 {
 		return s.MaxConnections

@@ -50,7 +50,7 @@ func (a *Response) Clean(text string, most int) string {
 	return Clean(text, most)
 }
 
-// requestIDs are the headers by which stores name a request: S3, Google, and web servers.
+// requestIDs are the headers with a store's name for a request: S3, Google, and web servers.
 var requestIDs = []string{"X-Amz-Request-Id", "X-Guploader-Uploadid", "X-Request-Id"}
 
 // maxID bounds the name of a request.

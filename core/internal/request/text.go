@@ -49,5 +49,5 @@ type cleaned struct {
 
 func (c *cleaned) Error() string { return c.text }
 
-// Unwrap gives the error as it was.
+// Unwrap gives the error unchanged.
 func (c *cleaned) Unwrap() error { return c.err }

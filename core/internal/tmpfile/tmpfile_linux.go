@@ -25,7 +25,7 @@ func anonymous(root *os.Root, folder string) (*File, error) {
 	return f, nil
 }
 
-// door returns a path by which the file can be reached.
+// door returns a path that leads to the file.
 func (f *File) door() string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 func (f *File) linkAnonymous(name string) (err error) {

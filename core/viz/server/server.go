@@ -22,12 +22,12 @@ import (
 	"deeplake/core/viz"
 )
 
-// Options say what a server shows, and to whom.
+// Options are the settings of a server.
 type Options struct {
 	viz.Options
 	Host  string   // the address to listen on; "": 127.0.0.1
 	Port  int      // 0: any free one
-	Hosts []string // names besides localhost by which browsers and proxies reach the server
+	Hosts []string // names besides localhost under which browsers and proxies reach the server
 	Page  string   // the directory of the built page
 }
 
@@ -193,7 +193,7 @@ type answer struct {
 	control *http.ResponseController
 }
 
-// Begin says what the answer is.
+// Begin names the kind of the answer.
 func (a *answer) Begin(media string) { a.Header().Set("Content-Type", media) }
 
 // Write appends bytes. A client that stalls must not hold its place for ever.

@@ -87,7 +87,7 @@ func (c *calls) cancel(_ js.Value, args []js.Value) any {
 // answer is viz.Answer. Every Write copies its bytes out of Go's memory.
 type answer struct{ to js.Value }
 
-// Begin says what the answer is.
+// Begin names the kind of the answer.
 func (a *answer) Begin(media string) { a.to.Invoke("begin", media) }
 
 // Write sends bytes.

@@ -95,7 +95,7 @@ int fake_cuda_has(const char* name);
 int fake_streams_left(char* text, size_t size);
 
 /* fake_push_decode queues what stands for the decoding of a file, rows of width bytes to memory of
- * the device: fake_cuda_pixel. The source must stay as it is until then. Under the lock. */
+ * the device: fake_cuda_pixel. The source must stay unchanged until then. Under the lock. */
 struct stream;
 int fake_push_decode(struct stream* s, const void* file, size_t size, void* to, unsigned width,
                      unsigned height);

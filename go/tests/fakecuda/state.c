@@ -87,7 +87,7 @@ static int planned(const char* call) {
     return OK;
 }
 
-/* What a call that frees reports beside doing it. */
+/* The result of a call that frees; it frees all the same. */
 static __thread int reported;
 
 static bool frees(const char* call) {

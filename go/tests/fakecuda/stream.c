@@ -29,7 +29,7 @@ typedef struct stream {
     bool busy, closing, held;
     bool outside; /* of a consumer, the driver or nvJPEG: it lives until the process ends */
     bool decodes; /* of nvJPEG */
-    bool spare;   /* of a state of nvJPEG that is gone */
+    bool spare;   /* of a state of nvJPEG that no longer exists */
     struct stream* next;
 } stream;
 
@@ -44,8 +44,7 @@ static uint64_t digest(const void* p, size_t size) {
     return h;
 }
 
-/* copy moves the bytes of a queued copy. The source must be what it was when the copy was queued.
- */
+/* copy moves the bytes of a queued copy. The source must not have changed since then. */
 static void copy(op* o) {
     uintptr_t device = (uintptr_t)(o->kind == COPY_IN ? o->to : o->from);
     if (!fake_device_memory(device, o->size) ||
@@ -187,7 +186,7 @@ static void push(stream* s, op o) {
     pthread_cond_broadcast(&fake_changed);
 }
 
-/* Streams of states that are gone are used again: each has a thread. */
+/* Streams of states that no longer exist are used again: each has a thread. */
 stream* fake_own_stream(void) {
     stream* s = streams;
     while (s != NULL && !(s->spare && s->of == fake_current())) s = s->next;

@@ -67,7 +67,7 @@ func (b *body) relay(n int64) error {
 	return nil
 }
 
-// reach is how much of n bytes one call of some can pass on at most: no time must be taken for
+// reach bounds the part of n bytes that one call of some can pass on: no time must be taken for
 // more.
 func (b *body) reach(n int64) int64 {
 	switch buffered := int64(b.in.Buffered()); {

@@ -16,7 +16,7 @@ type Tally struct {
 	Faults   int64 `json:"faults"`    // requests that a rule hit
 }
 
-// RuleTally counts what a rule did.
+// RuleTally counts the work of a rule.
 type RuleTally struct {
 	Name    string `json:"name"`
 	Matched int64  `json:"matched"`
@@ -32,7 +32,7 @@ type Counts struct {
 	Rules   []RuleTally      `json:"rules"`
 }
 
-// Request is one request as it was answered.
+// Request is one request and its answer.
 type Request struct {
 	Method  string  `json:"method"`
 	Target  string  `json:"target"` // path and query, escaped

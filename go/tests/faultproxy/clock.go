@@ -63,7 +63,7 @@ func newPace(own int64, all *clock, closed <-chan struct{}, a *alarm) *pace {
 	return &pace{own: newClock(own), all: all, closed: closed, alarm: a}
 }
 
-// step is how much may go at once: about two milliseconds' worth.
+// step is the number of bytes that may go at once: about two milliseconds' worth.
 func (p *pace) step() int64 {
 	if p == nil {
 		return math.MaxInt64

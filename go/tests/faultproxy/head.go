@@ -10,7 +10,7 @@ import (
 )
 
 // head is the part before the body of a request or an answer, byte by byte: a signature covers the
-// names and the values of headers, and the server must see what the client has signed.
+// names and the values of headers, and the server must see the bytes that the client has signed.
 type head struct {
 	raw    []byte // up to and with the empty line
 	method string // of a request

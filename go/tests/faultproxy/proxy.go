@@ -1,7 +1,7 @@
 // Package faultproxy owns a reverse proxy for HTTP/1.1 that delays, bounds, breaks and falsifies
-// answers where rules say so, and counts what it saw. It passes heads on as they came, Host
-// included, so that signatures of S3 stay valid. It knows neither buckets nor the product; only
-// tests and benchmarks import it.
+// answers where rules say so, and counts requests. It passes heads on unchanged, Host included, so
+// that signatures of S3 stay valid. It knows neither buckets nor the product; only tests and
+// benchmarks import it.
 package faultproxy
 
 import (
@@ -25,7 +25,7 @@ const (
 	DialectHTTP Dialect = "http" // plain text
 )
 
-// Config says what to stand in front of.
+// Config names the server behind the proxy.
 type Config struct {
 	Upstream string // "http://host:port"
 	Dialect  Dialect

@@ -20,7 +20,7 @@ import (
 	"deeplake/go/tests/faultproxy"
 )
 
-// upstream is a server of one object that remembers what it was asked.
+// upstream is a server of one object that remembers its requests.
 type upstream struct {
 	*httptest.Server
 	data     []byte

@@ -82,7 +82,7 @@ func Answer(status int, code string, retryAfter int) Action {
 	return Action{Fault: FaultAnswer, Status: status, Code: code, RetryAfter: retryAfter}
 }
 
-// SlowDown is the answer of a store that is asked too often.
+// SlowDown is the answer of a store to too many requests.
 func SlowDown() Action { return Answer(503, "SlowDown", 0) }
 
 // ExpiredToken is the answer to credentials whose time is over.

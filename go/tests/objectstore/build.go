@@ -27,8 +27,8 @@ var (
 	minio     = program{"minio", "github.com/minio/minio", "tools/objectstore/minio"}
 )
 
-// Build builds what the tests start (S3 and GCS) into build/servers, unless it is there. Processes
-// that ask at once build once.
+// Build builds the servers of the tests (S3 and GCS) into build/servers, unless they are there.
+// Processes that call it at once build once.
 func Build(ctx context.Context) error {
 	for _, p := range []program{versitygw, fakeGCS} {
 		if _, err := p.binary(ctx); err != nil {

@@ -68,7 +68,7 @@ func (p *process) stop() {
 	<-p.ended
 }
 
-// tail keeps the last of what the child prints.
+// tail keeps the end of the child's output.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -139,7 +139,7 @@ func (s *Server) removeTemp() {
 	}
 }
 
-// Settings returns the settings by which a user reaches the server.
+// Settings returns the settings with which a user reaches the server.
 func (s *Server) Settings() storage.Settings {
 	if s.Kind == KindGCS {
 		return storage.Settings{Endpoint: s.Endpoint, Anonymous: true}

@@ -362,7 +362,7 @@ static void arguments(const char* uri) {
     OK(dl_context_cancel(ctx, &err));
     OK(dl_context_close(ctx, &err));
     FAILS(DL_CLOSED, dl_dataset_exists(ctx, uri, NULL, &found, &err));
-    /* Data is as it was. */
+    /* Data is unchanged. */
     OK(dl_dataset_describe(ds, &json, &err));
     WANT(contains(&json, "\"rows\":10"));
     OK(dl_view_close(view, &err));
@@ -652,7 +652,7 @@ static void* close_asked(void* unused) {
     return unused;
 }
 
-/* A view is closed while it is asked: either that is refused, or the answer can be read. */
+/* A view is closed during a call: either the call is refused, or its answer can be read. */
 static void asked_and_closed(const char* uri) {
     char text[600];
     snprintf(text, sizeof text, "SELECT x, SUM(x) AS y FROM \"%s\"", uri);

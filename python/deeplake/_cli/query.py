@@ -174,7 +174,7 @@ def _finite(value: Any) -> Any:
 
 
 def _write_csv(result: QueryView) -> None:
-    # A file or a program gets the text as it is; a terminal would obey it.
+    # A file or a program gets the text unchanged; a terminal would obey it.
     text: Callable[[str], str] = printable if sys.stdout.isatty() else str
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([text(name) for name in result.tensors])

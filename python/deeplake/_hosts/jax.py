@@ -38,7 +38,7 @@ class Jax(NumPy):
         return None
 
     def _column(self, value: Any) -> Any:
-        # An Array as it is: placing gives it to JAX by DLPack.
+        # An Array unchanged: placing gives it to JAX by DLPack.
         return _lists(value) if isinstance(value, list) else value
 
 

@@ -26,7 +26,7 @@ Marks = dict[str, npt.NDArray[Any]]
 class Made:
     """The results for some rows of a batch."""
 
-    # by name: a list with a value for each row, or what a batched transform returned
+    # by name: a list with a value for each row, or the result of a batched transform
     columns: dict[str, Any]
     # the place in the batch of each row that is left, or of the row that it was made of; None: all
     # rows are left

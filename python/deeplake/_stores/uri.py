@@ -11,7 +11,7 @@ from deeplake._names import check_text
 
 SCHEME = "deeplake://"
 
-# The variables that names depend on. The core sees the environment as it was when it was loaded.
+# The variables that names depend on. The core sees the environment of the time when it was loaded.
 _VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "DEEPLAKE_ROOTS")
 
 

@@ -1,4 +1,4 @@
-"""The versions of a dataset and its upkeep: log, branches, tags, diff, merge, rechunk, gc, fsck."""
+"""The versions of a dataset and its maintenance: log, branches, tags, diff, merge, rechunk, gc, fsck."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deeplake._versions.reports import FsckReport, GCReport, RechunkReport, fsck
 
 
 class History:
-    """The methods of `Dataset` about versions and upkeep. They need its source alone."""
+    """The methods of `Dataset` about versions and maintenance. They need its source alone."""
 
     __slots__ = ()
     _source: Live

@@ -63,7 +63,7 @@ class Channel:
 
     def shut(self) -> None:
         """Ends the connection for both sides: a thread in `receive` returns."""
-        with contextlib.suppress(OSError):  # the other end is gone
+        with contextlib.suppress(OSError):  # the other end has closed
             self._end.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:

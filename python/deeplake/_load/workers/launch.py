@@ -133,7 +133,7 @@ class Processes:
             return None, ""
 
     def _asked(self, control: Channel, number: int) -> tuple[int | None, str]:
-        with contextlib.suppress(OSError):  # the server is gone, and may have said why
+        with contextlib.suppress(OSError):  # the server has ended, and may have said why
             control.send(pickle.dumps(("end", number)))
         # A callable may have closed the connection of a worker that goes on.
         answers, _, _ = select.select([control], [], [], _ASKING)

@@ -19,7 +19,7 @@ from deeplake._load.workers.memory import Spec, Target, aligned, fill, load, par
 from deeplake._load.workers.pool import Pool
 from deeplake._load.workers.task import Part, Result, Task, common_specs, divided
 
-# Memory for arrays without a place, as a multiple of what the rows of earlier batches took.
+# Memory for arrays without a place, as a multiple of that of the rows of earlier batches.
 _SPARE = 1.25
 # Seconds to wait for the thread of a pass: a worker that is busy may not take a task for long.
 _PATIENCE = 0.1
@@ -97,7 +97,7 @@ class Pipeline:
         """
         self._steps, self._names, self._pool = steps, names, pool
         self._count, self.ahead = count, ahead
-        # What the last batch tells about the results of the next one.
+        # The specs of the last batch, which those of the next one probably equal.
         self._specs: dict[str, Spec] = {}
         self._spare = 0  # bytes a row
         self._known = False  # there was a batch

@@ -23,7 +23,7 @@ from deeplake._load.workers.channel import Channel
 from deeplake._load.workers.memory import Maps, common_spec, dump, is_dense, samples_of, write
 from deeplake._load.workers.task import Failure, Part, Result, Task
 
-# Seconds for workers to end by themselves once their loader is gone.
+# Seconds for workers to end by themselves once their loader has ended.
 _GRACE = 0.05
 
 
@@ -129,7 +129,7 @@ def work(channel: Channel, life: int, steps: Steps, number: int, count: int) -> 
         try:
             channel.send(pickle.dumps(result))
         except OSError:
-            return  # the loader is gone
+            return  # the loader has ended
 
 
 def _watch(life: int) -> None:

@@ -124,11 +124,11 @@ func BenchmarkReadNumbers(b *testing.B) {
 	}
 }
 
-// TestBulkDamage holds that damage is met as it is one by one: the same error, about the first row
-// that it touches.
+// TestBulkDamage: damage gives the errors of reading one by one: the same error, about the first
+// row that it touches.
 func TestBulkDamage(t *testing.T) {
 	t.Parallel()
-	for name, harm := range map[string]func(t *testing.T, path string){
+	for name, damage := range map[string]func(t *testing.T, path string){
 		"flipped": func(t *testing.T, path string) {
 			data, err := os.ReadFile(path)
 			if err == nil {
@@ -168,7 +168,7 @@ func TestBulkDamage(t *testing.T) {
 				return nil
 			})
 			for i := 0; i < len(paths); i += 3 {
-				harm(t, paths[i])
+				damage(t, paths[i])
 			}
 			for _, spec := range bulkTensors() {
 				for range 3 {

@@ -31,9 +31,9 @@ import (
 // objects are the objects of a dataset by key.
 type objects map[string][]byte
 
-// harmed is a store over objects that are not changed: changes lie on top, nil for an object that
-// is gone.
-type harmed struct {
+// damagedStore is a store over objects that are not changed: changes lie on top, nil for an object
+// that is gone.
+type damagedStore struct {
 	under objects
 	keys  []string // of under, sorted
 	uri   string
@@ -42,9 +42,9 @@ type harmed struct {
 	over objects
 }
 
-var _ storage.Mapper = (*harmed)(nil)
+var _ storage.Mapper = (*damagedStore)(nil)
 
-func (h *harmed) find(op, key string) ([]byte, error) {
+func (h *damagedStore) find(op, key string) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	data, ok := h.over[key]
@@ -57,12 +57,12 @@ func (h *harmed) find(op, key string) ([]byte, error) {
 	return data, nil
 }
 
-func (h *harmed) Get(_ context.Context, key string) ([]byte, error) {
+func (h *damagedStore) Get(_ context.Context, key string) ([]byte, error) {
 	data, err := h.find("get", key)
 	return bytes.Clone(data), err
 }
 
-func (h *harmed) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
+func (h *damagedStore) ReadAt(_ context.Context, key string, dst []byte, off int64) error {
 	data, err := h.find("read", key)
 	if err == nil && (off < 0 || off+int64(len(dst)) > int64(len(data))) {
 		err = errs.Op("read", key).New(errs.Corrupt, "object is truncated (got %d bytes, want %d at offset %d)", len(data), len(dst), off)
@@ -73,26 +73,26 @@ func (h *harmed) ReadAt(_ context.Context, key string, dst []byte, off int64) er
 	return err
 }
 
-func (h *harmed) Map(_ context.Context, key string) (*storage.Mapping, error) {
+func (h *damagedStore) Map(_ context.Context, key string) (*storage.Mapping, error) {
 	data, err := h.find("map", key)
 	return &storage.Mapping{Data: data}, err
 }
 
-func (h *harmed) Put(_ context.Context, key string, data []byte) error {
+func (h *damagedStore) Put(_ context.Context, key string, data []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.over[key] = append([]byte{}, data...)
 	return nil
 }
 
-func (h *harmed) PutIfAbsent(ctx context.Context, key string, data []byte) error {
+func (h *damagedStore) PutIfAbsent(ctx context.Context, key string, data []byte) error {
 	if _, err := h.find("put", key); err == nil { // no test puts one key twice at a time
 		return errs.Op("put", key).New(errs.Exists, "it exists")
 	}
 	return h.Put(ctx, key, data)
 }
 
-func (h *harmed) List(_ context.Context, prefix, after string, fn func(storage.Object) bool) error {
+func (h *damagedStore) List(_ context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	keys := h.keys
 	h.mu.Lock()
 	if len(h.over) > 0 {
@@ -114,7 +114,7 @@ func (h *harmed) List(_ context.Context, prefix, after string, fn func(storage.O
 	return nil
 }
 
-func (h *harmed) Delete(_ context.Context, keys ...string) error {
+func (h *damagedStore) Delete(_ context.Context, keys ...string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, key := range keys {
@@ -123,8 +123,8 @@ func (h *harmed) Delete(_ context.Context, keys ...string) error {
 	return nil
 }
 
-func (h *harmed) URI() string  { return h.uri }
-func (h *harmed) Close() error { return nil }
+func (h *damagedStore) URI() string  { return h.uri }
+func (h *damagedStore) Close() error { return nil }
 
 // victim is a dataset with tensors and objects of many kinds.
 type victim struct {
@@ -291,17 +291,17 @@ func manyNames(n int) []string {
 }
 
 // on returns the environment of a victim in which its objects are changed.
-func (v *victim) on(over objects) (*dataset.Env, *harmed) {
+func (v *victim) on(over objects) (*dataset.Env, *damagedStore) {
 	if over == nil {
 		over = objects{}
 	}
-	h := &harmed{under: v.all, keys: v.keys, over: maps.Clone(over), uri: victimURI}
+	h := &damagedStore{under: v.all, keys: v.keys, over: maps.Clone(over), uri: victimURI}
 	env := *v.env
 	env.Stores = storage.Registry{"mem": func(_ context.Context, name string, _ storage.Options) (storage.Provider, error) {
 		if "mem://"+name == victimURI || name == victimURI {
 			return h, nil
 		}
-		return &harmed{over: objects{}, uri: "mem://" + name}, nil
+		return &damagedStore{over: objects{}, uri: "mem://" + name}, nil
 	}}
 	return &env, h
 }

@@ -14,8 +14,8 @@ import (
 	"deeplake/go/tests/clock"
 )
 
-// harm damages the chunks of a lake: bits of some are flipped, one is cut short, one is gone.
-func harm(t *testing.T, l *remoteSet) {
+// damage damages the chunks of a lake: bits of some are flipped, one is cut short, one is removed.
+func damage(t *testing.T, l *remoteSet) {
 	t.Helper()
 	ctx := context.Background()
 	p, err := l.env.Stores.Open(ctx, "mem://lake", storage.Options{})
@@ -79,7 +79,7 @@ func run(t *testing.T, src Source, o Options) (batches []string, skipped []SkipN
 func TestDamageIsThatOfItsSamples(t *testing.T) {
 	t.Parallel()
 	l := mixedRemoteSet(t, 200)
-	harm(t, l)
+	damage(t, l)
 	for _, shuffle := range []string{order.Sequential, order.Window, order.Full} {
 		for _, onError := range []string{Skip, Raise} {
 			t.Run(shuffle+"/"+onError, func(t *testing.T) {
