@@ -156,6 +156,17 @@ def test_they_are_the_queries(ds, register):
     assert ds.query("SELECT TWICE(v[0]) AS y")["y"][:].tolist() == [0, 6, 12, 18]
 
 
+def test_saved_views_call_registered_functions_alone(ds, register):
+    """A view that runs its query again calls no function of its author's: only those of this process."""
+    register("AUTHORS", lambda x: x * 2.0)
+    ds.query("SELECT AUTHORS(v[0]) AS y WHERE AUTHORS(v[0]) < 9").save("doubled")
+    tql.unregister("AUTHORS")
+    with pytest.raises(deeplake.Error, match="AUTHORS"):
+        ds.load_view("doubled")
+    tql.register("AUTHORS", lambda x: x * 3.0)
+    assert ds.load_view("doubled")["y"][:].tolist() == [0, 6]
+
+
 def test_they_may_ask_themselves(ds, register):
     register("ASKS", lambda x: np.full(len(x), len(ds.query("SELECT x WHERE x > 0"))))
     assert ds.query("SELECT ASKS(v) AS r")["r"][:].tolist() == [2, 2, 2, 2]
