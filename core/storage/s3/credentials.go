@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -31,6 +32,7 @@ const (
 	machineTime    = 2 * time.Second // for the metadata service, which is near or not there at all
 	machineConnect = time.Second
 	containerHost  = "http://169.254.170.2"
+	maxCredentials = 4 << 20 // bytes of a connection to a credential service
 )
 
 // identity looks up credentials at each call, in the order of Amazon's own tools: the
@@ -57,10 +59,51 @@ func identify(s storage.Settings, environ map[string]string, client *request.Cli
 	transport := client.Transport()
 	id.net = awshttp.NewBuildableClient().WithTimeout(credentialTime).WithTransportOptions(func(t *http.Transport) {
 		t.Proxy, t.TLSClientConfig, t.TLSHandshakeTimeout = transport.Proxy, transport.TLSClientConfig.Clone(), transport.TLSHandshakeTimeout
-		t.DialContext = transport.DialContext
+		t.DialContext, t.DisableCompression = bounded(transport.DialContext), true
 		t.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	})
 	return id, nil
+}
+
+// bounded returns dial with a bound on the bytes that a connection delivers: the SDK reads answers
+// of credential services as a whole, and it takes no client that is not its own where
+// AWS_CA_BUNDLE is set.
+func bounded(dial func(ctx context.Context, network, addr string) (net.Conn, error)) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		b := &boundedConn{Conn: c}
+		b.left.Store(maxCredentials)
+		return b, nil
+	}
+}
+
+// frugal bounds answers for a client of the SDK that makes dialers of its own.
+type frugal struct{ *awshttp.BuildableClient }
+
+func (f frugal) Do(rq *http.Request) (*http.Response, error) {
+	rs, err := f.BuildableClient.Do(rq)
+	if err == nil {
+		request.Bound(rs)
+	}
+	return rs, err
+}
+
+// boundedConn fails beyond a number of bytes.
+type boundedConn struct {
+	net.Conn
+	left atomic.Int64
+}
+
+func (b *boundedConn) Read(p []byte) (int, error) {
+	if b.left.Load() <= 0 {
+		return 0, errs.New(errs.Denied, "an answer of the credential service is longer than %d MiB", maxCredentials>>20)
+	}
+	n, err := b.Conn.Read(p)
+	b.left.Add(-int64(n))
+	return n, err
 }
 
 // fixed reports whether asking again cannot give other credentials.
@@ -160,11 +203,11 @@ func (id *identity) ofMachine(ctx context.Context) (aws.Credentials, error) {
 	short, cancel := context.WithTimeout(ctx, machineTime)
 	defer cancel()
 	direct := awshttp.NewBuildableClient().WithTimeout(machineTime).WithTransportOptions(func(t *http.Transport) {
-		t.Proxy = nil
+		t.Proxy, t.DisableCompression = nil, true
 		t.DialContext = (&net.Dialer{Timeout: machineConnect}).DialContext
 	})
 	p := ec2rolecreds.New(func(o *ec2rolecreds.Options) {
-		o.Client = imds.New(imds.Options{HTTPClient: direct, Retryer: aws.NopRetryer{}, Endpoint: id.lookup("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
+		o.Client = imds.New(imds.Options{HTTPClient: frugal{direct}, Retryer: aws.NopRetryer{}, Endpoint: id.lookup("AWS_EC2_METADATA_SERVICE_ENDPOINT")})
 	})
 	c, err := p.Retrieve(short)
 	if err != nil {

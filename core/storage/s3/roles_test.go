@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"deeplake/core/errs"
 	"deeplake/core/storage"
 )
 
@@ -71,5 +72,40 @@ func TestRoles(t *testing.T) {
 				t.Fatalf("got %q, %v; want %q with a session", got.AccessKeyID, err, c.key)
 			}
 		})
+	}
+}
+
+// TestEndlessCredentials: an endless answer of a credential service is an error after a few MiB.
+func TestEndlessCredentials(t *testing.T) {
+	t.Parallel()
+	sent := make(chan int64, 4)
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			machineService(w, r)
+			return
+		}
+		n, block := int64(0), []byte(strings.Repeat(" ", 64<<10))
+		for n < 1<<30 {
+			k, err := w.Write(block)
+			if n += int64(k); err != nil {
+				break
+			}
+		}
+		sent <- n
+	}))
+	t.Cleanup(endless.Close)
+	for name, env := range map[string]map[string]string{
+		"machine":   {"AWS_EC2_METADATA_SERVICE_ENDPOINT": endless.URL},
+		"container": {"AWS_CONTAINER_CREDENTIALS_FULL_URI": endless.URL, "AWS_CONTAINER_AUTHORIZATION_TOKEN": "let me in"},
+	} {
+		env["HOME"] = t.TempDir()
+		s := connected(t, storage.Options{Environ: env})
+		if c, err := s.creds.Retrieve(t.Context()); !errs.Is(err, errs.Denied) || name == "container" && !strings.Contains(err.Error(), "longer than 4 MiB") {
+			t.Errorf("%s: %q, %v", name, c.AccessKeyID, err)
+		}
+		// The rest lies in buffers of the system.
+		if n := <-sent; n > 32<<20 {
+			t.Errorf("%s: the service has sent %d bytes", name, n)
+		}
 	}
 }
