@@ -125,12 +125,16 @@ func samplesOf(in []C.dl_sample, out *tensor.Rows) error {
 func linkOf(data []byte) (*tensor.Link, error) {
 	l := struct {
 		URL    string `json:"url"`
+		URL64  []byte `json:"url64"`
 		Offset int64  `json:"offset"`
 		Length int64  `json:"length"`
 		Tag    string `json:"tag"`
 	}{}
 	if err := parse("link", string(data), &l); err != nil {
 		return nil, err
+	}
+	if l.URL64 != nil {
+		l.URL = string(l.URL64)
 	}
 	if l.Offset < 0 || l.Length < 0 {
 		return nil, errs.Op("link", l.URL).New(errs.Invalid, "offset is %d and length %d, want 0 or more", l.Offset, l.Length)

@@ -179,7 +179,8 @@ enum {
     DL_FORM_HOLE = 3, /* the row has no sample; everything else is ignored */
     DL_FORM_LINK =
         4, /* a JPEG, PNG or WebP file that stays where it is: data is JSON {"url", "offset",
-              "length", "tag"}, of which all but the URL may be left out; the rest is ignored */
+              "length", "tag"}, of which all but the URL may be left out; "url64" has a URL that
+              is not UTF-8, in base64; the rest is ignored */
 };
 
 /* One value for a tensor. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import tarfile
 from pathlib import Path
@@ -35,6 +36,22 @@ def test_linked_files_are_read_where_they_are(images, tmp_path):
         assert all(np.array_equal(image, want) for image in batch["images"])
     images.update(1, {"images": deeplake.link(tmp_path / "a.jpg")})
     assert np.array_equal(images["images"][1], want)
+
+
+def test_names_that_are_not_utf_8(images, tmp_path):
+    """A name in Latin-1 is text with surrogates to Python; half an emoji is none."""
+    file, name = encoded(picture(1)), os.fsdecode(b"caf\xe9.jpg")
+    (tmp_path / name).write_bytes(file)
+    images.append({"images": deeplake.link(tmp_path / name)})
+    images.append({"images": deeplake.read(tmp_path / name)})
+    images.commit()
+    assert deeplake.open(tmp_path / "set")["images"].bytes([0, 1]) == [file] * 2
+    (tmp_path / name).unlink()
+    with pytest.raises(deeplake.CorruptError, match=r"caf.*is gone"):
+        images["images"][0]
+    for half in ("\ud83d", "a\udfff.jpg"):
+        with pytest.raises(deeplake.InvalidArgumentError, match="half a character"):
+            deeplake.link(half)
 
 
 def test_a_file_that_has_changed_is_named(images, tmp_path):

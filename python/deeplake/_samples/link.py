@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -53,6 +54,12 @@ class Link:
             raise InvalidArgumentError(f"link: got {url!r}, want a URL or a path")
         if "://" not in text:
             text = f"file://{Path(text).absolute().as_posix()}"
+        try:
+            os.fsencode(text)
+        except UnicodeEncodeError:
+            raise InvalidArgumentError(
+                f"link: got {text!r}, which has half a character (a lone surrogate); want a URL or a path"
+            ) from None
         for name, number, least in (("offset", offset, 0), ("length", length, 1)):
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < least):
                 raise InvalidArgumentError(f'link "{text}": {name} is {number!r}, want a number of at least {least}')
@@ -78,7 +85,12 @@ class Link:
     @property
     def __deeplake_link__(self) -> bytes:
         # The native append recognises links by this attribute.
-        return json.dumps({"url": self._url, "offset": self._offset, "length": self._length or 0}).encode()
+        url = os.fsencode(self._url)
+        try:
+            named = {"url": url.decode()}
+        except UnicodeDecodeError:  # a file whose name is in Latin-1, say
+            named = {"url64": base64.b64encode(url).decode()}
+        return json.dumps({**named, "offset": self._offset, "length": self._length or 0}).encode()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Link) and self._key() == other._key()
