@@ -356,7 +356,8 @@ class Column {
             out->form = DL_FORM_HOLE;
         } else {
             fail(DL_TYPE, "is a " + type_name(value) +
-                              ", want an array, a number, a list of numbers, str, bytes or None");
+                              ", want an array, a number, a list of numbers, str, bytes or None; "
+                              "float() and str() convert decimals and fractions");
         }
     }
 

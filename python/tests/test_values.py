@@ -189,7 +189,10 @@ def test_numbers_of_python() -> None:
         ([[1, 2], [3]], "pad them"),
         ([[1], 2], "numbers and of lists"),
         ([1, "a"], "class labels"),
-        (decimal.Decimal("0.1"), "is a Decimal"),
+        (
+            decimal.Decimal("0.1"),
+            "is a Decimal, want an array, a number, a list of numbers, str, bytes or None; float() and str() convert",
+        ),
         ([decimal.Decimal("0.1")], "decimals"),
         ([fractions.Fraction(1, 3)], "fractions"),
         (object(), "is a object"),
