@@ -72,11 +72,13 @@ type runs struct {
 	decode func(dec codec.Decoder, at []int, data [][]byte) (done int, err error)
 
 	id   codec.ID
+	refs []*Ref
 	at   []int // of the run under way
 	data [][]byte
 }
 
 func (r *runs) over(ctx context.Context, refs []*Ref) {
+	r.refs = refs
 	room := int64(0)
 	for _, ref := range refs {
 		if runnable(ref) {
@@ -122,6 +124,12 @@ func (r *runs) end() {
 			if k += done; err == nil && k < len(r.at) {
 				err = errs.New(errs.Internal, "decoder stopped after %d of %d samples", k, len(r.at))
 			}
+		}
+		if err != nil && k < len(r.at) {
+			err = r.w.accept(dec, r.refs[r.at[k]], err, func() error {
+				_, err := r.decode(dec, r.at[k:k+1], r.data[k:k+1])
+				return err
+			})
 		}
 		if err != nil && k < len(r.at) {
 			r.failed(r.at[k], err)

@@ -181,7 +181,7 @@ func (w *Worker) eachTile(ctx context.Context, ref *Ref, want codec.Channels, ne
 			}
 			err = w.items(ctx, c, 0, 1, w.tile)
 		} else {
-			err = w.decodeItem(ctx, c, 0, w.tile, want)
+			err = w.decodeItem(ctx, ref, c, 0, w.tile, want)
 		}
 		if err != nil {
 			return err

@@ -34,6 +34,9 @@ type Worker struct {
 
 	readAhead    ReadAhead // asked before the store; nil: there is none
 	preferMapped bool      // see PreferMapped
+
+	accepts  bool // see AcceptDamage
+	accepted []Accepted
 }
 
 // NewWorker makes a worker with the codecs of reg.
@@ -96,7 +99,7 @@ func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Ch
 		if err != nil {
 			return err
 		}
-		if err := w.decodeItem(ctx, ref.Chunk, item, dst[:n], want); err != nil {
+		if err := w.decodeItem(ctx, ref, ref.Chunk, item, dst[:n], want); err != nil {
 			return err
 		}
 		dst = dst[n:]
@@ -122,8 +125,8 @@ func (w *Worker) admit(c *Chunk, item int64, data []byte, want codec.Channels) e
 	return nil
 }
 
-// decodeItem decodes one item of a sample codec.
-func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byte, want codec.Channels) error {
+// decodeItem decodes one item of a sample codec, which belongs to the sample ref.
+func (w *Worker) decodeItem(ctx context.Context, ref *Ref, c *Chunk, item int64, dst []byte, want codec.Channels) error {
 	dec, err := w.decoder(c.Index.SampleCodec())
 	if err != nil {
 		return err
@@ -133,7 +136,7 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 		if err := w.link(ctx, c, item, data); err != nil {
 			return err
 		}
-		return w.decodeFile(dec, c, item, dst, data, want)
+		return w.decodeFile(dec, ref, c, item, dst, data, want)
 	}
 	block, _ := c.Index.BlockOf(item)
 	off, n := c.Index.ItemInBlock(item)
@@ -141,14 +144,18 @@ func (w *Worker) decodeItem(ctx context.Context, c *Chunk, item int64, dst []byt
 	if err != nil {
 		return err
 	}
-	return w.decodeFile(dec, c, item, dst, data[off:off+n], want)
+	return w.decodeFile(dec, ref, c, item, dst, data[off:off+n], want)
 }
 
-func (w *Worker) decodeFile(dec codec.Decoder, c *Chunk, item int64, dst, data []byte, want codec.Channels) error {
+func (w *Worker) decodeFile(dec codec.Decoder, ref *Ref, c *Chunk, item int64, dst, data []byte, want codec.Channels) error {
 	if err := w.admit(c, item, data, want); err != nil {
 		return err
 	}
-	return dec.Decode(dst, data, want)
+	err := dec.Decode(dst, data, want)
+	if err != nil {
+		err = w.accept(dec, ref, err, func() error { return dec.Decode(dst, data, want) })
+	}
+	return err
 }
 
 // decoder is the worker's decoder of a sample codec.

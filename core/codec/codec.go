@@ -160,6 +160,20 @@ type RunDecoder interface {
 	DecodeRun(dst, data [][]byte, want Channels) (done int, err error)
 }
 
+// DamageAcceptor is implemented by Decoders that can make pixels of damaged files too.
+type DamageAcceptor interface {
+	// AcceptDamage says whether the decoder accepts damage from now on. Pixels that cannot be read
+	// are then filled in, with the same values at each decoding. Damage that leaves no pixels, or a
+	// wrong header, stays errs.Corrupt. All limits hold.
+	AcceptDamage(accept bool)
+}
+
+// CutHeaderCodec is implemented by SampleCodecs whose Decoders are DamageAcceptors.
+type CutHeaderCodec interface {
+	// CutHeader is Header of a file that may have lost its end.
+	CutHeader(data []byte, want Channels) (Header, error)
+}
+
 // Packer is implemented by Decoders whose work can be divided between the CPU and a device: the CPU
 // decodes codes to numbers, and the device computes pixels from them.
 type Packer interface {

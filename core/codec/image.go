@@ -34,12 +34,24 @@ func (r *Registry) WithLimits(l Limits) *Registry {
 	return &limited
 }
 
+// AcceptCut is the registry that also accepts headers of files without their end, where decoders
+// can make pixels of them. It shares the codecs of r.
+func (r *Registry) AcceptCut() *Registry {
+	accepting := *r
+	accepting.cut = true
+	return &accepting
+}
+
 // Limits are the bounds of images that are read with this registry.
 func (r *Registry) Limits() Limits { return r.limits }
 
 // Header is the header of an image file, within the limits of the registry.
 func (r *Registry) Header(c SampleCodec, data []byte, want Channels) (Header, error) {
-	h, err := c.Header(data, want)
+	header := c.Header
+	if cut, ok := c.(CutHeaderCodec); ok && r.cut {
+		header = cut.CutHeader
+	}
+	h, err := header(data, want)
 	if err == nil {
 		err = r.limits.Check(h.Shape)
 	}

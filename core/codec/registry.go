@@ -13,6 +13,7 @@ type Registry struct {
 	bytes   []Codec
 	samples []SampleCodec
 	limits  Limits
+	cut     bool // files without their end have headers too
 }
 
 // NewRegistry makes a registry. Lists of names keep the order of the codecs.

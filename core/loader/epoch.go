@@ -242,14 +242,14 @@ func (e *Epoch) await(seq int64, m *meter) *work {
 
 // finish is called by the worker that did the last job of w.
 func (e *Epoch) finish(ctx context.Context, w *work, scratch *chunk.Worker) {
-	skip := e.loader.options.OnError == Skip
+	o := &e.loader.options
 	if w.bulk != nil && w.bulk.Failure().Err != nil {
 		w.reread(ctx, e.planner(), scratch, &e.halt)
 	} else {
-		w.settle(skip)
+		w.settle(o.OnError == Skip)
 	}
 	if err := e.stage(w); errors.Is(err, ErrRefused) {
-		if w.err = w.redo(ctx, scratch, skip); w.err == nil {
+		if w.err = w.redo(ctx, scratch, o.OnError == Skip); w.err == nil {
 			w.err = e.stage(w)
 		}
 	} else if err != nil {

@@ -31,6 +31,9 @@ const (
 const (
 	Raise = "raise" // the batch is an error, and the epoch ends
 	Skip  = "skip"  // the row is left out of its batch, counted and reported
+	// the pixels of a damaged JPEG file are delivered as far as they can be read, and the row is
+	// counted and reported; other errors are treated as by Raise
+	Accept = "accept"
 )
 
 // IndexName is the column that ReturnIndex adds, ShapeSuffix ends the name of the column that Pad
@@ -85,7 +88,7 @@ type Options struct {
 	Held int `json:"held"`
 	// add IndexName: the rows in the dataset
 	ReturnIndex bool   `json:"return_index"`
-	OnError     string `json:"on_error"` // Raise (also "") or Skip
+	OnError     string `json:"on_error"` // Raise (also ""), Skip or Accept
 	// record a timeline, for Loader.Trace
 	Trace bool `json:"trace"`
 	// rows of an epoch that Weights draw; 0: as many as there are
@@ -164,7 +167,7 @@ func (o Options) normal() (Options, error) {
 	if err := errs.OneOf("shuffle", o.Shuffle, order.Sequential, order.Window, order.Full); err != nil {
 		return o, err
 	}
-	if err := errs.OneOf("on_error", o.OnError, Raise, Skip); err != nil {
+	if err := errs.OneOf("on_error", o.OnError, Raise, Skip, Accept); err != nil {
 		return o, err
 	}
 	return o, errs.OneOf("collate", o.Collate, Stack, Pad, List)

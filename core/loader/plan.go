@@ -28,13 +28,15 @@ type work struct {
 	key   transform.Key
 	split Split // of the images that a device can finish
 
-	mu     sync.Mutex
-	failed []failure
+	mu       sync.Mutex
+	failed   []failure
+	accepted []failure // delivered all the same
 
 	// These are written before ready, which is set under the lock of the epoch.
 	ready       bool
 	err         error
 	skips       []failure
+	accepts     []failure
 	loaded      int64 // rows delivered
 	bytes       int64 // filled in the slab
 	storedBytes int64 // of the same samples, as stored

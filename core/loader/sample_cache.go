@@ -40,7 +40,8 @@ func (c *cachedColumn) Access() read.Access {
 	return a
 }
 
-// Decode takes the sample from the cache, or decodes and caches it.
+// Decode takes the sample from the cache, or decodes and caches it. A sample whose damage was
+// accepted is not cached: each epoch counts it anew, and other loaders may refuse it.
 func (c *cachedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	if c.cache.Load(ref, dst) {
 		return nil
@@ -48,7 +49,9 @@ func (c *cachedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w
 	if err := c.Column.Decode(ctx, ref, dst, w); err != nil {
 		return err
 	}
-	c.cache.Store(ref, dst)
+	if !w.HasAccepted(ref) {
+		c.cache.Store(ref, dst)
+	}
 	return nil
 }
 
@@ -73,7 +76,7 @@ func (c *cachedColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][
 		failed(missing[k], err)
 	})
 	for k, r := range some {
-		if !bad[k] {
+		if !bad[k] && !w.HasAccepted(r) {
 			c.cache.Store(r, to[k])
 		}
 	}

@@ -127,6 +127,7 @@ func (w *work) redo(ctx context.Context, scratch *chunk.Worker, skip bool) error
 				continue
 			}
 			err := p.finish(ctx, item.index, w.key, w.batch.Slab.Bytes(), scratch, &p.images.items[row])
+			w.accept(p, scratch)
 			if err == nil {
 				continue
 			}
@@ -140,6 +141,7 @@ func (w *work) redo(ctx context.Context, scratch *chunk.Worker, skip bool) error
 			}
 		}
 	}
+	w.settleAccepted()
 	if slices.Contains(bad, true) {
 		w.batch.leaveOut(bad)
 		w.loaded = int64(w.batch.Rows)

@@ -38,7 +38,10 @@ type Stats struct {
 	Device     *StagerStats `json:"device,omitempty"`
 	Skipped    int64        `json:"skipped"` // rows left out
 	FirstSkips []SkipNote   `json:"first_skips"`
-	Bottleneck string       `json:"bottleneck"`
+	// rows delivered with what could be read of a damaged JPEG file
+	Accepted      int64      `json:"accepted"`
+	FirstAccepted []SkipNote `json:"first_accepted"`
+	Bottleneck    string     `json:"bottleneck"`
 }
 
 // Stage is the time of the threads of one stage, of all of them together. For the consumer, waiting
@@ -79,7 +82,7 @@ type Fetch struct {
 	Store storage.Stats `json:"store"`
 }
 
-// SkipNote is one row that was left out.
+// SkipNote is one row that was left out, or accepted with damage.
 type SkipNote struct {
 	Row    int64  `json:"row"`
 	Tensor string `json:"tensor"`
@@ -91,9 +94,10 @@ const maxSkipNotes = 16
 
 // counts are the sums over delivered batches.
 type counts struct {
-	batches, rows, bytes, stored, skipped int64
-	notes                                 []SkipNote
-	first                                 time.Duration // until the first batch was handed over
+	batches, rows, bytes, stored int64
+	skipped, accepted            int64
+	skips, accepts               []SkipNote
+	first                        time.Duration // until the first batch was handed over
 	// sum, over taken batches, of the batches ready at that time
 	ready int64
 	gaps  gaps
@@ -107,11 +111,17 @@ func (c *counts) add(w *work) {
 	c.bytes += w.bytes
 	c.stored += w.storedBytes
 	c.skipped += int64(len(w.skips))
-	for _, s := range w.skips {
-		if len(c.notes) < maxSkipNotes {
-			c.notes = append(c.notes, SkipNote{Row: s.row, Tensor: s.tensor, Error: s.err.Error()})
-		}
+	c.skips = noted(c.skips, w.skips)
+	c.accepted += int64(len(w.accepts))
+	c.accepts = noted(c.accepts, w.accepts)
+}
+
+// noted appends failures to the notes of a report, as far as it goes.
+func noted(notes []SkipNote, failures []failure) []SkipNote {
+	for _, f := range failures[:min(len(failures), maxSkipNotes-len(notes))] {
+		notes = append(notes, SkipNote{Row: f.row, Tensor: f.tensor, Error: f.err.Error()})
 	}
+	return notes
 }
 
 // handed notes that a batch is handed over while ready ones, this one included, lay there.
@@ -128,7 +138,8 @@ func (c *counts) handed(ready int, start time.Time) {
 func (e *Epoch) Stats() Stats {
 	e.mu.Lock()
 	s := Stats{Epoch: e.pass.Epoch, Batches: e.counts.batches, Rows: e.counts.rows, Bytes: e.counts.bytes, Stored: e.counts.stored,
-		Skipped: e.counts.skipped, FirstSkips: append([]SkipNote{}, e.counts.notes...),
+		Skipped: e.counts.skipped, FirstSkips: append([]SkipNote{}, e.counts.skips...),
+		Accepted: e.counts.accepted, FirstAccepted: append([]SkipNote{}, e.counts.accepts...),
 		InFlight: len(e.queue), Prefetch: e.loader.options.Prefetch}
 	for _, w := range e.queue {
 		if w.ready {

@@ -24,6 +24,9 @@ const (
 func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	scratch := e.loader.src.NewWorker()
 	defer scratch.Close()
+	if e.loader.options.OnError == Accept {
+		scratch.AcceptDamage()
+	}
 	scratch.CacheBlocks(max(cachedBlocks/int64(len(e.meters.workers)), leastOfThread))
 	m.begin()
 	defer m.end()
@@ -70,6 +73,7 @@ func (w *work) do(ctx context.Context, k int, scratch *chunk.Worker, halt *atomi
 // run reads the items of one job into the slab, until halt.
 func (w *work) run(ctx context.Context, j *job, scratch *chunk.Worker, halt *atomic.Bool) {
 	p := &w.plan.parts[j.part]
+	defer w.accept(p, scratch)
 	mem := w.batch.Slab.Bytes()
 	if p.images != nil {
 		w.runStaged(ctx, j, mem, scratch)
@@ -154,16 +158,31 @@ func (w *work) fail(p *part, i int, err error) {
 	w.failed = append(w.failed, failure{position: position, row: row, tensor: p.field.name, err: rowError(p.field.name, row, err)})
 }
 
+// accept notes the items of p whose damage scratch has accepted.
+func (w *work) accept(p *part, scratch *chunk.Worker) {
+	for _, a := range scratch.TakeAccepted() {
+		for i := range p.refs {
+			if &p.refs[i] != a.Ref {
+				continue
+			}
+			position := p.positionOf(i)
+			row := p.rows[position].Row
+			w.mu.Lock()
+			w.accepted = append(w.accepted, failure{position: position, row: row, tensor: p.field.name, err: rowError(p.field.name, row, a.Err)})
+			w.mu.Unlock()
+		}
+	}
+}
+
 // settle converts the failures of a batch to its error, or to skipped rows, once all jobs are done.
 // The first failed row in the batch gives the error, so that it does not depend on threads.
 func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
+	w.settleAccepted()
 	if len(w.failed) == 0 {
 		return
 	}
-	slices.SortStableFunc(w.failed, func(a, b failure) int {
-		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.tensor, b.tensor))
-	})
+	inOrder(w.failed)
 	bad := make([]bool, w.batch.Rows)
 	for _, f := range w.failed {
 		if !skip || !errs.OfSample(f.err) {
@@ -177,6 +196,19 @@ func (w *work) settle(skip bool) {
 	}
 	w.batch.leaveOut(bad)
 	w.loaded = int64(w.batch.Rows)
+}
+
+// settleAccepted makes the report of accepted rows, each of which is in it once.
+func (w *work) settleAccepted() {
+	w.accepts = slices.CompactFunc(inOrder(slices.Clone(w.accepted)), func(a, b failure) bool { return a.position == b.position })
+}
+
+// inOrder sorts failures by row of the batch and tensor, whatever thread met them.
+func inOrder(failures []failure) []failure {
+	slices.SortStableFunc(failures, func(a, b failure) int {
+		return cmp.Or(cmp.Compare(a.position, b.position), cmp.Compare(a.tensor, b.tensor))
+	})
+	return failures
 }
 
 // leaveOut removes rows from a finished batch by moving later rows down in the slab.

@@ -157,10 +157,10 @@ func (f *frame) finish() (frame, error) {
 // followed by 0 or a restart marker, so a file that was cut has no end marker after its first scan;
 // whatever follows the end marker is allowed. Every block of 8 x 8 coefficients takes at least one
 // bit, which bounds the pixels that the bytes can hold, and the memory that a decoder takes for
-// them, to 1024 times the size of the file.
-func (f *frame) checkScan(data []byte) error {
+// them, to 1024 times the size of the file. cut admits a file without its end marker.
+func (f *frame) checkScan(data []byte, cut bool) error {
 	rest := data[f.scan:]
-	if !bytes.HasSuffix(rest, []byte{0xff, mEOI}) && bytes.LastIndex(rest, []byte{0xff, mEOI}) < 0 {
+	if !cut && !bytes.HasSuffix(rest, []byte{0xff, mEOI}) && bytes.LastIndex(rest, []byte{0xff, mEOI}) < 0 {
 		return errs.Op("read jpeg header", "").New(errs.Corrupt, "no end-of-image marker; the file is cut after %d bytes", len(data))
 	}
 	need := int64(0)
@@ -207,6 +207,25 @@ func (f *frame) scans(rest []byte) int {
 		pos = min(pos+int(binary.BigEndian.Uint16(rest[pos:])), len(rest))
 	}
 	return n
+}
+
+// segments is data up to a segment that it cuts, for which libjpeg would refuse the whole file. The
+// decoder of a scan needs no such help.
+func (f *frame) segments(data []byte) []byte {
+	for pos := f.scan; ; {
+		marker, at := nextMarker(data, pos)
+		if marker == 0 || marker == mEOI {
+			return data
+		}
+		pos = at + 2
+		if marker == mTEM || marker >= mRST0 && marker <= mRST7 {
+			continue
+		}
+		if len(data)-pos < 2 || len(data)-pos < int(binary.BigEndian.Uint16(data[pos:])) {
+			return data[:at]
+		}
+		pos += int(binary.BigEndian.Uint16(data[pos:]))
+	}
 }
 
 // channels is the last axis that want makes of the file.

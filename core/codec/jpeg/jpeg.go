@@ -28,7 +28,10 @@ import (
 	"deeplake/core/tensor"
 )
 
-var _ codec.SampleCodec = (*Codec)(nil)
+var (
+	_ codec.SampleCodec    = (*Codec)(nil)
+	_ codec.CutHeaderCodec = (*Codec)(nil)
+)
 
 const (
 	maxSide = 65500 // libjpeg's JPEG_MAX_DIMENSION
@@ -50,11 +53,20 @@ func (*Codec) Describe() *codec.Descriptor { return descriptor }
 // Header checks data as far as the first scan, and that it can be whole: an end marker must follow,
 // and enough bytes for the number of pixels. It allocates nothing but the shape.
 func (*Codec) Header(data []byte, want codec.Channels) (codec.Header, error) {
+	return header(data, want, false)
+}
+
+// CutHeader is Header of a file that may lack its end marker.
+func (*Codec) CutHeader(data []byte, want codec.Channels) (codec.Header, error) {
+	return header(data, want, true)
+}
+
+func header(data []byte, want codec.Channels, cut bool) (codec.Header, error) {
 	f, err := parse(data)
 	if err != nil {
 		return codec.Header{}, err
 	}
-	if err := f.checkScan(data); err != nil {
+	if err := f.checkScan(data, cut); err != nil {
 		return codec.Header{}, err
 	}
 	c, err := f.channels(want)
@@ -133,14 +145,14 @@ func sampling(name string) (h, v int, ok bool) {
 	return 0, 0, false
 }
 
-// open parses data for a Decode into dst.
-func open(dst, data []byte, want codec.Channels) (frame, error) {
+// open parses data for a Decode into dst. cut admits a file without its end.
+func open(dst, data []byte, want codec.Channels, cut bool) (frame, error) {
 	f, err := parse(data)
 	if err != nil {
 		return frame{}, err
 	}
-	if f.several {
-		if err := f.checkScan(data); err != nil {
+	if f.several || cut {
+		if err := f.checkScan(data, cut); err != nil {
 			return frame{}, err
 		}
 	}

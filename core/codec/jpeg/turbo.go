@@ -31,16 +31,18 @@ import (
 // decoder wraps a decompressor of libjpeg-turbo, which lives outside the Go heap from the first
 // Decode until Close.
 type decoder struct {
-	plain  bool // libjpeg does it all, also what turbo_huffman.c does quicker
-	c      *C.dli_jpeg_decoder
-	closed bool
-	items  []C.dli_jpeg_item // of a run
-	rois   []C.dli_jpeg_part
+	plain   bool // libjpeg does it all, also what turbo_huffman.c does quicker
+	accepts bool // damage
+	c       *C.dli_jpeg_decoder
+	closed  bool
+	items   []C.dli_jpeg_item // of a run
+	rois    []C.dli_jpeg_part
 }
 
 var (
-	_ codec.RunDecoder = (*decoder)(nil)
-	_ codec.Packer     = (*decoder)(nil)
+	_ codec.RunDecoder     = (*decoder)(nil)
+	_ codec.Packer         = (*decoder)(nil)
+	_ codec.DamageAcceptor = (*decoder)(nil)
 )
 
 // Decode crosses into C once. Damage that libjpeg merely warns of is errs.Corrupt; extraneous bytes
@@ -49,10 +51,11 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if err := d.ready(); err != nil {
 		return err
 	}
-	f, err := open(dst, data, want)
+	f, err := open(dst, data, want, d.accepts)
 	if err != nil {
 		return err
 	}
+	data = d.legible(&f, data)
 	status := C.dli_jpeg_decode(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)),
 		(*C.uchar)(unsafe.SliceData(dst)), C.size_t(len(dst)), f.shape(want), C.dli_jpeg_want(want), maxScans)
 	if status != C.DLI_JPEG_OK {
@@ -61,7 +64,33 @@ func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	return nil
 }
 
-// Pack implements [codec.Packer].
+// AcceptDamage implements [codec.DamageAcceptor]. libjpeg fills in gray, as it does for Pillow with
+// LOAD_TRUNCATED_IMAGES.
+func (d *decoder) AcceptDamage(accept bool) {
+	d.accepts = accept
+	if d.c != nil {
+		d.tell()
+	}
+}
+
+// tell tells the decompressor whether damage is accepted.
+func (d *decoder) tell() {
+	accept := C.int(0)
+	if d.accepts {
+		accept = 1
+	}
+	C.dli_jpeg_accept_damage(d.c, accept)
+}
+
+// legible is the part of a file that libjpeg is given.
+func (d *decoder) legible(f *frame, data []byte) []byte {
+	if d.accepts {
+		return f.segments(data)
+	}
+	return data
+}
+
+// Pack implements [codec.Packer]. It packs nothing while damage is accepted.
 func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, error) {
 	if err := d.ready(); err != nil {
 		return 0, err
@@ -73,7 +102,7 @@ func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, er
 	if _, err := f.channels(want); err != nil {
 		return 0, err
 	}
-	if rows < 0 || rows > 0 && f.checkScan(data) != nil {
+	if d.accepts || rows < 0 || rows > 0 && f.checkScan(data, false) != nil {
 		return 0, nil // the end of the file is not reached
 	}
 	return int(C.dli_jpeg_pack(d.c, (*C.uchar)(unsafe.SliceData(data)), C.size_t(len(data)), f.shape(want),
@@ -82,11 +111,11 @@ func (d *decoder) Pack(dst, data []byte, want codec.Channels, rows int) (int, er
 
 // DeviceDecodes reports whether data is a whole file of the kind that is packed.
 func (d *decoder) DeviceDecodes(data []byte, want codec.Channels) bool {
-	if d.ready() != nil {
+	if d.ready() != nil || d.accepts {
 		return false
 	}
 	f, err := parse(data)
-	if err != nil || f.checkScan(data) != nil {
+	if err != nil || f.checkScan(data, false) != nil {
 		return false
 	}
 	if _, err := f.channels(want); err != nil {
@@ -108,6 +137,7 @@ func (d *decoder) ready() error {
 		if d.c = C.dli_jpeg_decoder_new(plain); d.c == nil {
 			return errs.Op("decode jpeg", "").New(errs.Internal, "out of memory")
 		}
+		d.tell()
 	}
 	return nil
 }
@@ -138,14 +168,15 @@ func (d *decoder) DecodeRun(dst, data [][]byte, want codec.Channels) (int, error
 	var refused error
 	for i := range data {
 		var f frame
-		if f, refused = open(dst[i], data[i], want); refused != nil {
+		if f, refused = open(dst[i], data[i], want, d.accepts); refused != nil {
 			break
 		}
-		src, to := unsafe.SliceData(data[i]), unsafe.SliceData(dst[i])
+		file := d.legible(&f, data[i])
+		src, to := unsafe.SliceData(file), unsafe.SliceData(dst[i])
 		pinned.Pin(src)
 		pinned.Pin(to)
 		d.items = append(d.items, C.dli_jpeg_item{
-			src: (*C.uchar)(src), src_size: C.size_t(len(data[i])), dst: (*C.uchar)(to), dst_size: C.size_t(len(dst[i])),
+			src: (*C.uchar)(src), src_size: C.size_t(len(file)), dst: (*C.uchar)(to), dst_size: C.size_t(len(dst[i])),
 			shape: f.shape(want),
 		})
 	}

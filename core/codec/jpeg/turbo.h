@@ -29,6 +29,10 @@ typedef struct dli_jpeg_decoder dli_jpeg_decoder;
 dli_jpeg_decoder* dli_jpeg_decoder_new(int plain);
 void dli_jpeg_decoder_free(dli_jpeg_decoder* d);
 
+/* Says whether damage of the data is accepted from now on: libjpeg then decodes the file alone, and
+ * fills in gray. Damage that it cannot pass over stays DLI_JPEG_CORRUPT, as do all limits. */
+void dli_jpeg_accept_damage(dli_jpeg_decoder* d, int accept);
+
 /* The size of a file as the caller knows it: a file of another size is DLI_JPEG_SIZE. channels are
  * those that are delivered. */
 typedef struct {

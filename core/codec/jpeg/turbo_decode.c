@@ -37,7 +37,8 @@ struct dli_jpeg_decoder {
     jmp_buf escape;
     int created;
     int max_scans;
-    int plain; /* libjpeg decodes Huffman codes itself in all files */
+    int plain;   /* libjpeg decodes Huffman codes itself in all files */
+    int accepts; /* damage that libjpeg warns of is no error */
     int alone; /* and in this file */
     int quick; /* our own code does, and has begun to */
     int scan;  /* number of the scan that it was offered last */
@@ -100,7 +101,7 @@ static void on_error(j_common_ptr cinfo) {
 }
 
 /* libjpeg warns about damaged data and goes on with grey blocks: here the first such warning ends
- * the decoding. Four warnings do not touch pixels and occur in files that cameras and tools write:
+ * the decoding, unless damage is accepted. Four warnings do not touch pixels and occur in files that cameras and tools write:
  * bytes between segments, an unknown JFIF revision or Adobe transform, and zeroes where a
  * sequential scan states its band. */
 static void on_message(j_common_ptr cinfo, int level) {
@@ -112,7 +113,8 @@ static void on_message(j_common_ptr cinfo, int level) {
         case JWRN_NOT_SEQUENTIAL:
             return;
     }
-    on_error(cinfo);
+    dli_jpeg_decoder* d = cinfo->client_data;
+    if (!d->accepts) on_error(cinfo);
 }
 
 static void fail(dli_jpeg_decoder* d, dli_jpeg_status status, const char* message) {
@@ -160,6 +162,8 @@ void dli_jpeg_decoder_free(dli_jpeg_decoder* d) {
     free(d->part);
     free(d);
 }
+
+void dli_jpeg_accept_damage(dli_jpeg_decoder* d, int accept) { d->accepts = accept; }
 
 dli_jpeg_tally dli_jpeg_tally_of(const dli_jpeg_decoder* d) { return d->tally; }
 
@@ -255,12 +259,13 @@ static void reset_tables(dli_jpeg_decoder* d) {
 }
 
 /* Finds a component without a scan or a quantization table, once all scans that the pixels need
- * were read. */
+ * were read. Where damage is accepted a component may have no scan: libjpeg takes it as gray. Values
+ * of a table that the file does not have are those of another file, and always refused. */
 static void check_tables(dli_jpeg_decoder* d) {
     for (int i = 0; i < d->cinfo.num_components; i++) {
         const JQUANT_TBL* table =
             d->cinfo.comp_info[i].quant_table; /* that of the component's first scan */
-        if (table == NULL || table->quantval[0] == 0)
+        if (table == NULL ? !d->accepts : table->quantval[0] == 0)
             fail(d, DLI_JPEG_CORRUPT, "a colour component has no scan or no quantization table");
     }
 }
@@ -383,7 +388,7 @@ static void forget_source(dli_jpeg_decoder* d) {
 static void begin(dli_jpeg_decoder* d, int max_scans) {
     d->status = DLI_JPEG_OK;
     d->max_scans = max_scans;
-    d->alone = d->plain;
+    d->alone = d->plain || d->accepts;
     d->quick = 0;
 }
 
@@ -416,7 +421,10 @@ static void decode_whole(dli_jpeg_decoder* d, const dli_jpeg_item* it, dli_jpeg_
             else
                 read_converted(d, it->dst, to, d->cinfo.output_height);
             check_tables(d);
-            jpeg_finish_decompress(&d->cinfo); /* up to the end marker: a cut file is found */
+            if (d->accepts)
+                jpeg_abort_decompress(&d->cinfo);
+            else
+                jpeg_finish_decompress(&d->cinfo); /* up to the end marker: a cut file is found */
         }
     } else {
         give_up(d);
@@ -495,10 +503,12 @@ static JDIMENSION aim(dli_jpeg_decoder* d, const dli_jpeg_part* p) {
     if (!is_within(p, w, h)) fail(d, DLI_JPEG_SIZE, "the region is not within the image");
     JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
     JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
-    if (from > 0 || to < w) {
+    /* Where scans are missing libjpeg smooths blocks, at the sides of what it decodes differently. */
+    if (!d->accepts && (from > 0 || to < w)) {
         JDIMENSION width = to - from;
         jpeg_crop_scanline(cinfo, &from, &width);
     }
+    if (d->accepts) from = 0;
     if (from > p->x || cinfo->output_width < p->x - from + p->width)
         fail(d, DLI_JPEG_INTERNAL, "decoder gave other columns than those of the region");
     if (p->y > 0 && jpeg_skip_scanlines(cinfo, p->y) != p->y)

@@ -58,10 +58,10 @@ func (d *decoder) roisInC(data [][]byte, parts []codec.ROI, want codec.Channels)
 			break
 		}
 		var f frame
-		if f, refused = checkROI(data[i], parts[i].Region, want); refused != nil {
+		if f, refused = d.checkROI(data[i], parts[i].Region, want); refused != nil {
 			break
 		}
-		p := cROI(data[i], &f, parts[i].Region, want)
+		p := cROI(d.legible(&f, data[i]), &f, parts[i].Region, want)
 		pinned.Pin(p.src)
 		p.take, p.arg = C.dli_jpeg_take(call), arg
 		d.rois = append(d.rois, p)
@@ -80,11 +80,11 @@ func (d *decoder) roisInC(data [][]byte, parts []codec.ROI, want codec.Channels)
 
 // roi decodes one sample and hands it over in Go.
 func (d *decoder) roi(data []byte, part codec.ROI, want codec.Channels) error {
-	f, err := checkROI(data, part.Region, want)
+	f, err := d.checkROI(data, part.Region, want)
 	if err != nil {
 		return err
 	}
-	p := cROI(data, &f, part.Region, want)
+	p := cROI(d.legible(&f, data), &f, part.Region, want)
 	var pinned runtime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(p.src)
@@ -111,14 +111,14 @@ func cROI(data []byte, f *frame, r codec.Region, want codec.Channels) C.dli_jpeg
 	return p
 }
 
-// checkROI refuses a file that cannot be whole and a region that is not within its image. It looks
-// for the end of the file, which decoding a region does not come to.
-func checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
+// checkROI refuses a region that is not within its image, and a file that cannot be whole, unless
+// damage is accepted. It looks for the end of the file, which decoding a region does not come to.
+func (d *decoder) checkROI(data []byte, r codec.Region, want codec.Channels) (frame, error) {
 	f, err := parse(data)
 	if err != nil {
 		return frame{}, err
 	}
-	if err := f.checkScan(data); err != nil {
+	if err := f.checkScan(data, d.accepts); err != nil {
 		return frame{}, err
 	}
 	c, err := f.channels(want)
