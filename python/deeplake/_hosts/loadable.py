@@ -74,8 +74,10 @@ class Loadable:
             fetch_bytes: bytes of memory for prefetched objects of a store, by default 2.5 *
                 `shuffle_bytes`. If all rows fit, later epochs request nothing.
                 `loader.stats()["fetch"]` counts the requests.
-            on_error: "raise", or "skip" to leave out rows that cannot be read. `loader.stats()`
-                counts these and shows the first.
+            on_error: "raise", "skip" to leave out rows that cannot be read, or "accept" to take
+                the pixels of damaged JPEG files as far as they can be read, with gray for the
+                others, as Pillow does with LOAD_TRUNCATED_IMAGES. Other errors are raised with
+                "accept" too. `loader.stats()` counts such rows and shows the first.
             return_index: add "_index", int64 of shape (batch,): the row numbers in the dataset.
             progress: show a line with the rate and the bottleneck, on a terminal only.
             trace: a path. The end of an iteration writes a file with the work of each thread over

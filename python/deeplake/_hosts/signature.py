@@ -208,7 +208,7 @@ def _rows(plan: Plan) -> int | None:
     """Returns how many rows every batch has, where all have as many."""
     options = plan.options
     whole = options.drop_last or options.tail in ("drop", "pad")
-    return options.batch_size if whole and options.on_error == "raise" else None
+    return options.batch_size if whole and options.on_error != "skip" else None
 
 
 def _of_schema(plan: Plan, name: str) -> dict[str, Leaf]:

@@ -13,7 +13,7 @@ import numpy as np
 from deeplake import _native
 from deeplake._errors import Error, TensorTypeError
 from deeplake._load.plan import Plan
-from deeplake._load.steps import Made, Rows, Skip
+from deeplake._load.steps import Accept, Made, Rows, Skip
 from deeplake._samples.column import timed
 
 # Columns that the core adds to say something of the rows.
@@ -123,11 +123,13 @@ class Assembly:
         if self.steps.pil:
             import PIL.Image  # noqa: F401 - a missing Pillow is said at once, not in the first batch
 
-    def __call__(self, batch: _native.Batch, skip: Skip | None = None, epoch: int | None = None) -> Any:
+    def __call__(
+        self, batch: _native.Batch, skip: Skip | None = None, accept: Accept | None = None, epoch: int | None = None
+    ) -> Any:
         """Returns the batch that the loop receives.
 
         With `skip` it leaves out rows that cannot be read, and reports each to `skip`. EMPTY means
-        that no row is left. With an epoch, the random numbers of callables are those of the row.
+        that no row is left. It reports accepted rows to `accept`. With an epoch, the random numbers of callables are those of the row.
         """
         if not self._in_python:
             return self._host.columns(batch)
@@ -135,10 +137,10 @@ class Assembly:
         marks = {name: raw[name].numpy() for name in MARKS if name in raw and name not in self._names}
         own = {name: _each(column, _sample) for name, column in raw.items() if name in self._in_python}
         if epoch is None:
-            made = self.steps.run(own, marks, None, skip)
+            made = self.steps.run(own, marks, None, skip, accept)
         else:
             with self.steps.generators:
-                made = self.steps.run(own, marks, epoch, skip)
+                made = self.steps.run(own, marks, epoch, skip, accept)
         return self._finished(raw, marks, made, {}, skip)
 
     def finished(self, batch: _native.Batch, made: Made, placed: dict[str, _native.Array], skip: Skip | None) -> Any:

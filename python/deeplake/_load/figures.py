@@ -16,7 +16,8 @@ from deeplake import _native
 
 # Spans of Python's own work that a trace holds at most.
 _SPANS = 1 << 16
-# Notes of rows that were left out, those of the core among them; the count goes on.
+# Notes of rows that were left out, and of accepted ones, those of the core among them; the counts
+# go on.
 _NOTES = 16
 # If Python takes more than this share of the loop's time, it is the bottleneck.
 _MUCH = 0.5
@@ -42,6 +43,8 @@ class Work:
         self.emptied = 0  # batches of which every row was left out
         self.notes: list[dict[str, Any]] = []
         self.last = ""  # why the last of them was left out
+        self.accepted = 0  # rows of damaged files
+        self.accepted_notes: list[dict[str, Any]] = []
         self.workers = 0  # processes
         # about callables that take much of the time: whether it may, and whether it has
         self.warns = self.warned = False
@@ -68,6 +71,12 @@ class Work:
         self.last = str(failure)
         if len(self.notes) < _NOTES:
             self.notes.append({"row": row, "tensor": tensor, "error": self.last})
+
+    def accept(self, row: int, tensor: str, error: str) -> None:
+        """Notes that a row of a damaged file was accepted."""
+        self.accepted += 1
+        if len(self.accepted_notes) < _NOTES:
+            self.accepted_notes.append({"row": row, "tensor": tensor, "error": error})
 
     def add(self, worker: int, began: int, seconds: float, refused: int) -> None:
         """Counts the time of a worker for its share of a batch, and the arrays that it pickled.
@@ -124,6 +133,9 @@ def with_work(stats: dict[str, Any], work: Work | None) -> dict[str, Any]:
         stats["batches"] -= work.emptied
         stats["skipped"] += work.skipped
         stats["first_skips"] = (stats["first_skips"] + work.notes)[:_NOTES]
+    if work is not None and work.accepted:
+        stats["accepted"] += work.accepted
+        stats["first_accepted"] = (stats["first_accepted"] + work.accepted_notes)[:_NOTES]
     if share > _MUCH and stats["rows"]:
         stats["bottleneck"] = (
             f"python: the callables took {share:.0%} of the time of {workers} workers; more cores and workers, "

@@ -141,7 +141,7 @@ class Passes:
         """Returns the figures of the newest iteration.
 
         They are rates, the busy and waiting time of each stage in seconds, memory, and the rows
-        that `on_error="skip"` left out. `bottleneck` names the slowest stage in one sentence. Hits
+        that `on_error` left out or accepted. `bottleneck` names the slowest stage in one sentence. Hits
         and misses of a cache count over the loader's life.
 
         Args:
@@ -212,7 +212,8 @@ class Passes:
         if not self._plan.in_python:
             return self._counted(map(work.timed(self._assembly), native), progress, work)
         skip = work.skip if self._plan.options.on_error == "skip" else None
-        made = map(work.timed(partial(self._assembly, skip=skip, epoch=progress.epoch)), native)
+        assembly = partial(self._assembly, skip=skip, accept=work.accept, epoch=progress.epoch)
+        made = map(work.timed(assembly), native)
         return self._counted(made, progress, work)
 
     def _from_workers(self, run: Run, progress: _Progress, work: Work) -> Iterator[Any]:

@@ -42,7 +42,7 @@ class LoaderOptions(TypedDict, total=False):
     prefetch: int
     shuffle_bytes: int | None
     fetch_bytes: int | None
-    on_error: Literal["raise", "skip"]
+    on_error: Literal["raise", "skip", "accept"]
     cache: Any
     rank: int | None
     world_size: int | None

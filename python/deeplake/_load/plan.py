@@ -205,6 +205,7 @@ class Plan:
             options.batched,
             options.return_index,
             options.seed,
+            options.on_error == "accept",
         )
 
     @property

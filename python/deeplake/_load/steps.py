@@ -18,8 +18,12 @@ from deeplake._samples.pictures import shown
 
 # Is told of a row that is left out, with its tensor and why.
 Skip = Callable[[int, str, Exception], None]
+# Is told of a row of a damaged file that was accepted, with its tensor and the damage.
+Accept = Callable[[int, str, str], None]
 # Columns that the core adds, by name: the numbers of the rows are "_index".
 Marks = dict[str, npt.NDArray[Any]]
+
+_JPEG, _JPEG_END = b"\xff\xd8", b"\xff\xd9"  # how a file begins and ends
 
 
 @dataclass
@@ -38,9 +42,10 @@ class Made:
 class Rows:
     """The rows of a batch, and which of them are to be left out of it."""
 
-    def __init__(self, index: npt.NDArray[np.int64], skip: Skip | None) -> None:
+    def __init__(self, index: npt.NDArray[np.int64], skip: Skip | None, accept: Accept | None = None) -> None:
         self.index = index  # their numbers
-        self._skip = skip
+        self._skip, self._accept = skip, accept
+        self._accepted: set[int] = set()  # places
         self._failed: set[int] = set()  # places
         self.emptied = False  # all were left out
 
@@ -51,6 +56,12 @@ class Rows:
         if place not in self._failed:
             self._failed.add(place)
             self._skip(int(self.index[place]), tensor, failure)
+
+    def accept(self, place: int, tensor: str, error: str) -> None:
+        """Notes that a row of a damaged file is accepted."""
+        if self._accept is not None and place not in self._accepted:
+            self._accepted.add(place)
+            self._accept(int(self.index[place]), tensor, error)
 
     def settle(self) -> list[int] | None:
         """Forgets the rows that have failed, and returns the places of the others; None: all are
@@ -77,11 +88,12 @@ class Steps:
     batched: bool  # steps and row take all samples of a batch at once
     return_index: bool
     seed: int
+    accepts: bool  # damaged JPEG files, as far as Pillow can decode them
     _generators: list[Generators] = field(default_factory=list, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.uri, self.pil, self.steps, self.row, self.collate, self.batched, self.return_index, self.seed)
-        return Steps, parts
+        return Steps, (*parts, self.accepts)
 
     @property
     def whole(self) -> bool:
@@ -96,7 +108,14 @@ class Steps:
             self._generators.append(Generators([*every, self.row, self.collate]))
         return self._generators[0]
 
-    def run(self, columns: dict[str, Any], marks: Marks, epoch: int | None, skip: Skip | None = None) -> Made:
+    def run(
+        self,
+        columns: dict[str, Any],
+        marks: Marks,
+        epoch: int | None,
+        skip: Skip | None = None,
+        accept: Accept | None = None,
+    ) -> Made:
         """Returns the results for some rows.
 
         The generators of random numbers are seeded before each callable, by (seed, epoch, row).
@@ -106,8 +125,9 @@ class Steps:
             marks: `_index`, int64 of shape (rows,), maybe `_source` and `_valid`.
             epoch: None leaves the generators alone.
             skip: is told of each row that cannot be read, and the row is left out.
+            accept: is told of each row whose damage is accepted.
         """
-        rows = Rows(marks["_index"], skip)
+        rows = Rows(marks["_index"], skip, accept)
         columns = {
             name: self._images(name, column, rows) if name in self.pil else column for name, column in columns.items()
         }
@@ -154,13 +174,31 @@ class Steps:
         for place, value in enumerate(column):
             image = None
             try:
-                image = _image(value, self.pil[name])
+                image = self._image(value, name, place, rows)
             except Exception as err:
                 # No name for the failure here: its cause knows this frame, and both would keep the
                 # batch.
                 rows.fail(place, name, self._undecodable(name, rows.index[place], err))
             done.append(image)
         return done
+
+    def _image(self, value: Any, name: str, place: int, rows: Rows) -> Any:
+        """Returns Pillow's image of a file, or those of a sequence of files."""
+        if isinstance(value, list):
+            return [self._image(item, name, place, rows) for item in value]
+        if not isinstance(value, bytes):
+            return value
+        try:
+            return shown(value, self.pil[name])
+        except Exception as err:
+            if not self.accepts or not value.startswith(_JPEG):
+                raise
+            # With an end marker a cut file is whole to Pillow. LOAD_TRUNCATED_IMAGES adds the same
+            # marker, but it holds for all threads of the process.
+            image = shown(value + _JPEG_END, self.pil[name])
+            row = rows.index[place]
+            rows.accept(place, name, f'load tensor "{name}": row {row} of "{self.uri}" is damaged: {err}')
+            return image
 
     def _undecodable(self, name: str, row: int, cause: Exception) -> CorruptError:
         failure = CorruptError(
@@ -275,13 +313,6 @@ def _columns_of(rows: list[Any], index: Any) -> dict[str, Any]:
                 f"row {index[0]}; want the same for every row"
             )
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-
-
-def _image(value: Any, htype: str) -> Any:
-    """Returns Pillow's image of a file, or those of a sequence of files."""
-    if isinstance(value, list):
-        return [_image(item, htype) for item in value]
-    return shown(value, htype) if isinstance(value, bytes) else value
 
 
 def note(err: BaseException, text: str) -> None:

@@ -84,6 +84,9 @@ class Work(Protocol):
     def skip(self, row: int, tensor: str, failure: Exception) -> None:
         """Notes that a row was left out."""
 
+    def accept(self, row: int, tensor: str, error: str) -> None:
+        """Notes that a row of a damaged file was accepted."""
+
 
 class Pipeline:
     """The batches of a loader, with their Python steps in the workers of a pool."""
@@ -203,6 +206,8 @@ class Pipeline:
             wanted = max(wanted, -(-result.wanted // max(rows, 1)))
             for row, tensor, failure in parts[-1].skipped:
                 work.skip(row, tensor, failure)
+            for row, tensor, error in parts[-1].accepted:
+                work.accept(row, tensor, error)
         self._spare = max(self._spare, int(wanted * _SPARE))
         self._specs = common_specs(parts)
         if parts[0].collated:

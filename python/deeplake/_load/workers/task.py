@@ -52,6 +52,7 @@ class Part:
     collated: bool
     value: Any
     skipped: list[tuple[int, str, Exception]]
+    accepted: list[tuple[int, str, str]]
 
 
 @dataclass
