@@ -276,8 +276,8 @@ class View:
             options: `batch_size`; `shuffle` ("", "window", "full"), `seed`, `shuffle_bytes`; `num_workers` (threads),
                 `on_demand` (one thread, and only while next waits), `prefetch` (batches), `slab_bytes`, `fetch_bytes`;
                 `drop_last`, `tensors` (list of names), `return_index`; `collate` ("stack", "pad", "list") and
-                `collate_of` (the same by tensor); `decode` (dict of tensor to "bytes"); `on_error` ("raise", "skip", "accept").
-                Keys whose value is None are left out; core/loader.Options says more.
+                `collate_of` (the same by tensor); `decode` (dict of tensor to "bytes"); `on_error` ("raise", "skip",
+                "accept"). Keys whose value is None are left out; core/loader.Options says more.
         """
 
 @final

@@ -19,8 +19,8 @@ type decoder struct{ closed bool }
 // Decode differs from the build with libjpeg in the pixels of subsampled chroma (the package
 // comment says how much), in four-component files without Adobe's marker (errs.Unsupported), and in
 // that it cannot see some kinds of damage within a scan: Go's decoder does not check that a scan
-// ends where its pixels do. It is no codec.DamageAcceptor: Go's decoder gives no pixels of a damaged
-// file.
+// ends where its pixels do. It is no codec.DamageAcceptor: Go's decoder gives no pixels of damaged
+// files.
 func (d *decoder) Decode(dst, data []byte, want codec.Channels) error {
 	if d.closed {
 		return errs.Op("decode jpeg", "").New(errs.Closed, "decoder is closed")

@@ -101,9 +101,9 @@ static void on_error(j_common_ptr cinfo) {
 }
 
 /* libjpeg warns about damaged data and goes on with grey blocks: here the first such warning ends
- * the decoding, unless damage is accepted. Four warnings do not touch pixels and occur in files that cameras and tools write:
- * bytes between segments, an unknown JFIF revision or Adobe transform, and zeroes where a
- * sequential scan states its band. */
+ * the decoding, unless damage is accepted. Four warnings do not touch pixels and occur in files
+ * that cameras and tools write: bytes between segments, an unknown JFIF revision or Adobe
+ * transform, and zeroes where a sequential scan states its band. */
 static void on_message(j_common_ptr cinfo, int level) {
     if (level >= 0) return; /* a trace */
     switch (cinfo->err->msg_code) {
@@ -259,8 +259,8 @@ static void reset_tables(dli_jpeg_decoder* d) {
 }
 
 /* Finds a component without a scan or a quantization table, once all scans that the pixels need
- * were read. Where damage is accepted a component may have no scan: libjpeg takes it as gray. Values
- * of a table that the file does not have are those of another file, and always refused. */
+ * were read. Where damage is accepted, a component may have no scan: libjpeg takes it as gray. A
+ * missing table is refused always: its values are those of another file. */
 static void check_tables(dli_jpeg_decoder* d) {
     for (int i = 0; i < d->cinfo.num_components; i++) {
         const JQUANT_TBL* table =
@@ -503,7 +503,7 @@ static JDIMENSION aim(dli_jpeg_decoder* d, const dli_jpeg_part* p) {
     if (!is_within(p, w, h)) fail(d, DLI_JPEG_SIZE, "the region is not within the image");
     JDIMENSION from = p->x > MARGIN ? p->x - MARGIN : 0;
     JDIMENSION to = w - p->x - p->width > MARGIN ? p->x + p->width + MARGIN : w;
-    /* Where scans are missing libjpeg smooths blocks, at the sides of what it decodes differently. */
+    /* Where scans are missing, libjpeg smooths blocks by their neighbours: it needs all columns. */
     if (!d->accepts && (from > 0 || to < w)) {
         JDIMENSION width = to - from;
         jpeg_crop_scanline(cinfo, &from, &width);

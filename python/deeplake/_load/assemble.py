@@ -129,7 +129,8 @@ class Assembly:
         """Returns the batch that the loop receives.
 
         With `skip` it leaves out rows that cannot be read, and reports each to `skip`. EMPTY means
-        that no row is left. It reports accepted rows to `accept`. With an epoch, the random numbers of callables are those of the row.
+        that no row is left. Rows whose damage is accepted are reported to `accept`. With an epoch,
+        the random numbers of callables are those of the row.
         """
         if not self._in_python:
             return self._host.columns(batch)

@@ -185,13 +185,18 @@ class _Worker:
         skipped: list[tuple[int, str, Exception]] = []
         skip = (lambda row, tensor, failure: skipped.append((row, tensor, failure))) if task.skips else None
         accepted: list[tuple[int, str, str]] = []
-        accept = lambda row, tensor, error: accepted.append((row, tensor, error))  # noqa: E731
+
+        def accept(row: int, tensor: str, error: str) -> None:
+            accepted.append((row, tensor, error))
+
         given = {name: list(column) for name, column in columns.items()}  # callables may change a list
         made = self._steps.run(columns, task.marks, task.epoch, skip, accept)
         specs = {name: common_spec(column) for name, column in made.columns.items()}
         if not self._copies and made.places is None:
             self._same = _unchanged(task.columns, given, made.columns)
-        part = Part({}, self._same, list(made.columns), specs, made.places, made.collated, made.value, skipped, accepted)
+        part = Part(
+            {}, self._same, list(made.columns), specs, made.places, made.collated, made.value, skipped, accepted
+        )
         memory = None if task.results is None else self._maps[task.results]
         for name, column in made.columns.items():
             place = task.target.columns.get(name)
