@@ -39,9 +39,9 @@ struct dli_jpeg_decoder {
     int max_scans;
     int plain;   /* libjpeg decodes Huffman codes itself in all files */
     int accepts; /* damage that libjpeg warns of is no error */
-    int alone; /* and in this file */
-    int quick; /* our own code does, and has begun to */
-    int scan;  /* number of the scan that it was offered last */
+    int alone;   /* and in this file */
+    int quick;   /* our own code does, and has begun to */
+    int scan;    /* number of the scan that it was offered last */
     dli_pixels pixels;
     dli_jpeg_tally tally;
     dli_jpeg_status status;
