@@ -13,6 +13,12 @@ import (
 	"deeplake/core/storage"
 )
 
+// The ways to treat a JPEG file that is cut.
+const (
+	LeaveOut = "skip"
+	Accept   = "accept"
+)
+
 // Options are the settings of an import. Zero values mean the default.
 type Options struct {
 	Overwrite bool `json:"overwrite"` // replace a dataset that is there, at the first commit
@@ -20,6 +26,8 @@ type Options struct {
 	Link bool `json:"link"`
 	// follow symbolic links that lead out of a source folder
 	FollowLinks bool `json:"follow_links"`
+	// LeaveOut (also "") skips JPEG files that are cut; Accept stores them as they are
+	OnError string `json:"on_error"`
 	// class names in the order of their numbers; nil: the folders, in natural order
 	Classes []string `json:"classes"`
 	// "auto" (default): the first folder of a path is the class; "none"
@@ -48,6 +56,9 @@ func (o Options) check(source string, reg *codec.Registry) error {
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
 		return errs.Op("import from", source).New(errs.Invalid, "labels is %q, want auto or none", o.Labels)
+	}
+	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Accept {
+		return errs.Op("import from", source).New(errs.Invalid, "on_error is %q, want %s or %s", o.OnError, LeaveOut, Accept)
 	}
 	if o.Size < 0 || o.Size > maxFitSide {
 		return errs.Op("import from", source).New(errs.Invalid, "size is %d, want 1 to %d, or 0 to leave pictures as they are", o.Size, maxFitSide)
@@ -84,6 +95,7 @@ type Report struct {
 	Classes   []string `json:"classes"`
 	// files of another kind than the tensor's, decoded and encoded again
 	Converted int64    `json:"converted"`
+	Accepted  int64    `json:"accepted"` // JPEG files that are cut, stored as they are
 	Skipped   int64    `json:"skipped"`
 	Skips     []Skip   `json:"skips"`      // the first of them
 	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
@@ -127,6 +139,12 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if o.Source != nil && o.Source.Settings.MaxPixels != 0 {
 		env = env.For(o.Source.Settings)
 	}
+	whole := env.Codecs
+	if o.OnError == Accept {
+		accepting := *env
+		accepting.Codecs = env.Codecs.AcceptCut()
+		env = &accepting
+	}
 	lake, err := openSource(ctx, env, uri, source, o)
 	if err != nil {
 		cancel()
@@ -134,7 +152,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	}
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
-		env: env, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
+		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
 		numbering: map[string]numbering{}, names: reservedNames(),
 		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
 	}

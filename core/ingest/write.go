@@ -28,6 +28,7 @@ const (
 // importer is one run of an import.
 type importer struct {
 	env    *dataset.Env
+	whole  *codec.Registry // refuses files that are cut
 	source *source
 	o      Options
 	place  string           // URI of the dataset
@@ -267,10 +268,27 @@ func (im *importer) countRows(rows []row) {
 		if v == nil || v.Form != tensor.FormEncoded {
 			continue
 		}
-		if id, _ := im.env.Codecs.Sniff(v.Data); id != im.codec && im.codec != codec.None && !im.own {
+		id, _ := im.env.Codecs.Sniff(v.Data)
+		if id != im.codec && im.codec != codec.None && !im.own {
 			im.report.Converted++
 		}
+		if im.isCut(id, v.Data) {
+			im.report.Accepted++
+		}
 	}
+}
+
+// isCut reports whether a file that the import has accepted is cut.
+func (im *importer) isCut(id codec.ID, data []byte) bool {
+	if im.o.OnError != Accept {
+		return false
+	}
+	sc, err := im.whole.Sample(id)
+	if err != nil {
+		return false
+	}
+	_, err = im.whole.Header(sc, data, codec.AsStored)
+	return errs.Is(err, errs.Corrupt)
 }
 
 // update replaces the samples of the rows of an object that has changed.

@@ -46,6 +46,13 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     help="Class names in the order of their numbers, in FILE one in each line; others are left out.",
 )
 @click.option("--follow-links", is_flag=True, help="Take in files behind symbolic links out of the source.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["skip", "accept"]),
+    default="skip",
+    show_default=True,
+    help="accept stores JPEG files that are cut, as they are.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
@@ -72,6 +79,7 @@ def create(
     labels: str,
     classes: str | None,
     follow_links: bool,
+    on_error: str,
     overwrite: bool,
     workers: int | None,
     compression: str,
@@ -110,6 +118,7 @@ def create(
             ("--checkpoint", checkpoint),
             ("--classes", classes),
             ("--follow-links", follow_links),
+            ("--on-error", on_error != "skip"),
         ):
             if given:
                 raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
@@ -123,6 +132,7 @@ def create(
         "labels": labels,
         "classes": None if classes is None else _classes(classes),
         "follow_links": follow_links,
+        "on_error": on_error,
         "compression": compression,
         "workers": workers,
         "size": side,
@@ -237,6 +247,8 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
         yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
     if report["converted"]:
         yield f"  {report['converted']:,} files were decoded and encoded again, to suit the tensor's compression"
+    if report["accepted"]:
+        yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
     if report["skipped"]:
         yield f"  {report['skipped']:,} files were left out:"
         yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
