@@ -127,6 +127,25 @@ def test_links_out_of_the_source(cli, flowers, tmp_path, link):
     assert deeplake.open(tmp_path / "all")["images"].bytes(list(range(9))) == want
 
 
+def test_cut_files(cli, tmp_path):
+    whole, cut = encoded(picture(0)), encoded(picture(1))[:-30]
+    (tmp_path / "shop").mkdir()
+    for i, file in enumerate((whole, cut)):
+        (tmp_path / "shop" / f"{i}.jpg").write_bytes(file)
+    done = cli("create", tmp_path / "set", "from-shop")
+    assert "1 rows" in done.stdout and "1.jpg: " in done.stdout and "end-of-image" in done.stdout
+    report = json.loads(cli("create", tmp_path / "set", "from-shop", "--on-error", "accept", "--json").stdout)
+    assert (report["rows"], report["added"], report["accepted"], report["skipped"]) == (2, 1, 1, 0)
+    done = cli("create", tmp_path / "all", "from-shop", "--on-error", "accept")
+    assert "1 JPEG files are cut, and stored as they are" in done.stdout
+    with deeplake.open(tmp_path / "all") as ds:
+        assert ds["images"].bytes([0, 1]) == [whole, cut]
+        loader = ds.batches(2, on_error="accept")
+        assert next(iter(loader))["images"].shape == (2, 24, 32, 3) and loader.stats()["accepted"] == 1
+        with pytest.raises(deeplake.CorruptError):
+            list(ds.batches(2))
+
+
 def test_looking_at_datasets(cli, flowers, tmp_path):
     uri = tmp_path / "sets" / "flowers"
     cli("create", uri, f"from-{flowers}")

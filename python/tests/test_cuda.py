@@ -136,7 +136,8 @@ def test_the_loop_allocates_nothing(fake, ds):
     assert memory["created"] <= 4 and memory["reused"] >= 16
 
 
-def test_files_that_the_device_does_not_finish(fake):
+@pytest.mark.parametrize("on_error", ["skip", "accept"])
+def test_files_that_the_device_does_not_finish(fake, on_error):
     """Progressive and damaged files among others, in one batch."""
     kinds = ["plain", "progressive", "gray", "png"]
     files = []
@@ -152,10 +153,11 @@ def test_files_that_the_device_does_not_finish(fake):
         ds.extend({"image": [deeplake.read(data) for data in [*files[:8], bytes(damaged), *files[9:]]]})
         ds.commit()
         consumer = fake.consumer()
-        options = {"on_error": "skip", "return_index": True}
+        options = {"on_error": on_error, "return_index": True}
         loader, cpu = ds.batches(5, device="cuda", **options), ds.batches(5, **options)
         assert same(loader, cpu, consumer) == 4
-        assert loader.stats()["skipped"] == cpu.stats()["skipped"] <= 1
+        assert loader.stats()["skipped"] == cpu.stats()["skipped"] <= (on_error == "skip")
+        assert loader.stats()["accepted"] == cpu.stats()["accepted"] <= (on_error == "accept")
         assert loader.stats()["device"]["images"] == 12 - loader.stats()["skipped"]
 
 
@@ -266,9 +268,10 @@ def test_the_device_decodes_files(fake):
         assert figures["split"]["file"] > 0 and figures["split"]["cpu"] == 0
 
 
+@pytest.mark.parametrize("on_error", ["skip", "accept"])
 @pytest.mark.parametrize("pipeline", [None, "training"])
-def test_files_that_nvjpeg_refuses(fake, pipeline):
-    """The CPU decodes them; a damaged one costs its own row."""
+def test_files_that_nvjpeg_refuses(fake, pipeline, on_error):
+    """The CPU decodes them; a damaged one costs its own row, or is accepted."""
     fake.with_nvjpeg()
     files = files_of(200, comment="refuse")
     damaged = bytearray(files[177])
@@ -280,7 +283,7 @@ def test_files_that_nvjpeg_refuses(fake, pipeline):
         ds.extend({"image": [deeplake.read(data) for data in files]})
         ds.commit()
         consumer = fake.consumer()
-        options = {"on_error": "skip", "return_index": True, "num_workers": 0}
+        options = {"on_error": on_error, "return_index": True, "num_workers": 0}
         if pipeline:
             options["transform"] = {"image": PIPELINES[pipeline]}
         loader, cpu = ds.batches(4, device="cuda", exact=False, **options), ds.batches(4, **options)
@@ -288,7 +291,10 @@ def test_files_that_nvjpeg_refuses(fake, pipeline):
             for name in want:
                 np.testing.assert_array_equal(consumer.read(got[name]), want[name])
         assert fake.calls("nvjpegDecodeBatched") > 0 and loader.stats()["device"]["files"] == 0
-        assert loader.stats()["skipped"] == cpu.stats()["skipped"]
+        for name in ("skipped", "accepted", "first_accepted"):
+            assert loader.stats()[name] == cpu.stats()[name]
+        if pipeline is None:
+            assert cpu.stats()["skipped" if on_error == "skip" else "accepted"] == 1
 
 
 @pytest.mark.parametrize("pipeline", [None, "padded"])
