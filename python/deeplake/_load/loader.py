@@ -141,8 +141,8 @@ class Passes:
         """Returns the figures of the newest iteration.
 
         They are rates, the busy and waiting time of each stage in seconds, memory, and the rows
-        that `on_error` left out or accepted. `bottleneck` names the slowest stage in one sentence. Hits
-        and misses of a cache count over the loader's life.
+        that `on_error` left out or accepted. `bottleneck` names the slowest stage in one sentence.
+        Hits and misses of a cache count over the loader's life.
 
         Args:
             flat: return numbers only, by names like "decode/busy_seconds", for TensorBoard and W&B.
