@@ -41,7 +41,7 @@ func (c *cachedColumn) Access() read.Access {
 }
 
 // Decode takes the sample from the cache, or decodes and caches it. A sample whose damage was
-// accepted is not cached: each epoch counts it anew, and other loaders may refuse it.
+// accepted is not cached: each epoch counts it again, and other loaders may refuse it.
 func (c *cachedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	if c.cache.Load(ref, dst) {
 		return nil

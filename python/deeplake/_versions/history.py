@@ -1,4 +1,4 @@
-"""The versions of a dataset and its maintenance: log, branches, tags, diff, merge, rechunk, gc, fsck."""
+"""The versions of a dataset and their maintenance: log, branches, tags, diff, merge, gc, fsck."""
 
 from __future__ import annotations
 
