@@ -7,7 +7,7 @@ import gc
 import deeplake
 import numpy as np
 import pytest
-from conftest import encoded, picture
+from conftest import encoded, host, picture
 
 ROWS = 22
 BAD = (0, 3, 8, 9, 10, 11, 17)  # of the pictures; all rows of the third batch of four
@@ -46,11 +46,11 @@ def ds():
         yield ds
 
 
-def loaded(ds, host: str, batch_size: int = 4, **options):
-    if host != "batches":
-        pytest.importorskip({"pytorch": "torch"}.get(host, host))
+def loaded(ds, name: str, batch_size: int = 4, **options):
+    if name != "batches":
+        host({"pytorch": "torch"}.get(name, name))
     options = {"tensors": ["image", "x", "word"], "decode": {"image": "pil"}, "on_error": "skip", **options}
-    return getattr(ds, host)(batch_size, **options)
+    return getattr(ds, name)(batch_size, **options)
 
 
 def numbers(batches) -> list[list[int]]:
@@ -197,6 +197,6 @@ def test_a_row_with_several_faults_counts_once(ds):
 
 
 def test_tensorflow_gets_the_others(ds):
-    pytest.importorskip("tensorflow")
+    host("tensorflow")
     options = {"transform": {"image": np.asarray}, "tensors": ["image", "x"]}
     assert numbers(loaded(ds[1:], "tensorflow", 3, **options)) == numbers(loaded(ds[1:], "batches", 3, **options))
