@@ -30,7 +30,7 @@ WEB := $(shell find web -name node_modules -prune -o -name dist -prune -o -type 
 C_FILES := $(shell find core capi cuda python/src benchmarks go/tests -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null | grep -v third_party)
 GO_DIRS := core capi cuda go benchmarks
 
-.PHONY: help build web web-pictures demo test soak test-go test-web test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices notices format fuzz sanitize libjpeg wheel lock clean
+.PHONY: help build web web-pictures demo test soak test-go test-web test-python bench bench-all bench-cores test-gpu bench-gpu test-gorgonia kernels lint lint-go lint-python lint-c lint-notices lint-commits notices format fuzz sanitize libjpeg wheel lock clean
 
 SOAK_SECONDS ?= 3600
 
@@ -90,7 +90,7 @@ test-gorgonia: build $(STAMPS)/gpu ## the adapter for gorgonia.org/cu, on the fa
 kernels: $(STAMPS)/gpu ## compile cuda/kernels for GPUs
 	$(PY) tools/kernels.py
 
-lint: lint-go lint-python lint-c lint-notices ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices
+lint: lint-go lint-python lint-c lint-notices lint-commits ## gofmt, vet, staticcheck; ruff, mypy; clang-format; third-party notices; subjects of commits
 
 lint-go: $(STAMPS)/go
 	@unformatted=$$("$$($(GO) env GOROOT)/bin/gofmt" -l $(wildcard $(GO_DIRS))) && if [ -n "$$unformatted" ]; then \
@@ -105,6 +105,9 @@ lint-python: $(STAMPS)/run $(STAMPS)/lint
 
 lint-c: $(STAMPS)/lint
 	$(if $(C_FILES),$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES))
+
+lint-commits: $(STAMPS)/venv
+	$(PY) tools/subjects.py
 
 lint-notices: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page
 	$(PY) tools/notices.py --check
