@@ -59,8 +59,8 @@ test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
-test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests
-	$(PY) -m pytest
+test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests; JOBS=2: in two processes, on an idle machine
+	$(PY) -m pytest $(if $(JOBS),-n $(JOBS) --dist loadfile)
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest -rs benchmarks
