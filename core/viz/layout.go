@@ -22,6 +22,7 @@ type tensorInfo struct {
 	Sequence   bool           `json:"sequence"`
 	List       bool           `json:"list"`
 	DType      *string        `json:"dtype"`
+	Time       string         `json:"time,omitempty"` // numbers count time, see tensor.Time
 	Shape      tensor.Shape   `json:"shape"`
 	MinShape   tensor.Shape   `json:"min_shape"`
 	MaxShape   tensor.Shape   `json:"max_shape"`
@@ -79,7 +80,7 @@ func layout(all []dataset.TensorDescription) []tensorInfo {
 
 func describe(d *dataset.TensorDescription) tensorInfo {
 	t := tensorInfo{
-		Name: d.Name, HType: d.HType, Sequence: d.Sequence, DType: d.DType, Shape: d.Shape, MinShape: d.MinShape, MaxShape: d.MaxShape,
+		Name: d.Name, HType: d.HType, Sequence: d.Sequence, DType: d.DType, Time: d.Time, Shape: d.Shape, MinShape: d.MinShape, MaxShape: d.MaxShape,
 		ClassNames: d.ClassNames, Info: d.Info, Role: side,
 	}
 	if at := strings.LastIndexByte(d.Name, '/'); at >= 0 {

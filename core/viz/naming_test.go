@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"deeplake/core/dataset"
 	"deeplake/core/tensor"
 )
 
@@ -39,5 +40,17 @@ func TestLabelsOf(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
+	}
+}
+
+// TestTimesHaveTheirName: the page writes numbers that count time as text.
+func TestTimesHaveTheirName(t *testing.T) {
+	t.Parallel()
+	d := "int64"
+	got := layout([]dataset.TensorDescription{
+		{Name: "seen", HType: "generic", DType: &d, Time: "timestamp[us, UTC]"}, {Name: "n", HType: "generic", DType: &d},
+	})
+	if got[0].Time != "timestamp[us, UTC]" || got[1].Time != "" {
+		t.Errorf("times are %q and %q", got[0].Time, got[1].Time)
 	}
 }

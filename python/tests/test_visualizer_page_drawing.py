@@ -249,6 +249,24 @@ def test_json_stands_at_its_picture(chromium):
         check_access(tab, "JSON below a picture")
 
 
+def test_table_shows_times(chromium):
+    """Numbers that count time have its text, those that a query computes too."""
+    with deeplake.create("mem://drawing-times", overwrite=True) as ds:
+        ds.create_tensor("seen", dtype="datetime64[us]")
+        ds.create_tensor("x", dtype="int64")
+        ds.extend({"seen": np.array(["2024-02-29T10:00:00", "1969-12-31T23:59:59"], "datetime64[us]"), "x": [60, 1]})
+        ds.commit("two times")
+        with shown(chromium, ds) as tab:
+            tab.rows("2")
+            tab.at("mode-table").click()
+            table = tab.at("table")
+            for text in ("2024-02-29 10:00:00", "1969-12-31 23:59:59", "60"):
+                table.get_by_text(text, exact=True).first.wait_for()
+        with shown(chromium, ds.query("SELECT seen - seen AS no_time, x WHERE x = 60")) as tab:
+            tab.at("mode-table").click()
+            tab.at("table").get_by_text("0:00:00", exact=True).first.wait_for()
+
+
 def test_table_has_thumbnails(chromium):
     """One request for a screen of rows; what is scrolled past is cancelled, and only rows in sight are elements."""
     colors = [(230, 20, 20), (20, 200, 20), (30, 30, 230)]

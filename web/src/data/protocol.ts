@@ -16,6 +16,7 @@ export interface Tensor {
   sequence: boolean;         // a row is a list of items
   list: boolean;             // the htype is a list by nature (polygon): items make one sample
   dtype: string | null;      // NumPy's names, and "string", "json", "bytes"
+  time?: string;             // numbers count time: "date", "timestamp[us, UTC]", "interval[s]"
   shape: number[] | null;    // as declared; -1: varies
   min_shape: number[] | null; max_shape: number[] | null;
   class_names: string[];

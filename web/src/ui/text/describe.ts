@@ -4,6 +4,7 @@ import type { Tensor } from "../../data/protocol";
 import type { Sample } from "../../data/samples";
 import { formatBytes, formatNumber } from "../../draw/format";
 import { formatCount } from "./format";
+import { formatCounted } from "./time";
 
 type ArraySample = Extract<Sample, { kind: "array" }>;
 
@@ -20,18 +21,21 @@ function shapeText(shape: readonly number[]): string {
   return shape.length === 1 ? `(${shape[0]},)` : `(${shape.join(", ")})`;
 }
 
+/** Formats one element of an array, as the schema of its tensor says. */
+function valueText({ data, dtype }: ArraySample, tensor: Tensor, at: number): string {
+  const value = data[at];
+  if (tensor.draw === "label") return className(tensor, value);
+  if (dtype === "bool") return value ? "true" : "false";
+  return (tensor.time && formatCounted(tensor.time, value)) || formatNumber(value);
+}
+
 function arrayText(sample: ArraySample, tensor: Tensor, most: number): string {
-  const { shape, data, dtype } = sample;
+  const { shape, data } = sample;
   if (shape.length === 0 && data.length === 0) return "empty";
-  const one = (at: number): string => {
-    const value = data[at];
-    if (tensor.draw === "label") return className(tensor, value);
-    return dtype === "bool" ? (value ? "true" : "false") : formatNumber(value);
-  };
-  if (shape.length === 0) return one(0);
+  if (shape.length === 0) return valueText(sample, tensor, 0);
   if (data.length === 0) return `empty ${shapeText(shape)}`;
   const values: string[] = [];
-  for (let i = 0; i < Math.min(most, data.length); i++) values.push(one(i));
+  for (let i = 0; i < Math.min(most, data.length); i++) values.push(valueText(sample, tensor, i));
   const rest = data.length > most ? `, … ${formatCount(data.length, "value")}` : "";
   const form = shape.length > 1 ? `${shapeText(shape)} ` : "";
   return `${form}${values.join(", ")}${rest}`;
@@ -109,8 +113,7 @@ export function arrayLines(sample: ArraySample, tensor: Tensor, most: number): s
     const end = Math.min(at + width, data.length, most);
     const values: string[] = [];
     for (let i = at; i < end; i++) {
-      values.push(tensor.draw === "label" ? className(tensor, data[i])
-        : sample.dtype === "bool" ? (data[i] ? "true" : "false") : formatNumber(data[i]));
+      values.push(valueText(sample, tensor, i));
     }
     lines.push(values.join(", "));
   }

@@ -1,0 +1,68 @@
+// Writes numbers that count time, as the schema of their tensor says: "date", "timestamp[us]",
+// "timestamp[us, Europe/Berlin]" and "interval[us]".
+
+const day = 86_400n;
+const digits: Record<string, number> = { s: 0, ms: 3, us: 6, ns: 9 };
+const notATime = -(2n ** 63n);
+
+/** Returns the text of a count, or null if `time` names no time that this page knows. */
+export function formatCounted(time: string, value: number | bigint): string | null {
+  const [, kind, unit = "s", zone = ""] =
+    /^(date|timestamp|interval)(?:\[(s|ms|us|ns)(?:, (.+))?\])?$/.exec(time) ?? [];
+  if (!kind || typeof value === "number" && !Number.isSafeInteger(value)) return null;
+  const count = BigInt(value);
+  if (count === notATime) return "not a time";
+  if (kind === "date") return clock(count * day, zone)?.slice(0, -9) ?? null;
+  const places = digits[unit];
+  const [seconds, rest] = divided(kind === "interval" ? abs(count) : count, 10n ** BigInt(places));
+  const part = rest === 0n ? "" : `.${rest.toString().padStart(places, "0").replace(/0+$/, "")}`;
+  if (kind === "interval") return `${count < 0n ? "-" : ""}${length(seconds)}${part}`;
+  const at = clock(seconds, zone);
+  return at && `${at}${part}${zone && ` ${zone}`}`;
+}
+
+function abs(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+/** Divides, with a rest of at least 0. */
+function divided(value: bigint, by: bigint): [bigint, bigint] {
+  const rest = ((value % by) + by) % by;
+  return [(value - rest) / by, rest];
+}
+
+/** Writes the time of seconds since 1970 in UTC, or in the zone if the browser knows it. */
+function clock(seconds: bigint, zone: string): string | null {
+  const at = new Date(Number(seconds + offset(zone)) * 1000);
+  if (Number.isNaN(at.getTime())) return null;
+  const year = at.getUTCFullYear();
+  if (zone && year > 0 && year < 10_000 && !isOffset.test(zone)) {
+    try {
+      // Swedish writes as ISO does.
+      const form = new Intl.DateTimeFormat("sv-SE", {
+        timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit",
+        hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+      });
+      return form.format(at).replace(",", "");
+    } catch {
+      // The zone is unknown here: UTC.
+    }
+  }
+  return at.toISOString().replace("T", " ").replace(/\.\d+Z$/, "");
+}
+
+const isOffset = /^([+-])(\d\d):(\d\d)$/;
+
+function offset(zone: string): bigint {
+  const [, sign, hours, minutes] = isOffset.exec(zone) ?? [];
+  const size = BigInt(hours ?? 0) * 3600n + BigInt(minutes ?? 0) * 60n;
+  return sign === "-" ? -size : size;
+}
+
+/** Writes a length of time: "1:02:03", or "3 days 1:02:03". */
+function length(seconds: bigint): string {
+  const two = (value: bigint): string => value.toString().padStart(2, "0");
+  const text = `${seconds % day / 3600n}:${two(seconds % 3600n / 60n)}:${two(seconds % 60n)}`;
+  const days = seconds / day;
+  return days === 0n ? text : `${days} ${days === 1n ? "day" : "days"} ${text}`;
+}
