@@ -177,10 +177,9 @@ enum {
         1,            /* a file of a sample codec (JPEG, PNG, WebP); dtype and shape are ignored */
     DL_FORM_TEXT = 2, /* text, JSON or opaque bytes, as dtype says */
     DL_FORM_HOLE = 3, /* the row has no sample; everything else is ignored */
-    DL_FORM_LINK =
-        4, /* a JPEG, PNG or WebP file that stays where it is: data is JSON {"url", "offset",
-              "length", "tag"}, of which all but the URL may be left out; "url64" has a URL that
-              is not UTF-8, in base64; the rest is ignored */
+    DL_FORM_LINK = 4, /* a JPEG, PNG or WebP file that stays where it is: data is JSON {"url",
+                         "offset", "length", "tag"}, of which all but the URL may be left out;
+                         "url64" has a URL that is not UTF-8, in base64; the rest is ignored */
 };
 
 /* One value for a tensor. */
