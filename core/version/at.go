@@ -170,7 +170,7 @@ func (r *Repo) Tagged(ctx context.Context, t Tag) (*Snapshot, error) {
 
 // tagged is the commit that a tag means.
 func (r *Repo) tagged(ctx context.Context, t Tag) (*format.Record, error) {
-	rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
+	rec, err := r.recordAt(ctx, format.BranchPoint{Branch: t.Branch, Version: t.Version})
 	if err != nil {
 		return nil, chunkmap.Missing(err, "read commit", format.RecordKey(t.Branch, t.Version))
 	}
@@ -190,7 +190,7 @@ func (r *Repo) atTime(ctx context.Context, when time.Time) (*format.Record, erro
 		if found != nil || err != nil || zero.Base == nil {
 			return found, err
 		}
-		head, err = r.RecordAt(ctx, *zero.Base)
+		head, err = r.recordAt(ctx, *zero.Base)
 		if err != nil {
 			err = chunkmap.Missing(err, "read commit", format.RecordKey(zero.Base.Branch, zero.Base.Version))
 		}
@@ -206,7 +206,7 @@ func (r *Repo) searchTime(ctx context.Context, head *format.Record, when time.Ti
 	zero = head
 	for lo < hi {
 		mid := lo + (hi-lo)/2
-		rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
+		rec, err := r.recordAt(ctx, format.BranchPoint{Branch: head.Branch, Version: mid})
 		if err != nil {
 			return nil, nil, chunkmap.Missing(err, "read commit", format.RecordKey(head.Branch, mid))
 		}

@@ -36,7 +36,7 @@ const unclearTries = 3
 func (t *Txn) Commit(ctx context.Context, message, author string) (*Snapshot, error) {
 	s, err := t.commit(ctx, message, author)
 	if err != nil && IsDamage(err) {
-		if changed := t.repo.Same(ctx, "commit to"); errs.Is(changed, errs.Conflict) {
+		if changed := t.repo.same(ctx, "commit to"); errs.Is(changed, errs.Conflict) {
 			return nil, changed // that is why objects are missing
 		}
 	}
@@ -141,7 +141,7 @@ func (r *Repo) store(ctx context.Context, next *Snapshot) ([]byte, *chunkmap.Sea
 	}
 	aside := task.New(ctx, 0)
 	r.hint(aside, next.Record)
-	aside.Go(func(ctx context.Context) error { return r.Same(ctx, "commit to") })
+	aside.Go(func(ctx context.Context) error { return r.same(ctx, "commit to") })
 	err = r.Pages.Upload(ctx, x, blobs)
 	if changed := aside.Wait(); changed != nil {
 		err = changed
@@ -225,7 +225,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 		if notDurable(err) {
 			return nil, errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 		}
-		found, readErr := r.RecordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
+		found, readErr := r.recordAt(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version})
 		switch {
 		case readErr == nil && found.UUID == rec.UUID:
 			return rec, r.confirm(ctx)
@@ -249,7 +249,7 @@ func (r *Repo) put(ctx context.Context, rec *format.Record, data []byte) (*forma
 // same changes twice.
 func (r *Repo) confirm(ctx context.Context) error {
 	for try := 1; ; try++ {
-		err := r.Same(ctx, "commit to")
+		err := r.same(ctx, "commit to")
 		if err == nil {
 			err = r.takePlace(ctx)
 		}

@@ -84,9 +84,9 @@ func (r *Repo) start(ctx context.Context, s *Snapshot) error {
 	return PutOurs(ctx, r.Store, format.RecordKey(r.TSF.Main, 0), data)
 }
 
-// CopyInto writes the commit at as the first one of a new dataset in dst, which has its pages and
+// copyInto writes the commit at as the first one of a new dataset in dst, which has its pages and
 // chunks. It returns the tsf.json of that dataset, which the caller writes.
-func (r *Repo) CopyInto(ctx context.Context, at *Snapshot, dst storage.Provider, message, author string) (format.TSF, error) {
+func (r *Repo) copyInto(ctx context.Context, at *Snapshot, dst storage.Provider, message, author string) (format.TSF, error) {
 	to := newRepo(dst, format.TSF{UUID: format.NewUUID(), Main: format.NewUUID()}, r.Writer)
 	rec := *at.Record
 	rec.Dataset, rec.UUID, rec.Branch, rec.Version = to.TSF.UUID, format.NewUUID(), to.TSF.Main, 0

@@ -9,14 +9,14 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// CheckExpiry holds an expiry against its key.
-func (r *Repo) CheckExpiry(ctx context.Context, e format.Expiry) error {
+// checkExpiry holds an expiry against its key.
+func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 	key := format.ExpiryKey(e)
 	got, err := chunkmap.FetchRequired(ctx, r.Store, "read expiry", key, func(data []byte) (format.Expiry, error) {
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			return e, nil // about a branch that nothing leads to
 		}
-		return format.DecodeExpiry(data, r.Bind(key))
+		return format.DecodeExpiry(data, r.bind(key))
 	})
 	if err == nil && got != e {
 		err = errs.Op("read expiry", key).New(errs.Corrupt, "it says branch %s below %d", got.Branch, got.Below)
@@ -43,7 +43,7 @@ func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 	case rec.Version >= e.Below:
 		return nil
 	}
-	if err := r.CheckExpiry(ctx, e); err != nil {
+	if err := r.checkExpiry(ctx, e); err != nil {
 		return err
 	}
 	tags, err := r.Tags(ctx)

@@ -75,11 +75,11 @@ func (r *Repo) noCommit(ctx context.Context) error {
 
 // record reads one commit record of the branch; errs.NotFound if there is none.
 func (r *Repo) record(ctx context.Context, version uint64) (*format.Record, error) {
-	return r.RecordAt(ctx, format.BranchPoint{Branch: r.branch, Version: version})
+	return r.recordAt(ctx, format.BranchPoint{Branch: r.branch, Version: version})
 }
 
-// RecordAt reads one commit record; errs.NotFound if there is none.
-func (r *Repo) RecordAt(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
+// recordAt reads one commit record; errs.NotFound if there is none.
+func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Record, error) {
 	key := format.RecordKey(p.Branch, p.Version)
 	var rec *format.Record
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
@@ -252,7 +252,7 @@ func (r *Repo) recordsUp(ctx context.Context, p format.BranchPoint, n uint64) ([
 	g := task.New(ctx, 0)
 	for i := range recs {
 		g.Go(func(ctx context.Context) error {
-			rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: p.Branch, Version: p.Version + uint64(i)})
+			rec, err := r.recordAt(ctx, format.BranchPoint{Branch: p.Branch, Version: p.Version + uint64(i)})
 			if err != nil && !errs.Is(err, errs.NotFound) {
 				return err
 			}

@@ -248,7 +248,7 @@ func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.
 			if errs.Is(err, errs.NotFound) {
 				return nil
 			}
-			replaced[i] = err == nil && r.Replaced(data)
+			replaced[i] = err == nil && r.replaced(data)
 			return err
 		})
 	}
@@ -262,9 +262,9 @@ func (r *Repo) replacedBranches(ctx context.Context, keys []string) (map[format.
 	return out, nil
 }
 
-// Replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
+// replaced reports whether a named object or a record belongs to a dataset that r replaces: then it
 // is garbage, and no part of r.
-func (r *Repo) Replaced(data []byte) bool {
+func (r *Repo) replaced(data []byte) bool {
 	if len(r.TSF.Replaces) == 0 {
 		return false
 	}
@@ -272,8 +272,8 @@ func (r *Repo) Replaced(data []byte) bool {
 	return err == nil && slices.Contains(r.TSF.Replaces, owner)
 }
 
-// Same refuses to write where another dataset has taken the place of r: errs.Conflict.
-func (r *Repo) Same(ctx context.Context, op string) error {
+// same refuses to write where another dataset has taken the place of r: errs.Conflict.
+func (r *Repo) same(ctx context.Context, op string) error {
 	return r.unmoved(ctx, op, "this is in no dataset now; discard() the changes, or open a dataset and write them there")
 }
 
@@ -303,14 +303,14 @@ func (r *Repo) unmoved(ctx context.Context, op, remedy string) error {
 // writes, and before it returns.
 func (r *Repo) sameBeside(ctx context.Context, op string) *task.Group {
 	g := task.New(ctx, 0)
-	g.Go(func(ctx context.Context) error { return r.Same(ctx, op) })
+	g.Go(func(ctx context.Context) error { return r.same(ctx, op) })
 	return g
 }
 
-// RemoveLeftovers removes the named objects and records of the datasets that r replaces, which
+// removeLeftovers removes the named objects and records of the datasets that r replaces, which
 // interrupted overwrites left. Their pages and chunks have no names, and are garbage like any
 // other. With dry it only counts them.
-func (r *Repo) RemoveLeftovers(ctx context.Context, dry bool) (objects, size int64, err error) {
+func (r *Repo) removeLeftovers(ctx context.Context, dry bool) (objects, size int64, err error) {
 	if len(r.TSF.Replaces) == 0 {
 		return 0, 0, nil
 	}
@@ -343,7 +343,7 @@ func (r *Repo) RemoveLeftovers(ctx context.Context, dry bool) (objects, size int
 		if err != nil {
 			return 0, 0, err
 		}
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			doomed = append(doomed, key)
 		} else {
 			mine[numbersOf(key)] = true
@@ -371,8 +371,8 @@ func numbersOf(key string) string {
 	return key[:strings.LastIndexByte(key, '.')]
 }
 
-// Unreplaced drops the named objects that belong to a dataset that r replaces.
-func (r *Repo) Unreplaced(ctx context.Context, named []storage.Object) ([]storage.Object, error) {
+// unreplaced drops the named objects that belong to a dataset that r replaces.
+func (r *Repo) unreplaced(ctx context.Context, named []storage.Object) ([]storage.Object, error) {
 	if len(r.TSF.Replaces) == 0 {
 		return named, nil
 	}
@@ -382,7 +382,7 @@ func (r *Repo) Unreplaced(ctx context.Context, named []storage.Object) ([]storag
 		if err != nil {
 			return nil, err
 		}
-		if !r.Replaced(data) {
+		if !r.replaced(data) {
 			out = append(out, o)
 		}
 	}

@@ -101,16 +101,16 @@ func (r *Repo) branchHead(ctx context.Context, name string) (head format.Head, n
 	if next, err = r.nextNumber(ctx, format.HeadsPrefix(), format.HeadAfter(name), format.ParseHeadKey, func(n uint64) string { return format.HeadKey(name, n) }); err != nil || next == 0 {
 		return head, next, err
 	}
-	head, err = r.ReadHead(ctx, format.HeadKey(name, next-1))
+	head, err = r.readHead(ctx, format.HeadKey(name, next-1))
 	return head, next, err
 }
 
-func (r *Repo) ReadHead(ctx context.Context, key string) (format.Head, error) {
+func (r *Repo) readHead(ctx context.Context, key string) (format.Head, error) {
 	return chunkmap.FetchRequired(ctx, r.Store, "read branch", key, func(data []byte) (format.Head, error) {
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			return format.Head{}, nil
 		}
-		return format.DecodeHead(data, r.Bind(key))
+		return format.DecodeHead(data, r.bind(key))
 	})
 }
 
@@ -138,7 +138,7 @@ func (r *Repo) Branches(ctx context.Context) ([]Branch, error) {
 	for i := range all[1:] {
 		b := &all[1+i]
 		g.Go(func(ctx context.Context) error {
-			head, err := r.ReadHead(ctx, format.HeadKey(b.Name, last[b.Name]))
+			head, err := r.readHead(ctx, format.HeadKey(b.Name, last[b.Name]))
 			b.ID = head.Branch
 			return err
 		})
@@ -276,7 +276,7 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 			return err
 		}
 		key := format.HeadKey(name, next)
-		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{Branch: rec.Branch}, r.Bind(key))); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{Branch: rec.Branch}, r.bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -306,7 +306,7 @@ func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 			return errs.Wrap(errs.NotFound, "delete branch", name, r.noSuchBranch(ctx, name))
 		}
 		key := format.HeadKey(name, next)
-		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{}, r.Bind(key))); !errs.Is(err, errs.Exists) {
+		if err := PutOurs(ctx, r.Store, key, format.EncodeHead(format.Head{}, r.bind(key))); !errs.Is(err, errs.Exists) {
 			return err
 		}
 	}
@@ -354,10 +354,10 @@ func (r *Repo) readTag(ctx context.Context, name string) (Tag, error) {
 	tag := Tag{Name: name}
 	key := format.TagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) (err error) {
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			return errs.Op("read tag", name).New(errs.NotFound, "it is of a dataset that was overwritten; gc() removes it")
 		}
-		tag.Tag, err = format.DecodeTag(data, r.Bind(key))
+		tag.Tag, err = format.DecodeTag(data, r.bind(key))
 		return errs.Wrap(errs.Corrupt, "read tag", name, err)
 	})
 	return tag, err
@@ -379,10 +379,10 @@ func (r *Repo) tag(ctx context.Context, name string) (Tag, error) {
 func (r *Repo) tagBuried(ctx context.Context, name string) (bool, error) {
 	key := format.BuriedTagKey(name)
 	err := chunkmap.Fetch(ctx, r.Store, key, func(data []byte) error {
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			return errs.Op("read", key).New(errs.NotFound, "it is of a dataset that was overwritten")
 		}
-		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.Bind(key)))
+		return errs.Wrap(errs.Corrupt, "read", key, format.DecodeBuried(data, r.bind(key)))
 	})
 	if errs.Is(err, errs.NotFound) {
 		return false, nil
@@ -413,7 +413,7 @@ func (r *Repo) CreateTag(ctx context.Context, name string, at *Snapshot, message
 		return Tag{}, errs.Wrap(errs.NotFound, "create tag", name, err)
 	}
 	t := format.Tag{Branch: at.Record.Branch, Version: at.Record.Version, Commit: at.Record.UUID, Time: r.Now().UTC(), Author: author, Message: message}
-	data, err := format.EncodeTag(t, r.Bind(format.TagKey(name)))
+	data, err := format.EncodeTag(t, r.bind(format.TagKey(name)))
 	if err != nil {
 		return Tag{}, err
 	}
@@ -447,7 +447,7 @@ func (r *Repo) DeleteTag(ctx context.Context, name string) error {
 		return errs.Op("delete tag", name).New(errs.NotFound, "dataset %q has no such tag", r.Store.URI())
 	}
 	key := format.BuriedTagKey(name)
-	return PutOurs(ctx, r.Store, key, format.EncodeBuried(r.Bind(key)))
+	return PutOurs(ctx, r.Store, key, format.EncodeBuried(r.bind(key)))
 }
 
 // shownNames is the number of names that a message lists.

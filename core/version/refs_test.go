@@ -352,7 +352,7 @@ func TestAmbiguousNames(t *testing.T) {
 		t.Helper()
 		key := format.TagKey(name)
 		tag := format.Tag{Branch: old.Record.Branch, Version: old.Record.Version, Commit: old.Record.UUID, Time: old.Record.Time}
-		data, err := format.EncodeTag(tag, main.Bind(key))
+		data, err := format.EncodeTag(tag, main.Objects().Bind(key))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,8 +40,8 @@ func (r *Repo) bound(name string, branch format.UUID) *Repo {
 	return &other
 }
 
-// Bind is the binding of the object under key.
-func (r *Repo) Bind(key string) format.Binding {
+// bind is the binding of the object under key.
+func (r *Repo) bind(key string) format.Binding {
 	return format.Binding{Dataset: r.TSF.UUID, Key: key}
 }
 

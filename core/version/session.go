@@ -33,7 +33,7 @@ func (t *Txn) kept(ctx context.Context) error {
 	if len(chunks)+len(sides) == 0 {
 		return nil
 	}
-	now, err := r.StoreTime(ctx, "commit to", false)
+	now, err := r.storeTime(ctx, "commit to", false)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func (t *Txn) ripe(key string, modified, now time.Time) error {
 // objects that are almost that old is refused; see Txn.kept.
 const GCGrace = 7 * 24 * time.Hour
 
-// StoreTime is the time by the clock that dates objects: this machine's own may be days off, and
+// storeTime is the time by the clock that dates objects: this machine's own may be days off, and
 // then nothing would be young. Where nothing may be written, or the store dates nothing, it is this
 // machine's.
-func (r *Repo) StoreTime(ctx context.Context, op string, dry bool) (time.Time, error) {
+func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, error) {
 	if dry {
 		return r.Now(), nil
 	}

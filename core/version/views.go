@@ -22,18 +22,18 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 	if next, err = r.nextNumber(ctx, format.ViewsPrefix(), format.ViewAfter(name), format.ParseViewKey, func(n uint64) string { return format.ViewKey(name, n) }); err != nil || next == 0 {
 		return v, next, err
 	}
-	v, err = r.ViewAt(ctx, name, next-1)
+	v, err = r.viewAt(ctx, name, next-1)
 	return v, next, err
 }
 
-func (r *Repo) ViewAt(ctx context.Context, name string, n uint64) (View, error) {
+func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
 	look := func() error { return ended(ctx) }
 	v, err := chunkmap.FetchRequired(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
-		if r.Replaced(data) {
+		if r.replaced(data) {
 			return format.View{Deleted: true}, nil
 		}
-		return format.DecodeViewWhile(data, r.Bind(key), look)
+		return format.DecodeViewWhile(data, r.bind(key), look)
 	})
 	if stopped := ended(ctx); stopped != nil {
 		return View{}, stopped
@@ -68,7 +68,7 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 			return errs.Op("save view", name).New(errs.Exists, "it exists in dataset %q; replace it, or take another name", r.Store.URI())
 		}
 		key := format.ViewKey(name, next)
-		data, err := format.EncodeView(v, r.Bind(key))
+		data, err := format.EncodeView(v, r.bind(key))
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "save view", name, err)
 		}
@@ -134,7 +134,7 @@ func (r *Repo) Views(ctx context.Context) ([]View, error) {
 	g := task.New(ctx, RefsInFlight)
 	for i, name := range names {
 		g.Go(func(ctx context.Context) (err error) {
-			views[i], err = r.ViewAt(ctx, name, last[name])
+			views[i], err = r.viewAt(ctx, name, last[name])
 			return err
 		})
 	}
@@ -163,7 +163,7 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 			return r.noSuchView(ctx, "delete view", name)
 		}
 		key := format.ViewKey(name, next)
-		gone, err := format.EncodeView(format.View{Deleted: true}, r.Bind(key))
+		gone, err := format.EncodeView(format.View{Deleted: true}, r.bind(key))
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (r *Repo) DeleteView(ctx context.Context, name string) error {
 // AtPoint is the commit at a place, whose uuid is known; errs.NotFound if it is expired, or if no
 // branch or tag leads to it, as then a gc may have removed its objects.
 func (r *Repo) AtPoint(ctx context.Context, p format.BranchPoint, commit format.UUID) (*Snapshot, error) {
-	rec, err := r.RecordAt(ctx, p)
+	rec, err := r.recordAt(ctx, p)
 	if errs.Is(err, errs.NotFound) {
 		return nil, errs.New(errs.NotFound, "version %d of branch %s is not in dataset %q any more", p.Version, p.Branch, r.Store.URI())
 	}

@@ -150,7 +150,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/version/maintain", why: "work on whole datasets; publishes no commit of an existing one", never: noIO, modules: []string{roaring},
-		project: with(ofValues, task, "core/storage", "core/format", "core/version", "core/version/chunkmap"),
+		project: []string{"core/errs", task, "core/storage", "core/format", "core/version", "core/version/chunkmap"},
 	},
 	{
 		dir: "core/version/versiontest", why: "the dataset of the tests of version and maintain", never: noIO, modules: []string{"testing"},

@@ -101,7 +101,7 @@ func (c *copying) run(ctx context.Context, at *version.Snapshot) error {
 				return err
 			}
 		}
-		if refs, err = c.repo.Unreplaced(ctx, refs); err != nil {
+		if refs, err = c.repo.Objects().Unreplaced(ctx, refs); err != nil {
 			return err
 		}
 		tips, err := roots(ctx, c.repo, time.Time{}, true, nil)
@@ -151,7 +151,7 @@ func (c *copying) run(ctx context.Context, at *version.Snapshot) error {
 	tsf := c.repo.TSF
 	tsf.Replaces = nil // nothing of those is copied
 	if !c.o.History {
-		if tsf, err = c.repo.CopyInto(ctx, at, c.dst, c.o.Message, c.o.Author); err != nil {
+		if tsf, err = c.repo.Objects().CopyInto(ctx, at, c.dst, c.o.Message, c.o.Author); err != nil {
 			return err
 		}
 	}

@@ -426,7 +426,7 @@ func (f *fsck) views(ctx context.Context) error {
 		return err
 	}
 	for name, n := range last {
-		if _, err := f.repo.ViewAt(ctx, name, n); version.IsDamage(err) {
+		if _, err := f.repo.Objects().View(ctx, name, n); version.IsDamage(err) {
 			f.add(Problem{Key: format.ViewKey(name, n), What: "view", Error: err.Error(), Lost: lost})
 		} else if err != nil {
 			return err

@@ -55,15 +55,15 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	if e := o.Expire; e != nil && (e.Age < 0 || e.Last < 0) {
 		return report, errs.Op("gc", "").New(errs.Invalid, "expire is %s and keep_last %d, want 0 or more", e.Age, e.Last)
 	}
-	now, err := r.StoreTime(ctx, "gc of", o.DryRun)
+	now, err := r.Objects().Time(ctx, "gc of", o.DryRun)
 	if err != nil {
 		return report, err
 	}
 	before := now.Add(-o.OlderThan)
-	if err := r.Same(ctx, "gc of"); err != nil {
+	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
-	if report.Objects, report.Bytes, err = r.RemoveLeftovers(ctx, o.DryRun); err != nil {
+	if report.Objects, report.Bytes, err = r.Objects().RemoveLeftovers(ctx, o.DryRun); err != nil {
 		return report, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
 	}
 	w, err := kept(ctx, r, o, now, &report)
@@ -75,7 +75,8 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "nothing was removed, as not all that is in use can be read; fsck() says more: %w", err)
 	}
 	report.Commits = w.kept
-	if err := r.Same(ctx, "gc of"); err != nil { // what another dataset needs was not visited
+	// The objects of another dataset were not visited.
+	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
 	s := &sweep{repo: r, marker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}

@@ -270,7 +270,7 @@ func (w *marker) records(ctx context.Context, points []format.BranchPoint) ([]*f
 
 // recordOf reads a commit that must be there.
 func recordOf(ctx context.Context, r *version.Repo, branch format.UUID, number uint64) (*format.Record, error) {
-	rec, err := r.RecordAt(ctx, format.BranchPoint{Branch: branch, Version: number})
+	rec, err := r.Objects().Record(ctx, format.BranchPoint{Branch: branch, Version: number})
 	if errs.Is(err, errs.NotFound) {
 		err = chunkmap.Missing(err, "read commit", format.RecordKey(branch, number))
 	}

@@ -84,7 +84,7 @@ func expiries(ctx context.Context, r *version.Repo, before time.Time, all bool, 
 	g := task.New(ctx, version.RefsInFlight)
 	for i, e := range check {
 		g.Go(func(ctx context.Context) error {
-			errors[i] = r.CheckExpiry(ctx, e)
+			errors[i] = r.Objects().CheckExpiry(ctx, e)
 			return nil
 		})
 	}
@@ -153,7 +153,7 @@ func expire(ctx context.Context, r *version.Repo, w *marker, limits map[format.U
 		}
 		g.Go(func(ctx context.Context) error {
 			e := format.Expiry{Branch: id, Below: below}
-			data, err := format.EncodeExpiry(e, r.Bind(format.ExpiryKey(e)))
+			data, err := format.EncodeExpiry(e, r.Objects().Bind(format.ExpiryKey(e)))
 			if err != nil {
 				return err
 			}

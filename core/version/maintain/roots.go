@@ -113,7 +113,7 @@ func (s *rootSearch) heads(ctx context.Context) error {
 			if i+1 < len(all) && !s.recent(all[i+1].object) {
 				continue
 			}
-			head, err := s.repo.ReadHead(ctx, h.object.Key)
+			head, err := s.repo.Objects().Head(ctx, h.object.Key)
 			switch {
 			case err != nil:
 				err = s.bad(name, h.object.Key, err)
@@ -160,10 +160,10 @@ func (s *rootSearch) tags(ctx context.Context) error {
 func (s *rootSearch) tag(ctx context.Context, name, key string, gone bool) error {
 	left := false // by a dataset that was overwritten
 	t, err := chunkmap.FetchRequired(ctx, s.repo.Store, "read tag", key, func(data []byte) (format.Tag, error) {
-		if left = s.repo.Replaced(data); left {
+		if left = s.repo.Objects().Replaced(data); left {
 			return format.Tag{}, nil
 		}
-		return format.DecodeTag(data, s.repo.Bind(key))
+		return format.DecodeTag(data, s.repo.Objects().Bind(key))
 	})
 	if err != nil || left {
 		return err
