@@ -42,7 +42,7 @@ func TestCutFiles(t *testing.T) {
 			}
 		})
 	}
-	// A repeated import takes in what the first has left out.
+	// A repeated import takes in the files that the first has left out.
 	env, root := testEnv(), t.TempDir()
 	write(t, root, map[string][]byte{"in/1.jpg": other, "in/2.jpg": cut})
 	if r := run(t, env, "mem://d", root, Options{}); r.Rows != 1 {

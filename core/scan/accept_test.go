@@ -21,7 +21,7 @@ import (
 )
 
 // TestLoaderAcceptsDamage: on_error "accept" delivers every row of a damaged JPEG file once, counts
-// it in each epoch, and keeps it from caches. Other errors, and other settings, are as ever.
+// it in each epoch, and keeps it from caches. Other errors, and other settings, do not change.
 func TestLoaderAcceptsDamage(t *testing.T) {
 	t.Parallel()
 	if _, ok := jpeg.New().NewDecoder().(codec.DamageAcceptor); !ok {

@@ -31,8 +31,8 @@ import (
 // objects are the objects of a dataset by key.
 type objects map[string][]byte
 
-// damagedStore is a store over objects that are not changed: changes lie on top, nil for an object
-// that is gone.
+// damagedStore is a store over objects that are not changed: changes lie on top, nil for a removed
+// object.
 type damagedStore struct {
 	under objects
 	keys  []string // of under, sorted

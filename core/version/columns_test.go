@@ -77,6 +77,12 @@ func TestManyTensors(t *testing.T) {
 func TestTensorLimits(t *testing.T) {
 	t.Parallel()
 	txn := versiontest.New(t, versiontest.MemStore(t)).Begin(t)
+	some := txn.Schema().Tensors
+	txn.Schema().Tensors = make([]format.TensorSchema, format.MaxTensors) // never touched
+	if err := txn.MayAdd(&format.TensorSchema{Name: "one more"}); !errs.Is(err, errs.Invalid) || !versiontest.Contains(err, "one more") || !versiontest.Contains(err, "1048576") {
+		t.Fatalf("a tensor too many: %v", err)
+	}
+	txn.Schema().Tensors = some
 	txn.SetSchemaBytes(format.MaxBlobRaw - 100)
 	if err := txn.MayAdd(&format.TensorSchema{Name: "large", Info: map[string]any{"x": "y"}}); !errs.Is(err, errs.Invalid) || !versiontest.Contains(err, "large") {
 		t.Fatalf("a schema that is too large: %v", err)

@@ -182,37 +182,21 @@ func (s *Source) Range(ctx context.Context, key string, off, n int64, tag string
 // one that is made meanwhile.
 func (s *Source) open(path string) (*os.File, fs.FileInfo, error) {
 	if s.dir == nil {
-		return openRegular(path)
+		return openRegular(path, openNonblocking)
 	}
-	st, err := os.Stat(path)
-	if err == nil {
-		err = wantRegular(st)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	name, ok := s.within(path)
-	if !ok {
-		return nil, nil, leadsOut(path)
-	}
-	f, err := s.dir.OpenFile(name, os.O_RDONLY|nonblocking, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if st, err = f.Stat(); err == nil {
-		err = wantRegular(st)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, st, nil
+	return openRegular(path, func(path string) (*os.File, error) {
+		name, ok := s.within(path)
+		if !ok {
+			return nil, leadsOut(path)
+		}
+		return s.dir.OpenFile(name, os.O_RDONLY|nonblocking, 0)
+	})
 }
 
 // openRegular opens a regular file. It looks before it opens, because opening a device may do
 // something, and again after it, because another file may have taken the name. Neither waits for a
 // pipe to be written to.
-func openRegular(path string) (*os.File, fs.FileInfo, error) {
+func openRegular(path string, open func(path string) (*os.File, error)) (*os.File, fs.FileInfo, error) {
 	st, err := os.Stat(path)
 	if err == nil {
 		err = wantRegular(st)
@@ -220,7 +204,7 @@ func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := openNonblocking(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, nil, err
 	}

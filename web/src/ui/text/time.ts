@@ -12,13 +12,16 @@ export function formatCounted(time: string, value: number | bigint): string | nu
   if (!kind || typeof value === "number" && !Number.isSafeInteger(value)) return null;
   const count = BigInt(value);
   if (count === notATime) return "not a time";
-  if (kind === "date") return clock(count * day, zone)?.slice(0, -9) ?? null;
+  if (kind === "date") return clock(count * day, "")?.slice(0, -9) ?? null;
   const places = digits[unit];
   const [seconds, rest] = divided(kind === "interval" ? abs(count) : count, 10n ** BigInt(places));
   const part = rest === 0n ? "" : `.${rest.toString().padStart(places, "0").replace(/0+$/, "")}`;
   if (kind === "interval") return `${count < 0n ? "-" : ""}${length(seconds)}${part}`;
   const at = clock(seconds, zone);
-  return at && `${at}${part}${zone && ` ${zone}`}`;
+  if (at) return `${at}${part}${zone && ` ${zone}`}`;
+  // The browser does not know the zone, or the year has not four digits.
+  const utc = clock(seconds, "");
+  return utc && `${utc}${part} UTC`;
 }
 
 function abs(value: bigint): bigint {
@@ -31,12 +34,13 @@ function divided(value: bigint, by: bigint): [bigint, bigint] {
   return [(value - rest) / by, rest];
 }
 
-/** Writes the time of seconds since 1970 in UTC, or in the zone if the browser knows it. */
+/** Writes the time of seconds since 1970, in UTC for zone ""; null: it cannot be written. */
 function clock(seconds: bigint, zone: string): string | null {
   const at = new Date(Number(seconds + offset(zone)) * 1000);
   if (Number.isNaN(at.getTime())) return null;
   const year = at.getUTCFullYear();
-  if (zone && year > 0 && year < 10_000 && !isOffset.test(zone)) {
+  if (zone && !isOffset.test(zone)) {
+    if (year < 1 || year > 9999) return null;
     try {
       // Swedish writes as ISO does.
       const form = new Intl.DateTimeFormat("sv-SE", {
@@ -45,7 +49,7 @@ function clock(seconds: bigint, zone: string): string | null {
       });
       return form.format(at).replace(",", "");
     } catch {
-      // The zone is unknown here: UTC.
+      return null;
     }
   }
   return at.toISOString().replace("T", " ").replace(/\.\d+Z$/, "");
