@@ -26,10 +26,11 @@ type Packed func(i int, data []byte, form Form)
 // each sample that could not be read.
 func (w *Worker) PackRun(ctx context.Context, refs []*Ref, forms []Form, rois []codec.ROI, want codec.Channels, deliver Packed, failed func(i int, err error)) {
 	p := packer{w: w, refs: refs, forms: forms, rois: rois, want: want, deliver: deliver}
+	p.form, _ = want.Split()
 	r := runs{w: w, want: want, failed: failed}
 	r.joins = func(i int) bool { return runnable(refs[i]) }
 	r.alone = func(i int) error { return p.decodeAlone(ctx, i) }
-	r.decode = p.packAll
+	r.decode, r.turned = p.packAll, p.decodeTurned
 	r.over(ctx, refs)
 }
 
@@ -40,6 +41,7 @@ type packer struct {
 	forms   []Form
 	rois    []codec.ROI
 	want    codec.Channels
+	form    codec.Channels // want of decoders
 	deliver Packed
 }
 
@@ -83,7 +85,7 @@ func (p *packer) packAll(dec codec.Decoder, at []int, data [][]byte) (int, error
 
 // pack delivers a file in a form for a device. It reports whether there is one.
 func (p *packer) pack(packs codec.Packer, i int, data []byte) (bool, error) {
-	if p.forms[i] == AsFile && packs.DeviceDecodes(data, p.want) {
+	if p.forms[i] == AsFile && packs.DeviceDecodes(data, p.form) {
 		p.deliver(i, data, AsFile)
 		return true, nil
 	}
@@ -92,7 +94,7 @@ func (p *packer) pack(packs codec.Packer, i int, data []byte) (bool, error) {
 		rows = p.rois[i].Y + p.rois[i].Height
 	}
 	to := p.room(i)
-	n, err := packs.Pack(to, data, p.want, rows)
+	n, err := packs.Pack(to, data, p.form, rows)
 	if n > 0 {
 		p.deliver(i, to[:n], AsPacked)
 	}
@@ -105,7 +107,20 @@ func (p *packer) decode(dec codec.Decoder, i int, data []byte) error {
 		return p.decodeROI(dec, i, data)
 	}
 	pixels := p.room(i)
-	err := dec.Decode(pixels, data, p.want)
+	err := dec.Decode(pixels, data, p.form)
+	if err == nil {
+		p.deliver(i, pixels, AsPixels)
+	}
+	return err
+}
+
+// decodeTurned delivers the pixels of a turned image: no device turns one.
+func (p *packer) decodeTurned(dec codec.Decoder, i int, data []byte, o codec.Orientation) error {
+	if p.rois != nil {
+		return p.w.decodeTurnedROI(dec, o, p.refs[i], &p.rois[i], data, p.want)
+	}
+	pixels := p.room(i)
+	err := p.w.decodeTurned(dec, o, p.refs[i].Chunk.Index.Shape(p.refs[i].Item), pixels, data, p.want)
 	if err == nil {
 		p.deliver(i, pixels, AsPixels)
 	}
@@ -115,11 +130,11 @@ func (p *packer) decode(dec codec.Decoder, i int, data []byte) error {
 // decodeROI decodes the region of a file.
 func (p *packer) decodeROI(dec codec.Decoder, i int, data []byte) error {
 	if regions, ok := dec.(codec.ROIDecoder); ok {
-		_, err := regions.DecodeROIs([][]byte{data}, p.rois[i:i+1], p.want)
+		_, err := regions.DecodeROIs([][]byte{data}, p.rois[i:i+1], p.form)
 		return err
 	}
 	pixels := p.room(i)
-	if err := dec.Decode(pixels, data, p.want); err != nil {
+	if err := dec.Decode(pixels, data, p.form); err != nil {
 		return err
 	}
 	return Deliver(pixels, p.refs[i], &p.rois[i])

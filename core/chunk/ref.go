@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"sync/atomic"
 
+	"deeplake/core/codec"
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -40,6 +41,9 @@ type Ref struct {
 	Computed []byte // a sample that is stored nowhere: its bytes; then Chunk is nil
 	// the tiles of an oversized sample in order, Chunk being the first; else nil
 	Tiles []*Chunk
+	// how the image of Chunk is turned to have Shape, as Worker.TurnUpright finds it; 0: the form
+	// in which it is read says so
+	Orientation codec.Orientation
 }
 
 // Hole reports whether the row has no sample.

@@ -27,6 +27,7 @@ func (w *Worker) CanDownscale(ref *Ref) bool {
 // each sample that could not be read.
 func (w *Worker) DecodeROIs(ctx context.Context, refs []*Ref, parts []codec.ROI, want codec.Channels, failed func(i int, err error)) {
 	r := runs{w: w, want: want, failed: failed}
+	form, _ := want.Split()
 	r.joins = func(i int) bool { return w.decodesROIs(refs[i]) }
 	r.alone = func(i int) error { return w.decodeROI(ctx, refs[i], &parts[i], want) }
 	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {
@@ -34,7 +35,10 @@ func (w *Worker) DecodeROIs(ctx context.Context, refs []*Ref, parts []codec.ROI,
 		for k, i := range at {
 			of[k] = parts[i]
 		}
-		return dec.(codec.ROIDecoder).DecodeROIs(data, of, want)
+		return dec.(codec.ROIDecoder).DecodeROIs(data, of, form)
+	}
+	r.turned = func(dec codec.Decoder, i int, data []byte, o codec.Orientation) error {
+		return w.decodeTurnedROI(dec, o, refs[i], &parts[i], data, want)
 	}
 	r.over(ctx, refs)
 }

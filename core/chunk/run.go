@@ -12,7 +12,11 @@ import (
 // is called for each sample that could not be read; its dst is undefined, the others are decoded.
 func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want codec.Channels, failed func(i int, err error)) {
 	r := runs{w: w, want: want, failed: failed}
+	form, _ := want.Split()
 	r.joins = func(i int) bool { return runnable(refs[i]) && int64(len(dst[i])) == refs[i].Size }
+	r.turned = func(dec codec.Decoder, i int, data []byte, o codec.Orientation) error {
+		return w.decodeTurned(dec, o, refs[i].Chunk.Index.Shape(refs[i].Item), dst[i], data, want)
+	}
 	r.alone = func(i int) error { return w.Decode(ctx, refs[i], dst[i], want) }
 	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {
 		to := make([][]byte, len(at))
@@ -20,10 +24,10 @@ func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want 
 			to[k] = dst[i]
 		}
 		if many, ok := dec.(codec.RunDecoder); ok {
-			return many.DecodeRun(to, data, want)
+			return many.DecodeRun(to, data, form)
 		}
 		for k := range data {
-			if err := dec.Decode(to[k], data[k], want); err != nil {
+			if err := dec.Decode(to[k], data[k], form); err != nil {
 				return k, err
 			}
 		}
@@ -70,6 +74,8 @@ type runs struct {
 	// decode does the samples at, whose files are data, and says how many it has done: all, or
 	// those before the one that the error is about.
 	decode func(dec codec.Decoder, at []int, data [][]byte) (done int, err error)
+	// turned does sample i, whose image is turned.
+	turned func(dec codec.Decoder, i int, data []byte, o codec.Orientation) error
 
 	id   codec.ID
 	refs []*Ref
@@ -99,6 +105,12 @@ func (r *runs) over(ctx context.Context, refs []*Ref) {
 		}
 		if err != nil {
 			r.failed(i, err)
+			continue
+		}
+		if o := r.w.orientation(ref.Chunk, ref, data, r.want); o.Turned() {
+			if err := r.turn(i, data, o); err != nil {
+				r.failed(i, err)
+			}
 			continue
 		}
 		if id := ref.Chunk.Index.SampleCodec(); id != r.id {
@@ -136,4 +148,17 @@ func (r *runs) end() {
 		}
 	}
 	r.at, r.data = r.at[:0], r.data[:0]
+}
+
+// turn decodes one turned image by itself.
+func (r *runs) turn(i int, data []byte, o codec.Orientation) error {
+	dec, err := r.w.decoder(r.refs[i].Chunk.Index.SampleCodec())
+	if err != nil {
+		return err
+	}
+	decode := func() error { return r.turned(dec, i, data, o) }
+	if err = decode(); err != nil {
+		err = r.w.accept(dec, r.refs[i], err, decode)
+	}
+	return err
 }

@@ -24,6 +24,7 @@ type Worker struct {
 	tile     []byte
 	run      []byte // files of one DecodeRun
 	whole    []byte // pixels of a sample of which a region is wanted
+	unturned []byte // pixels of an image as stored
 
 	chunk    *Chunk // whose block is remembered
 	block    int
@@ -75,8 +76,7 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 }
 
 // Decode reads, checks and decodes the sample into dst, len(dst) == ref.Size: of a sequence all
-// items, one after the other. want is the number of channels that the shape of ref was resolved
-// for.
+// items, one after the other. want is the form that the shape of ref was resolved for.
 func (w *Worker) Decode(ctx context.Context, ref *Ref, dst []byte, want codec.Channels) error {
 	if int64(len(dst)) != ref.Size {
 		return errs.New(errs.Internal, "decode a sample of %d bytes into %d bytes", ref.Size, len(dst))
@@ -151,9 +151,16 @@ func (w *Worker) decodeFile(dec codec.Decoder, ref *Ref, c *Chunk, item int64, d
 	if err := w.admit(c, item, data, want); err != nil {
 		return err
 	}
-	err := dec.Decode(dst, data, want)
+	decode := func() error {
+		want, _ := want.Split()
+		return dec.Decode(dst, data, want)
+	}
+	if o := w.orientation(c, ref, data, want); o.Turned() {
+		decode = func() error { return w.decodeTurned(dec, o, c.Index.Shape(item), dst, data, want) }
+	}
+	err := decode()
 	if err != nil {
-		err = w.accept(dec, ref, err, func() error { return dec.Decode(dst, data, want) })
+		err = w.accept(dec, ref, err, decode)
 	}
 	return err
 }

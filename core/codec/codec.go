@@ -104,7 +104,18 @@ const (
 	Labels Channels = -1
 	// Binary is Labels as bools: whether a number differs from 0.
 	Binary Channels = -2
+	// Upright is added to the first three: the image is turned as its Exif data says. Only a
+	// Registry takes it. Codecs and Decoders read files as they are stored.
+	Upright Channels = 1 << 8
 )
+
+// Split returns the form that a codec takes, and whether the image is to be turned.
+func (c Channels) Split() (stored Channels, upright bool) {
+	if c < Upright {
+		return c, false
+	}
+	return c &^ Upright, true
+}
 
 // Unknown returns the error of a codec that cannot decode its files into this form.
 func (c Channels) Unknown(title string) error {
@@ -206,9 +217,9 @@ type PixelSink interface {
 	// Deliver is given rows of stride bytes, of which the region fills the beginning; they are
 	// valid until it returns.
 	Deliver(pix []byte, stride int) error
-	// Native is Take for decoders in C: the address of an int (void* arg, const unsigned char* pix,
-	// size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) and its
-	// argument, memory of C; nil: only Take will do. The function reads at most size bytes. It
+	// Native is Deliver for decoders in C: the address of an int (void* arg, const unsigned char*
+	// pix, size_t size, size_t stride, int32_t width, int32_t height, int32_t channels) and its
+	// argument, memory of C; nil: there is only Deliver. The function reads at most size bytes. It
 	// returns 0, 1 where there is no memory, or 2 where the pixels are not those of the region.
 	Native() (call, arg unsafe.Pointer)
 }

@@ -16,6 +16,9 @@ type Descriptor struct {
 	Media      string   // media type, if browsers show such files
 	// Sniff recognizes a file by its first bytes. It says nothing about the rest of the file.
 	Sniff func(data []byte) bool
+	// Orientation reads how a file is turned, from all of it or its beginning. more means that data
+	// ends too early to tell. It finds no damage.
+	Orientation func(data []byte) (o Orientation, more bool)
 	// Lossless reports whether arrays come back as they were encoded.
 	Lossless bool
 	// DTypes are the dtypes of arrays that Encode accepts.

@@ -45,8 +45,9 @@ func (r *Registry) AcceptCut() *Registry {
 // Limits are the bounds of images that are read with this registry.
 func (r *Registry) Limits() Limits { return r.limits }
 
-// Header is the header of an image file, within the limits of the registry.
+// Header is the header of an image file, within the limits of the registry. It takes Upright.
 func (r *Registry) Header(c SampleCodec, data []byte, want Channels) (Header, error) {
+	want, upright := want.Split()
 	header := c.Header
 	if cut, ok := c.(CutHeaderCodec); ok && r.cut {
 		header = cut.CutHeader
@@ -58,12 +59,22 @@ func (r *Registry) Header(c SampleCodec, data []byte, want Channels) (Header, er
 	if err != nil {
 		return Header{}, err
 	}
+	if upright {
+		o, _ := c.Describe().Orientation(data)
+		h.Shape = o.Shape(h.Shape)
+	}
 	return h, nil
 }
 
-// Head is HeadCodec.Head, within the limits of the registry.
+// Head is HeadCodec.Head, within the limits of the registry. It takes Upright.
 func (r *Registry) Head(c HeadCodec, data []byte, want Channels) (Header, bool, error) {
+	want, upright := want.Split()
 	h, more, err := c.Head(data, want)
+	if sc, ok := c.(SampleCodec); ok && upright && err == nil && !more {
+		var o Orientation
+		o, more = sc.Describe().Orientation(data)
+		h.Shape = o.Shape(h.Shape)
+	}
 	if err == nil && !more {
 		err = r.limits.Check(h.Shape)
 	}

@@ -30,6 +30,9 @@ func newColumn(v *View, ct *columnType) *Column {
 	if ct.packs {
 		c.access.PackRun = c.packRun
 	}
+	if ct.htype.IsImage() && !ct.schema.Upright {
+		c.access.TurnUpright = c.turnUpright
+	}
 	return c
 }
 
@@ -100,7 +103,11 @@ func (c *Column) decodeROIs(ctx context.Context, refs []*chunk.Ref, parts []code
 	w.DecodeROIs(ctx, refs, parts, c.ct.channels, failed)
 }
 
-// Channels returns the number of channels to decode from files that may hold another number.
+func (c *Column) turnUpright(ctx context.Context, ref *chunk.Ref, w *chunk.Worker) error {
+	return w.TurnUpright(ctx, ref, c.ct.channels)
+}
+
+// Channels returns the form in which files are decoded.
 func (c *Column) Channels() codec.Channels { return c.ct.channels }
 
 // HTypeOf returns the htype of the samples, parsed.
@@ -136,7 +143,7 @@ func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: stated(ts), Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info,
-		Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
+		Upright: ts.Upright, Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
 }
 
 // KeepsFile reports whether a tensor made by Spec stores the file of a sample unchanged.

@@ -277,6 +277,9 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 		if err := sameLevels(d.schema(), old, spec.Downsample); err != nil {
 			return err
 		}
+		if spec.Compression == "" { // a default is no wish, and files decide others
+			ts.Compression = ""
+		}
 		return sameTensor(old, &ts)
 	}
 	w, err := d.writer()
@@ -314,6 +317,9 @@ func sameTensor(old, ts *format.TensorSchema) error {
 		if f.old != f.got && f.got != "" && f.old != "" {
 			return errs.Op("create tensor", old.Name).New(errs.Exists, "it exists with %s %s, not %s", f.what, f.old, f.got)
 		}
+	}
+	if old.Upright != ts.Upright {
+		return errs.Op("create tensor", old.Name).New(errs.Exists, "it exists with apply_exif_orientation %v, not %v", old.Upright, ts.Upright)
 	}
 	return nil
 }

@@ -82,8 +82,19 @@ func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]b
 	}
 	dec := sc.NewDecoder()
 	defer dec.Close()
+	form, upright := want.Split()
 	pix := make([]byte, n)
-	return pix, dec.Decode(pix, s.Data, want)
+	if err := dec.Decode(pix, s.Data, form); err != nil || !upright {
+		return pix, err
+	}
+	o, _ := sc.Describe().Orientation(s.Data)
+	if !o.Turned() {
+		return pix, nil
+	}
+	turned, stored := make([]byte, n), o.Shape(s.Shape)
+	pixel := int(n / (stored[0] * stored[1]))
+	o.Turn(turned, pix, int(stored[0]), int(stored[1]), pixel, int(stored[1])*pixel)
+	return turned, nil
 }
 
 // encoded is a sample as it will be stored.

@@ -15,17 +15,19 @@ import (
 
 // TensorSpec describes a new tensor. Zero values mean the default of the htype.
 type TensorSpec struct {
-	Name        string         `json:"name"`
-	HType       string         `json:"htype"`
-	DType       string         `json:"dtype"`
-	Shape       tensor.Shape   `json:"shape"`
-	Compression string         `json:"compression"`
-	Quality     int            `json:"quality"`
-	Subsampling string         `json:"subsampling"`
-	ClassNames  []string       `json:"class_names"`
-	ChunkBytes  int64          `json:"chunk_bytes"`
-	ExistOK     bool           `json:"exist_ok"`
-	Info        map[string]any `json:"info"`
+	Name        string       `json:"name"`
+	HType       string       `json:"htype"`
+	DType       string       `json:"dtype"`
+	Shape       tensor.Shape `json:"shape"`
+	Compression string       `json:"compression"`
+	Quality     int          `json:"quality"`
+	Subsampling string       `json:"subsampling"`
+	ClassNames  []string     `json:"class_names"`
+	ChunkBytes  int64        `json:"chunk_bytes"`
+	// Upright turns image files as the orientation in their Exif data says, whenever they are read.
+	Upright bool           `json:"apply_exif_orientation"`
+	ExistOK bool           `json:"exist_ok"`
+	Info    map[string]any `json:"info"`
 	// Downsample is a factor and a number of levels: the tensor gets hidden tensors with its
 	// pictures made smaller by the factor, its square and so on. nil: none
 	Downsample []int64 `json:"downsample"`
@@ -92,6 +94,9 @@ func resolve(ts *format.TensorSchema, reg *codec.Registry) (*columnType, error) 
 		ct.channels = codec.Binary
 	case "segment_mask", "instance_label":
 		ct.channels = codec.Labels
+	}
+	if ts.Upright {
+		ct.channels |= codec.Upright
 	}
 	return ct, nil
 }
@@ -173,6 +178,9 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	if err := checkClassNames(spec.ClassNames, htype); err != nil {
 		return fail(err)
 	}
+	if spec.Upright && !htype.IsImage() {
+		return fail(errs.New(errs.Invalid, "apply_exif_orientation is for images, the htype is %s; leave it out", htype))
+	}
 	if spec.ChunkBytes == 0 {
 		spec.ChunkBytes = format.DefaultChunk
 	}
@@ -185,6 +193,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	ts := format.TensorSchema{
 		ID: format.NewUUID(), Name: spec.Name, HType: htype.String(), Shape: spec.Shape, Compression: spec.Compression,
 		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info, Files: files,
+		Upright: spec.Upright,
 	}
 	if dtype != 0 {
 		ts.DType, ts.Time = dtype.String(), counts.String()

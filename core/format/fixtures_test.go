@@ -322,6 +322,7 @@ func (g *gen) schema() *Schema {
 		switch g.IntN(4) {
 		case 0:
 			t.Open = true
+			t.Upright = g.IntN(2) == 0
 		case 1:
 			t.DType, t.Time = "int64", []string{"date", "timestamp[ns]", "timestamp[us, Europe/Berlin]", "interval[s]"}[g.IntN(4)]
 		}

@@ -37,6 +37,9 @@ type TensorSchema struct {
 	// how files are stored if no one chose Compression: a value of Files; "": as Compression says.
 	// Records of such schemas have FeatureFiles
 	Files Files `json:"files,omitempty"`
+	// image files are turned as their Exif data says; Shape and all shapes in chunks are those of
+	// the turned images. Records of such schemas have FeatureUpright
+	Upright bool `json:"exif_orientation,omitempty"`
 }
 
 // Files says how a tensor stores files whose codec no one chose.
@@ -65,24 +68,25 @@ const (
 
 // The features of records, in the order that a record lists them. A writer that does not know one
 // refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
-// others forget what numbers count and which dtypes are open.
+// others forget what numbers count, which dtypes are open and which files are turned.
 const (
-	FeatureFiles  = "files"  // a tensor takes the codec of its files
-	FeatureLevels = "levels" // a tensor is a level of another one
-	FeatureOpen   = "open"   // a tensor with a dtype has an open one
-	FeatureTimes  = "times"  // the numbers of a tensor count time
+	FeatureUpright = "exif_orientation" // image files of a tensor are turned
+	FeatureFiles   = "files"            // a tensor takes the codec of its files
+	FeatureLevels  = "levels"           // a tensor is a level of another one
+	FeatureOpen    = "open"             // a tensor with a dtype has an open one
+	FeatureTimes   = "times"            // the numbers of a tensor count time
 )
 
 func knownFeatures() []string {
-	return []string{FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
+	return []string{FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
 }
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
-	var has [4]bool
+	var has [5]bool
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		for k, is := range [...]bool{t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
+		for k, is := range [...]bool{t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
 			has[k] = has[k] || is
 		}
 	}
@@ -257,6 +261,11 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	if _, ok := m.left["open"]; ok {
 		if t.Open = string(m.take("open")) == "true"; !t.Open {
 			return t, errors.New("open is no true")
+		}
+	}
+	if _, ok := m.left["exif_orientation"]; ok {
+		if t.Upright = string(m.take("exif_orientation")) == "true"; !t.Upright {
+			return t, errors.New("exif_orientation is no true")
 		}
 	}
 	if _, ok := m.left["files"]; ok {

@@ -545,11 +545,12 @@ func one(change func(ts *TensorSchema)) *Schema {
 // TestMembersOfASchemaThatAreStrict: optional members of a tensor have one form.
 func TestMembersOfASchemaThatAreStrict(t *testing.T) {
 	t.Parallel()
-	payload, err := one(func(ts *TensorSchema) { ts.Open = true }).payload()
+	payload, err := one(func(ts *TensorSchema) { ts.Open, ts.Upright = true, true }).payload()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{`"open":true`: `"open":false`, `"open":true}`: `"open":true,"time":""}`, `"open":true,`: `"open":1,`} {
+	for from, to := range map[string]string{`"open":true`: `"open":false`, `"open":true}`: `"open":true,"time":""}`, `"open":true,`: `"open":1,`,
+		`"exif_orientation":true`: `"exif_orientation":false`} {
 		if changed := strings.Replace(string(payload), from, to, 1); changed != string(payload) {
 			if _, err := decodeSchema([]byte(changed)); err == nil {
 				t.Errorf("%s is taken for %s", to, from)

@@ -112,6 +112,7 @@ func (im *importer) makeTensors(ctx context.Context, rows []row) error {
 			switch {
 			case v.kind == imageKind || v.kind == arrayKind:
 				spec.DType = v.DType.String()
+				spec.Upright = im.o.Upright && v.kind == imageKind
 			case v.tensor == labelTensor && im.numbering[labelTensor] == labelsByName:
 				spec.ClassNames = im.o.Classes
 			}

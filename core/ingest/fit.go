@@ -22,7 +22,9 @@ const maxFitSide = 1 << 14
 type fit struct {
 	reg      *codec.Registry
 	pipeline *transform.Pipeline
-	tools    chan *tools // one for each core: decoding more at once takes memory and saves nothing
+	form     codec.Channels // RGB, maybe upright
+	// one for each core: decoding more at once takes memory and saves nothing
+	tools chan *tools
 }
 
 // tools are the buffers and codecs for one picture.
@@ -31,7 +33,7 @@ type tools struct {
 	decoders map[codec.ID]codec.Decoder
 }
 
-func newFit(reg *codec.Registry, size int) (*fit, error) {
+func newFit(reg *codec.Registry, size int, form codec.Channels) (*fit, error) {
 	var spec transform.Spec
 	text := fmt.Sprintf(`[{"op": "Resize", "size": [%d]}, {"op": "CenterCrop", "size": [%d, %d]}]`, size, size, size)
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -41,7 +43,7 @@ func newFit(reg *codec.Registry, size int) (*fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &fit{reg: reg, pipeline: p, tools: make(chan *tools, task.Cores())}
+	f := &fit{reg: reg, pipeline: p, form: form, tools: make(chan *tools, task.Cores())}
 	for range cap(f.tools) {
 		f.tools <- &tools{decoders: map[codec.ID]codec.Decoder{}}
 	}
@@ -68,7 +70,7 @@ func (f *fit) apply(data []byte) (tensor.Sample, error) {
 	if err != nil {
 		return tensor.Sample{}, err
 	}
-	head, err := f.reg.Header(sc, data, codec.RGB)
+	head, err := f.reg.Header(sc, data, f.form)
 	if err != nil {
 		return tensor.Sample{}, err
 	}
@@ -91,27 +93,43 @@ func (f *fit) apply(data []byte) (tensor.Sample, error) {
 		t.decoders[id] = sc.NewDecoder()
 	}
 	pix := make([]byte, n)
-	if err := t.decode(f.pipeline, t.decoders[id], data, head.Shape, pix, int(whole)); err != nil {
+	o := codec.AsIs
+	if _, upright := f.form.Split(); upright {
+		o, _ = sc.Describe().Orientation(data)
+	}
+	if err := t.decode(f.pipeline, t.decoders[id], data, o, head.Shape, pix, int(whole)); err != nil {
 		return tensor.Sample{}, err
 	}
 	return tensor.Sample{Form: tensor.FormArray, DType: f.pipeline.DType(), Shape: shape, Data: pix}, nil
 }
 
-func (t *tools) decode(p *transform.Pipeline, d codec.Decoder, data []byte, s tensor.Shape, dst []byte, whole int) error {
+// decode makes dst of the image in data, which o turns to have shape s.
+func (t *tools) decode(p *transform.Pipeline, d codec.Decoder, data []byte, o codec.Orientation, s tensor.Shape, dst []byte, whole int) error {
 	defer t.space.Reset()
 	j, err := t.space.Job(p, transform.Key{}, s, false, dst)
 	if err != nil {
 		return err
 	}
 	r := j.Region()
+	height, width, pixel := int(s[0]), int(s[1]), int(s[2])
 	if parts, ok := d.(codec.ROIDecoder); ok {
-		_, err := parts.DecodeROIs([][]byte{data}, []codec.ROI{{Region: codec.Region(r), To: j}}, codec.RGB)
+		part := codec.ROI{Region: codec.Region(r), To: j}
+		if o.Turned() {
+			part = o.TurnedROI(part, height, width, pixel, make([]byte, r.Height*r.Width*pixel))
+		}
+		_, err := parts.DecodeROIs([][]byte{data}, []codec.ROI{part}, codec.RGB)
 		return err
 	}
 	pix := make([]byte, whole)
 	if err := d.Decode(pix, data, codec.RGB); err != nil {
 		return err
 	}
-	stride := int(s[1] * s[2])
-	return j.Deliver(pix[r.Y*stride+r.X*int(s[2]):], stride)
+	if o.Turned() {
+		stored := o.Shape(s)
+		turned := make([]byte, whole)
+		o.Turn(turned, pix, int(stored[0]), int(stored[1]), pixel, int(stored[1])*pixel)
+		pix = turned
+	}
+	stride := width * pixel
+	return j.Deliver(pix[r.Y*stride+r.X*pixel:], stride)
 }

@@ -19,7 +19,7 @@ import (
 func TestFit(t *testing.T) {
 	t.Parallel()
 	env := testEnv()
-	f, err := newFit(env.Codecs, 8)
+	f, err := newFit(env.Codecs, 8, codec.RGB)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
 		}
 		link := tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size}
-		s, more, reason := im.linkTo(data, link, codec.RGB)
+		s, more, reason := im.linkTo(data, link, im.form(codec.RGB))
 		im.buffers.put(data)
 		if more && int64(len(data)) < from.size && n < maxHeadBytes {
 			continue
@@ -171,6 +171,14 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 		}
 		return r, nil
 	}
+}
+
+// form returns the form in which pictures are decoded.
+func (im *importer) form(c codec.Channels) codec.Channels {
+	if im.o.Upright {
+		c |= codec.Upright
+	}
+	return c
 }
 
 // linkTo makes the sample of a link to a picture that begins with data. more says that the shape

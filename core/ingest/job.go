@@ -28,6 +28,8 @@ type Options struct {
 	FollowLinks bool `json:"follow_links"`
 	// LeaveOut (also "") skips JPEG files that are cut; Accept stores them as they are
 	OnError string `json:"on_error"`
+	// turn pictures as the orientation in their Exif data says; files are stored unchanged
+	Upright bool `json:"apply_exif_orientation"`
 	// class names in the order of their numbers; nil: the folders, in natural order
 	Classes []string `json:"classes"`
 	// "auto" (default): the first folder of a path is the class; "none"

@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 
+	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
@@ -20,7 +21,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	}()
 	if im.o.Size > 0 {
 		var err error
-		if im.fit, err = newFit(im.env.Codecs, im.o.Size); err != nil {
+		if im.fit, err = newFit(im.env.Codecs, im.o.Size, im.form(codec.RGB)); err != nil {
 			return nil, errs.Wrap(errs.Invalid, "import from", im.source.URI(), err)
 		}
 		defer im.fit.close()
@@ -174,7 +175,7 @@ func (im *importer) created() error {
 // that has a value for them.
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
-		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name()},
+		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name(), Upright: im.o.Upright},
 		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
 	}
 	if im.own {

@@ -315,9 +315,9 @@ func (s *shard) add(v value, n int64) {
 
 // picture takes a picture after a look at its beginning, which tells its shape.
 func (s *shard) picture(v value, h *tar.Header, at int64, data io.Reader) error {
-	want := codec.RGB
+	want := s.im.form(codec.RGB)
 	if v.named {
-		want = codec.AsStored
+		want = s.im.form(codec.AsStored)
 	}
 	if !s.im.o.Link {
 		return s.copyPicture(v, h, data, want)

@@ -271,6 +271,7 @@ func (p *plan) number(ctx context.Context, f *field, sources bool) bool {
 // the one of the first such sample.
 func (w *work) reread(ctx context.Context, pl *planner, scratch *chunk.Worker, halt *atomic.Bool) {
 	again := &work{seq: w.seq}
+	pl.scratch = scratch
 	if w.err = pl.plan(ctx, again, w.plan); w.err != nil {
 		return
 	}

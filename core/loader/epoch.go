@@ -125,6 +125,10 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	o := &e.loader.options
 	pl := e.planner()
 	pl.bulk = e.bulkChance(ctx)
+	if slices.ContainsFunc(pl.fields, func(f field) bool { return f.upright }) {
+		pl.scratch = e.loader.src.NewWorker()
+		defer pl.scratch.Close()
+	}
 	for seq := range e.batches {
 		p := e.planMemory()
 		n := e.share.Size(seq)
@@ -142,6 +146,9 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		w := &work{seq: seq}
 		if e.prefetcher != nil {
 			e.prefetcher.Await(seq*int64(o.BatchSize)+n, m)
+			if pl.scratch != nil {
+				pl.scratch.SetReadAhead(e.prefetcher.ReadAhead(m))
+			}
 		} else {
 			e.readAhead.follow(seq*int64(o.BatchSize)+n, m)
 		}

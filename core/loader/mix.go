@@ -217,6 +217,9 @@ func (c *mixedColumn) Encoded() bool {
 func (c *mixedColumn) Access() read.Access {
 	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Time: c.access[0].Time, Info: c.access[0].Info}
 	for p, own := range c.access {
+		if own.TurnUpright != nil {
+			a.TurnUpright = c.turnUpright
+		}
 		if own.DecodeROIs == nil {
 			a.DecodeROIs = nil
 		}
@@ -361,6 +364,15 @@ func (c *mixedColumn) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []
 	eachView(refs, func(p, from, to int) {
 		c.access[p].DecodeROIs(ctx, refs[from:to], rois[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
 	})
+}
+
+// turnUpright does nothing for a view whose column is upright already.
+func (c *mixedColumn) turnUpright(ctx context.Context, ref *chunk.Ref, w *chunk.Worker) error {
+	turn := c.access[ref.Source].TurnUpright
+	if turn == nil {
+		return nil
+	}
+	return c.mix.named(int(ref.Source), turn(ctx, ref, w))
 }
 
 // prefetch asks the views behind a network.

@@ -98,6 +98,8 @@ type Options struct {
 	Weights   *order.Weights            `json:"-"`
 	Cache     samplecache.Options       `json:"cache"`     // of decoded samples; zero: none
 	Transform map[string]transform.Spec `json:"transform"` // of the pictures of a tensor
+	// tensors whose image files are turned as the orientation in their Exif data says
+	Upright []string `json:"apply_exif_orientation"`
 	// of pictures and their annotations
 	Joint []Joint `json:"together"`
 	// opens the device of the batches; nil: they stay on the CPU
@@ -124,6 +126,7 @@ type field struct {
 	staged  bool     // a device finishes the samples
 	files   bool     // it may decode their files alone
 	augment *augment // transforms samples before delivery; nil: none
+	upright bool     // its images are turned as their Exif data says
 }
 
 // normal fills in the defaults and refuses contradictions.
@@ -207,7 +210,30 @@ func (o Options) fields(src Source) ([]field, error) {
 		}
 		fields = append(fields, f)
 	}
+	if err := turnUpright(fields, o.Upright); err != nil {
+		return nil, err
+	}
 	return fields, o.checkNames(fields, isMix(src))
+}
+
+// turnUpright marks the fields whose images are turned.
+func turnUpright(fields []field, names []string) error {
+	for _, name := range names {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		if i < 0 {
+			all := make([]string, len(fields))
+			for k := range fields {
+				all[k] = fields[k].name
+			}
+			return errs.Wrap(errs.NotFound, "apply_exif_orientation", "", unknown(name, all))
+		}
+		f := &fields[i]
+		if h, err := tensor.ParseHType(f.access.HType); err != nil || !h.IsImage() {
+			return errs.Op("apply_exif_orientation", name).New(errs.Invalid, "the tensor has htype %s; want one of images", f.access.HType)
+		}
+		f.upright = !f.stored && f.access.TurnUpright != nil
+	}
+	return nil
 }
 
 func (o Options) field(src Source, name string) (field, error) {

@@ -116,7 +116,8 @@ type planner struct {
 	slab    func(size int64) (*slab.Slab, error)
 	threads int // that will do the jobs
 	key     transform.Key
-	bulk    *bulkChance // nil: samples are read one by one
+	bulk    *bulkChance   // nil: samples are read one by one
+	scratch *chunk.Worker // reads how images are turned; nil where no field is turned
 }
 
 // plan makes w a batch of the rows p.view, in the memory of p. The batch delivers plan's error. A
@@ -158,6 +159,11 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 	for {
 		for i := range p.parts {
 			if err := p.parts[i].expand(ctx, drop); err != nil {
+				return err
+			}
+		}
+		for i := range p.parts {
+			if err := p.parts[i].turnUpright(ctx, pl.scratch, drop); err != nil {
 				return err
 			}
 		}
@@ -269,6 +275,25 @@ func (p *part) expand(ctx context.Context, drop *dropper) error {
 			}
 		}
 		p.splits = append(p.splits, int64(len(p.refs)))
+	}
+	return nil
+}
+
+// turnUpright turns the images of a field for which the user wants it.
+func (p *part) turnUpright(ctx context.Context, scratch *chunk.Worker, drop *dropper) error {
+	if !p.field.upright {
+		return nil
+	}
+	for i := range p.refs {
+		position := p.positionOf(i)
+		if p.refs[i].Hole() || drop.dropped(position) {
+			continue
+		}
+		if err := p.field.access.TurnUpright(ctx, &p.refs[i], scratch); err != nil {
+			if err := drop.fail(ctx, position, p.rows[position].Row, p.field.name, err); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type ReadOptions struct {
 	MarkHoles   bool                      `json:"mark_holes"`  // see NullSuffix
 	Workers     int                       `json:"num_workers"` // threads; few rows use fewer
 	Transform   map[string]transform.Spec `json:"transform"`
+	Upright     []string                  `json:"apply_exif_orientation"`
 	Joint       []Joint                   `json:"together"`
 	Seed        uint64                    `json:"seed"`  // of the draws of transforms
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
@@ -73,7 +74,7 @@ func (r *Reader) Close() {
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
-		Transform: o.Transform, Joint: o.Joint}
+		Transform: o.Transform, Joint: o.Joint, Upright: o.Upright}
 	all, err := all.normal()
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
@@ -107,6 +108,10 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
+	if len(o.Upright) > 0 {
+		pl.scratch = r.workers.Borrow()
+		defer r.workers.Return(pl.scratch)
+	}
 	if err := pl.plan(ctx, w, p); err != nil {
 		return nil, err
 	}

@@ -72,6 +72,9 @@ type Access struct {
 	// DecodeROIs decodes regions rois[i] of refs[i], none of them a hole, and delivers them; see
 	// chunk.Worker.DecodeROIs.
 	DecodeROIs func(ctx context.Context, refs []*chunk.Ref, rois []codec.ROI, w *chunk.Worker, failed func(i int, err error))
+	// TurnUpright makes ref, which is no hole, the image that Exif data turns; see
+	// chunk.Worker.TurnUpright. Columns that are no images, or upright already, lack it.
+	TurnUpright func(ctx context.Context, ref *chunk.Ref, w *chunk.Worker) error
 	// Prefetch returns the bytes that reading runs [from, to) of rows takes. It reads index pages,
 	// and leaves them where Resolve finds them. Rows that cannot be found are left out, and the
 	// first error comes along.

@@ -69,5 +69,5 @@ type Stats struct {
 
 // fits reports whether a sample can be cached: it is whole, and a single item of its chunk.
 func fits(r *chunk.Ref) bool {
-	return r.Chunk != nil && r.Tiles == nil && r.Items == 1 && r.Size > 0 && r.Item < r.Chunk.Index.Items()
+	return r.Chunk != nil && r.Tiles == nil && r.Items == 1 && r.Size > 0 && !r.Orientation.Turned() && r.Item < r.Chunk.Index.Items()
 }

@@ -83,6 +83,9 @@ func (s *Service) storedFile(ctx context.Context, one *sample, w *chunk.Worker, 
 	if err != nil || !head.Agrees(tensor.Uint8, ref.Shape) {
 		return nil, false, err
 	}
+	if o, _ := c.Describe().Orientation(data); o.Turned() && one.column.Access().TurnUpright == nil {
+		return nil, false, nil // the page shows files as they are stored
+	}
 	h.Kind, h.Media = kindFile, c.Describe().Media
 	return data, true, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -262,4 +263,36 @@ type breaking struct {
 func (b *breaking) Write([]byte) (int, error) {
 	b.cancel()
 	return 0, fmt.Errorf("broken pipe")
+}
+
+// TestTurnedPictures: a page shows files as they are stored, so a file that its tensor turns is
+// sent as pixels.
+func TestTurnedPictures(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("../codec/testdata/orientation6.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, stored := decodeImage(t, codec.JPEG, file)
+	env, ds := newZoo(t)
+	for name, upright := range map[string]bool{"turned": true, "plain": false} {
+		if err := ds.CreateTensor(t.Context(), dataset.TensorSpec{Name: name, HType: "image", Compression: "jpeg", Upright: upright}); err != nil {
+			t.Fatal(err)
+		}
+		rows := tensor.Rows{Tensor: name, Samples: []tensor.Sample{{Form: tensor.FormEncoded, Data: file}}}
+		if err := ds.Update(t.Context(), []int64{3}, []tensor.Rows{rows}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := serve(t, env, ds)
+	got := f.read(f.view, []int64{3}, wanted{Name: "turned"}, wanted{Name: "plain"})
+	if plain := got["plain 3"]; plain.Kind != kindFile || !bytes.Equal(plain.body, file) {
+		t.Errorf("the file of the other tensor is sent as %s", plain.Kind)
+	}
+	want := make([]byte, len(stored))
+	codec.Rotated90.Turn(want, stored, int(shape[0]), int(shape[1]), 3, int(shape[1])*3)
+	turned := got["turned 3"]
+	if turned.is(t, kindArray, shape[1], shape[0], 3); !bytes.Equal(turned.body, want) {
+		t.Error("the turned file is not sent as its pixels")
+	}
 }

@@ -69,10 +69,10 @@ def check_floats(called: str, what: str, given: Any) -> list[float]:
         raise InvalidArgumentError(f"{called}: {what} is {given!r}, want a list of numbers") from None
 
 
-def check_names(called: str, names: Any) -> None:
+def check_names(called: str, names: Any, what: str = "tensors") -> None:
     """Refuses anything but None and collections of names. An iterator would be used up by the
     check.
     """
     listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
     if not listed or not all(isinstance(name, str) for name in names or ()):
-        raise InvalidArgumentError(f"{called}: tensors is {names!r}, want a list of names")
+        raise InvalidArgumentError(f"{called}: {what} is {names!r}, want a list of names")

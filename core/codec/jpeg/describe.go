@@ -15,6 +15,7 @@ var descriptor = &codec.Descriptor{
 	Extensions:   []string{".jpg", ".jpeg", ".jpe", ".jfif"},
 	Media:        "image/jpeg",
 	Sniff:        sniff,
+	Orientation:  orientation,
 	DTypes:       []tensor.DType{tensor.Uint8},
 	Instead:      `"png" or "zstd"`,
 	CheckShape:   checkShape,

@@ -9,15 +9,16 @@ import (
 )
 
 var descriptor = &codec.Descriptor{
-	ID:         codec.PNG,
-	Title:      "PNG",
-	Extensions: []string{".png"},
-	Media:      "image/png",
-	Sniff:      func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
-	Lossless:   true,
-	DTypes:     []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16},
-	Instead:    `"zstd"`,
-	CheckShape: checkShape,
+	ID:          codec.PNG,
+	Title:       "PNG",
+	Extensions:  []string{".png"},
+	Media:       "image/png",
+	Sniff:       func(data []byte) bool { return bytes.HasPrefix(data, []byte(signature)) },
+	Orientation: orientation,
+	Lossless:    true,
+	DTypes:      []tensor.DType{tensor.Bool, tensor.Uint8, tensor.Uint16},
+	Instead:     `"zstd"`,
+	CheckShape:  checkShape,
 }
 
 func checkShape(s tensor.Shape, _ codec.Channels) error {

@@ -7,15 +7,16 @@ import (
 )
 
 var descriptor = &codec.Descriptor{
-	ID:         codec.WebP,
-	Title:      "WebP",
-	Extensions: []string{".webp"},
-	Media:      "image/webp",
-	Sniff:      sniff,
-	Lossless:   true,
-	DTypes:     []tensor.DType{tensor.Uint8},
-	Instead:    `"png" or "zstd"`,
-	CheckShape: checkShape,
+	ID:          codec.WebP,
+	Title:       "WebP",
+	Extensions:  []string{".webp"},
+	Media:       "image/webp",
+	Sniff:       sniff,
+	Orientation: orientation,
+	Lossless:    true,
+	DTypes:      []tensor.DType{tensor.Uint8},
+	Instead:     `"png" or "zstd"`,
+	CheckShape:  checkShape,
 }
 
 // sniff looks for a RIFF list of form WEBP.

@@ -53,6 +53,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     show_default=True,
     help="accept stores JPEG files that are cut, as they are.",
 )
+@click.option("--apply-exif-orientation", is_flag=True, help="Turn the images as their Exif data says.")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
 @click.option("--workers", type=click.IntRange(min=1), help="Files read at once.")
 @click.option(
@@ -80,6 +81,7 @@ def create(
     classes: str | None,
     follow_links: bool,
     on_error: str,
+    apply_exif_orientation: bool,
     overwrite: bool,
     workers: int | None,
     compression: str,
@@ -119,6 +121,7 @@ def create(
             ("--classes", classes),
             ("--follow-links", follow_links),
             ("--on-error", on_error != "skip"),
+            ("--apply-exif-orientation", apply_exif_orientation),
         ):
             if given:
                 raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
@@ -133,6 +136,7 @@ def create(
         "classes": None if classes is None else _classes(classes),
         "follow_links": follow_links,
         "on_error": on_error,
+        "apply_exif_orientation": apply_exif_orientation,
         "compression": compression,
         "workers": workers,
         "size": side,

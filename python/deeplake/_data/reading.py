@@ -107,7 +107,12 @@ class Reading(Loadable):
 
     @checks_keywords
     def torch_dataset(
-        self, *, tensors: Sequence[str] | None = None, transform: Transform | None = None, decode: Decode = True
+        self,
+        *,
+        tensors: Sequence[str] | None = None,
+        transform: Transform | None = None,
+        decode: Decode = True,
+        apply_exif_orientation: bool | Sequence[str] = False,
     ) -> MapDataset:
         """Returns a map-style dataset for a `torch.utils.data.DataLoader`. Rows are dicts of
         tensors.
@@ -115,11 +120,17 @@ class Reading(Loadable):
         It has `__getitems__`, and works in forked and spawned workers. `pytorch` is faster.
 
         Args:
-            tensors, transform, decode: as in `pytorch`.
+            tensors, transform, decode, apply_exif_orientation: as in `pytorch`.
         """
         from deeplake._hosts.torch import MapDataset
 
-        options = Options(tensors=tensors, transform=transform, decode=decode, collate="list")
+        options = Options(
+            tensors=tensors,
+            transform=transform,
+            decode=decode,
+            apply_exif_orientation=apply_exif_orientation,
+            collate="list",
+        )
         return MapDataset(self._source.pinned(), options)
 
     @checks_keywords
@@ -232,6 +243,8 @@ def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
     spec["compression"] = about["compression"]
     if about["class_names"] is not None:
         spec["class_names"] = list(about["class_names"])
+    if about.get("apply_exif_orientation"):
+        spec["apply_exif_orientation"] = True
     if levels := about.get("levels"):
         spec["downsample"] = (levels[0]["factor"], len(levels))
     return spec

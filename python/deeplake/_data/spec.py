@@ -12,7 +12,7 @@ from deeplake._names import check_dict, check_keywords, check_text
 # The arguments of `create_tensor`, besides the name.
 _ARGUMENTS = (
     "htype", "dtype", "shape", "compression", "quality", "subsampling", "class_names", "chunk_bytes", "downsample",
-    "exist_ok", "info",
+    "apply_exif_orientation", "exist_ok", "info",
 )  # fmt: skip
 
 
@@ -21,7 +21,8 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     check_text("create_tensor", "name", name)
     called = f'create tensor "{name}"'
     spec: dict[str, Any] = {"name": name, "htype": "generic", "dtype": _dtype(called, given.get("dtype"))}
-    spec["exist_ok"] = bool(given.get("exist_ok", False))
+    for what in ("exist_ok", "apply_exif_orientation"):
+        spec[what] = bool(given.get(what, False))
     for what in ("htype", "compression", "subsampling"):
         if (text := given.get(what)) is not None:
             check_text(called, what, text)

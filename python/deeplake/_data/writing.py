@@ -68,6 +68,7 @@ class Writing:
         class_names: Sequence[str] | None = None,
         chunk_bytes: int | None = None,
         downsample: tuple[int, int] | None = None,
+        apply_exif_orientation: bool = False,
         exist_ok: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> Tensor:
@@ -90,6 +91,9 @@ class Writing:
             chunk_bytes: the size that chunks aim at, in bytes.
             downsample: (factor, layers) of images of uint8 or uint16: each picture is also stored
                 smaller by factor, by its square and so on, for viewers. Hidden tensors hold these.
+            apply_exif_orientation: turn the images of files as the orientation in their Exif data
+                says, in every way of reading; shapes are those of the turned images. The files are
+                stored unchanged.
             exist_ok: return an existing tensor of the same kind.
             info: the user's description of the tensor, a JSON object.
 
@@ -113,6 +117,7 @@ class Writing:
             "class_names": class_names,
             "chunk_bytes": chunk_bytes,
             "downsample": downsample,
+            "apply_exif_orientation": apply_exif_orientation,
             "exist_ok": exist_ok,
             "info": info,
         }

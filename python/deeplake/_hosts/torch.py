@@ -333,6 +333,7 @@ class MapDataset(Dataset):
             "tensors": self._plan.names,
             "collate": "list",
             "decode": wanted,
+            "apply_exif_orientation": self._plan.turned,
             "return_index": bool(self._plan.in_python),
             **self._plan.recipe.options(),
         }

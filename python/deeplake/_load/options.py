@@ -39,6 +39,7 @@ class LoaderOptions(TypedDict, total=False):
     transform: Transform | None
     collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any]
     decode: Decode
+    apply_exif_orientation: bool | Sequence[str]
     prefetch: int
     shuffle_bytes: int | None
     fetch_bytes: int | None

@@ -49,6 +49,7 @@ class Options:
     transform: Any = None
     collate: Any = "stack"
     decode: Any = True
+    apply_exif_orientation: Any = False
     prefetch: int = 2
     shuffle_bytes: int | None = None
     fetch_bytes: int | None = None
@@ -91,6 +92,8 @@ class Options:
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
+        if not isinstance(self.apply_exif_orientation, bool):
+            check_names("load", self.apply_exif_orientation, "apply_exif_orientation")
         recipe_of(self.transform)
         self._check_ranks()
         device = device_of(self.device)
@@ -177,6 +180,20 @@ class Plan:
         return str(how.get(name, "numpy")) if isinstance(how, Mapping) else "numpy"
 
     @property
+    def turned(self) -> list[str]:
+        """The tensors whose images are turned as their Exif data says."""
+        given = self.options.apply_exif_orientation
+        if not isinstance(given, bool):
+            return list(given)
+        return [name for name in self.names if given and "image" in self.source.require(name)["htype"]]
+
+    def _htype(self, name: str) -> str:
+        """Returns the htype of images for `shown`."""
+        about = self.source.require(name)
+        turned = name in self.turned or about.get("apply_exif_orientation")
+        return str(about["htype"]) + "+exif" * bool(turned)
+
+    @property
     def device(self) -> Device | None:
         """The device on which the core delivers batches; None: the CPU. Python sees samples on the
         CPU alone.
@@ -198,7 +215,7 @@ class Plan:
         options = self.options
         return Steps(
             self.source.uri,
-            {name: self.source.require(name)["htype"] for name in self.names if self.decode(name) == "pil"},
+            {name: self._htype(name) for name in self.names if self.decode(name) == "pil"},
             self.recipe.steps,
             self.recipe.row,
             options.collate if callable(options.collate) else None,
@@ -300,6 +317,7 @@ class Plan:
             "collate": usual,
             "collate_of": {name: "list" for name in self.names if name in in_python},
             "decode": {name: "bytes" for name in self.names if self.decode(name) != "numpy"},
+            "apply_exif_orientation": self.turned,
             "prefetch": options.prefetch,
             "shuffle_bytes": options.shuffle_bytes,
             "fetch_bytes": options.fetch_bytes,

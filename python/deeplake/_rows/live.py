@@ -241,7 +241,7 @@ class Live(Source):
 
     def _types(self) -> dict[str, str]:
         """Returns the type of every tensor, as the native `append` wants it: the dtype, or the
-        htype of pictures and masks.
+        htype of pictures and masks, with "+exif" where pictures are turned.
         """
         types = self._dtypes
         if types is None:
@@ -252,7 +252,7 @@ class Live(Source):
                 dtype = tensor["dtype"] or ""
                 base = tensor["htype"].removeprefix("sequence[").removesuffix("]")
                 if base.startswith("image") or base in ("binary_mask", "segment_mask", "instance_label"):
-                    dtype = base
+                    dtype = base + "+exif" * bool(tensor.get("apply_exif_orientation"))
                 if dtype or tensor["sequence"]:
                     types[tensor["name"]] = f"sequence[{dtype}]" if tensor["sequence"] else dtype
             self._dtypes = types if is_final else None

@@ -169,6 +169,8 @@ class Tensor:
             text += f", classes={len(about['class_names'])}"
         if levels := about.get("levels"):
             text += f", downsample=({levels[0]['factor']}, {len(levels)})"
+        if about.get("apply_exif_orientation"):
+            text += ", apply_exif_orientation=True"
         return printable(f'{text}, compression="{about["compression"]}")')
 
     def _about(self) -> dict[str, Any]:

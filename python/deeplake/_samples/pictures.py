@@ -12,6 +12,7 @@ from deeplake._errors import TensorTypeError
 
 # The mode with the colours that a picture shows, for modes that store others.
 _COLOURS = {"1": "L", "PA": "RGBA", "La": "LA", "RGBa": "RGBA", "RGBX": "RGB", "YCbCr": "RGB", "HSV": "RGB"}
+_ORIENTATION = 0x0112  # the tag of Exif
 _MASKS = ("binary_mask", "segment_mask", "instance_label")
 
 
@@ -20,15 +21,17 @@ def pixels(image: Any, htype: str) -> npt.NDArray[Any]:
 
     Args:
         image: a `PIL.Image.Image`.
-        htype: of the tensor. Masks get the numbers of a palette, all others its colours.
+        htype: of the tensor. Masks get the numbers of a palette, all others its colours. "+exif"
+            behind it turns the picture as its Exif data says.
     """
+    htype, _, exif = htype.partition("+")
     if htype in _MASKS:
         if image.mode not in ("1", "L", "P", "I", "I;16", "I;16B", "I;16L"):
             raise TensorTypeError(
                 f"picture has the mode {image.mode}, whose colours are no numbers of masks; want one of 1, L, P, I;16"
             )
         return _numbers(image)
-    image = coloured(image)
+    image = coloured(upright(image) if exif else image)
     if htype == "image.rgb" and image.mode in ("L", "LA", "RGBA", "CMYK"):
         image = image.convert("RGB")
     elif htype == "image.gray" and image.mode in ("LA", "RGB", "RGBA", "CMYK"):
@@ -38,13 +41,44 @@ def pixels(image: Any, htype: str) -> npt.NDArray[Any]:
     return _numbers(image)
 
 
+def upright(image: Any) -> Any:
+    """Returns a picture turned as its Exif data says, without that data if it is turned. As in the
+    core, XMP does not count.
+    """
+    import PIL.Image
+
+    exif = image.info.get("exif")
+    if not exif:
+        return image
+    tags = PIL.Image.Exif()
+    try:
+        tags.load(exif)
+        number = tags.get(_ORIENTATION)
+    except Exception:  # damaged data turns nothing
+        return image
+    methods = PIL.Image.Transpose
+    turns = {
+        2: methods.FLIP_LEFT_RIGHT,
+        3: methods.ROTATE_180,
+        4: methods.FLIP_TOP_BOTTOM,
+        5: methods.TRANSPOSE,
+        6: methods.ROTATE_270,
+        7: methods.TRANSVERSE,
+        8: methods.ROTATE_90,
+    }
+    return image.transpose(turns[number]) if number in turns else image
+
+
 def shown(data: bytes, htype: str) -> Any:
-    """Returns Pillow's picture of a file, with the channels that the array of it has."""
+    """Returns Pillow's picture of a file, with the channels that the array of it has. "+exif"
+    behind the htype turns it.
+    """
     import PIL.Image
 
     image = PIL.Image.open(io.BytesIO(data))
     image.load()  # here, where an error can name the row, not later in the hands of the user
-    image = coloured(image)
+    htype, _, exif = htype.partition("+")
+    image = coloured(upright(image) if exif else image)
     want = {"image.rgb": "RGB", "image.gray": "L"}.get(htype.removeprefix("sequence[").removesuffix("]"))
     return image if want is None or image.mode.startswith("I") or image.mode == want else image.convert(want)
 
