@@ -85,6 +85,19 @@ func dlgo_view_rows(h C.dl_view, rows *C.int64_t, n C.int64_t, e *C.dl_error) C.
 	})
 }
 
+//export dlgo_view_outdated
+func dlgo_view_outdated(h C.dl_view, tensor *C.dl_text, row C.int64_t, out *C.int32_t, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *session.View) error {
+		if err := wantOut("compare a view", out != nil); err != nil {
+			return err
+		}
+		if *out = 0; v.Outdated(text(tensor), int64(row)) {
+			*out = 1
+		}
+		return nil
+	})
+}
+
 //export dlgo_view_read
 func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, on *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return onView(h, e, func(v *session.View) error {

@@ -119,6 +119,20 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	return nil
 }
 
+// touched lists the tensors that an update of cols writes, their levels included.
+func (w *writer) touched(cols []tensor.Rows) []string {
+	var names []string
+	for _, c := range cols {
+		names = append(names, c.Tensor)
+		if ct := w.types[c.Tensor]; ct != nil {
+			for _, l := range w.levelsBelow(ct.schema.ID) {
+				names = append(names, l.ct.schema.Name)
+			}
+		}
+	}
+	return names
+}
+
 // hasHole reports whether a row has no sample.
 func (c *checked) hasHole() bool {
 	return slices.Contains(c.items, hole) || slices.ContainsFunc(c.samples, func(s tensor.Sample) bool { return s.Form == tensor.FormHole })

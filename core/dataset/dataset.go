@@ -37,6 +37,7 @@ type Dataset struct {
 	head   *version.Snapshot
 	w      *writer           // nil: nothing changed since head
 	seen   *version.Snapshot // the snapshot of View while w != nil; nil: not made yet
+	log    changes
 }
 
 // Create makes a dataset without rows and opens it. A wrong tensor fails before anything is stored
@@ -210,6 +211,7 @@ func (d *Dataset) drop() {
 		d.w.abort()
 	}
 	d.w, d.seen = nil, nil
+	d.log.everything()
 }
 
 func (d *Dataset) open() error {
@@ -219,8 +221,18 @@ func (d *Dataset) open() error {
 	return nil
 }
 
-// writer returns the transaction to change, beginning one if there is none.
+// writer returns the transaction for a change that may concern every sample.
 func (d *Dataset) writer() (*writer, error) {
+	w, err := d.transaction()
+	if err == nil {
+		d.log.everything()
+	}
+	return w, err
+}
+
+// transaction returns the transaction to change, beginning one if there is none. The caller notes
+// the change in the log.
+func (d *Dataset) transaction() (*writer, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
@@ -367,11 +379,12 @@ func (d *Dataset) Append(ctx context.Context, cols []tensor.Rows, rows int64) er
 func (d *Dataset) Update(ctx context.Context, rows []int64, cols []tensor.Rows) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w, err := d.writer()
+	w, err := d.transaction()
 	if err != nil {
 		return err
 	}
 	w.caller = ctx
+	d.log.update(w.touched(cols), rows)
 	return w.update(ctx, rows, cols)
 }
 

@@ -15,7 +15,8 @@ import (
 type View struct {
 	d     *Dataset
 	snap  *version.Snapshot
-	dirty bool // shows changes that are not committed
+	dirty bool   // shows changes that are not committed
+	made  uint64 // see changes
 	types map[string]*columnType
 	names []string
 
@@ -29,7 +30,7 @@ type View struct {
 }
 
 func newView(d *Dataset, s *version.Snapshot, dirty bool) (*View, error) {
-	v := &View{d: d, snap: s, dirty: dirty, types: map[string]*columnType{}, names: visible(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
+	v := &View{d: d, snap: s, dirty: dirty, made: d.log.now(), types: map[string]*columnType{}, names: visible(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
 	for i := range s.Schema.Tensors {
 		ts := &s.Schema.Tensors[i]
 		ct, err := resolve(ts, d.env.Codecs)
@@ -80,7 +81,7 @@ func (v *View) Rows(dst []int64) {
 
 // derive returns a view of other rows of the same version.
 func (v *View) derive() *View {
-	return &View{d: v.d, snap: v.snap, dirty: v.dirty, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
+	return &View{d: v.d, snap: v.snap, dirty: v.dirty, made: v.made, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
 }
 
 // Select returns a view of the given rows of v, in that order; repeats are allowed. It does not
@@ -187,6 +188,16 @@ func (v *View) SelectOrMissing(ctx context.Context, rows []int64) (*View, error)
 		}
 	}
 	return out, nil
+}
+
+// Outdated reports whether a sample may have changed in its dataset since the view was made: that
+// of a row, -1 for any, in a tensor, "" for any. A change of other samples leaves the view as good
+// as a new one, which costs more to make.
+func (v *View) Outdated(tensor string, row int64) bool {
+	if row >= 0 && row < v.n {
+		row = v.live(row)
+	}
+	return v.d.log.since(v.made, tensor, row)
 }
 
 // URI returns the URI of the dataset.

@@ -113,6 +113,12 @@ func (v *View) Row(i int64) int64 {
 	return v.view.Row(i)
 }
 
+// Outdated reports whether a sample may have changed since the view was made, as
+// dataset.View.Outdated does. A result of a query never changes.
+func (v *View) Outdated(tensor string, row int64) bool {
+	return v.view != nil && v.view.Outdated(tensor, row)
+}
+
 // WithWeights returns a view of the same rows, with weights with which loaders draw them.
 func (v *View) WithWeights(weights []float64) (*View, error) {
 	if int64(len(weights)) != v.Len() {

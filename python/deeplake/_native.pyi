@@ -258,6 +258,8 @@ class View:
         """Returns a view of the same rows whose `loader` draws them by weight: one float64 for each row, copied."""
     def rows(self) -> npt.NDArray[np.int64]:
         """Returns for each row its number in the dataset."""
+    def outdated(self, tensor: str, row: int) -> bool:
+        """Returns whether a sample may have changed since the view was made. Tensor "" is any, row -1 is any."""
     def column(self, name: str) -> Column:
         """Returns one tensor of the view. Raises NotFoundError."""
     def plot(self, rows: npt.ArrayLike, options: Mapping[str, Any]) -> bytes:

@@ -68,6 +68,15 @@ View weigh(const View& self,
     return v;
 }
 
+bool outdated(const View& self, const std::string& tensor, std::int64_t row) {
+    const Core& c = self.handle->core();
+    const dl_view h = self.handle->get();
+    std::int32_t out = 0;
+    dl_error err;
+    check(c.view_outdated(h, tensor.c_str(), row, &out, &err), err);
+    return out != 0;
+}
+
 Numbers rows(const View& self) {
     const Core& c = self.handle->core();
     const std::int64_t n = length(self);
@@ -133,6 +142,7 @@ void register_view(py::module_& m) {
         .def("slice", slice, arg("start"), arg("stop"), arg("step") = 1)
         .def("weigh", weigh, arg("weights"))
         .def("rows", rows)
+        .def("outdated", outdated, arg("tensor"), arg("row"))
         .def("plot", plot, arg("rows"), arg("options"))
         .def("read", read, arg("rows"), arg("options") = py::none());
 }

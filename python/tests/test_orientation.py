@@ -219,9 +219,9 @@ def test_what_survives(upright: Any, files: list[bytes], tmp_path: Path) -> None
 
 
 def test_refusals(tmp_path: Path, plain: Any) -> None:
-    with deeplake.create(str(tmp_path / "ds")) as ds:
-        with pytest.raises(deeplake.InvalidArgumentError, match="apply_exif_orientation is for images"):
-            ds.create_tensor("labels", "class_label", apply_exif_orientation=True)
+    for_images = "apply_exif_orientation is for images"
+    with deeplake.create(tmp_path / "ds") as ds, pytest.raises(deeplake.InvalidArgumentError, match=for_images):
+        ds.create_tensor("labels", "class_label", apply_exif_orientation=True)
     with pytest.raises(deeplake.InvalidArgumentError, match="want a list of names"):
         plain.batches(batch_size=1, apply_exif_orientation="images")
     with pytest.raises(deeplake.Error, match='"other"'):

@@ -465,6 +465,9 @@ static void queries(const char* uri) {
     WANT(n == 8); /* sums are 3, 12, 21, ... */
     OK(dl_view_rows(answer, rows, n, &err));
     WANT(rows[0] == 9 && rows[7] == 2);
+    int32_t outdated = 1;
+    OK(dl_view_outdated(answer, "", -1, &outdated, &err));
+    WANT(outdated == 0);
     OK(dl_view_slice(answer, 0, 2, 1, &part, &err));
     OK(dl_query_explain(none, answer, "", NULL, 0, NULL, 0, "", &json, &err));
     WANT(contains(&json, "\"done\""));

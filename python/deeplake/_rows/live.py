@@ -28,10 +28,6 @@ def dropped(operation: str, uri: str) -> str:
     )
 
 
-# The most rows of a tensor that are listed as updated. Updates of many rows take chunks of their
-# own anyway.
-_MOST_LISTED = 1 << 16
-
 _open: WeakSet[Live] = WeakSet()
 
 
@@ -65,10 +61,9 @@ class Live(Source):
         self._at = at
         self._handle = handle
         self._now = now
-        # The rows before the updates of some tensors: others are read there. Reading the newest
-        # rows seals every chunk that is being filled.
+        # The rows before the latest updates, where samples are read that these have not changed.
+        # Reading the newest rows seals every chunk that is being filled.
         self._base: Pinned | None = None
-        self._updated: dict[str, set[int] | None] = {}  # None: too many rows to list
         self._closed = False
         self._dtypes: dict[str, str] | None = None
         self._lock = threading.Lock()
@@ -124,31 +119,20 @@ class Live(Source):
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile
                     self._now = self._base = now
-                    self._updated = {}
         return now
 
     def pinned_for(self, name: str, row: int | None = None) -> Pinned:
-        with self._lock:
-            # Levels of a tensor change with it, and are hidden by their names.
-            base = None if name.startswith("_") or self._is_updated(name, row) else self._usable_base()
-        return self.pinned() if base is None else base
+        return self._base_for(name, row) or self.pinned()
 
     def pinned_row(self, row: int) -> Pinned:
-        with self._lock:
-            base = None if any(self._is_updated(name, row) for name in self._updated) else self._usable_base()
-        return self.pinned() if base is None else base
+        return self._base_for("", row) or self.pinned()
 
-    def _is_updated(self, name: str, row: int | None) -> bool:
-        """Returns whether a sample may differ from that of `_base`; for None any of the tensor."""
-        if name not in self._updated:
-            return False
-        rows = self._updated[name]
-        return row is None or rows is None or row in rows
-
-    def _usable_base(self) -> Pinned | None:
-        """Returns `_base`, unless this is another process than that of the changes."""
-        handle = self._handle
-        return None if handle is None or handle.generation != _native.generation() else self._base
+    def _base_for(self, name: str, row: int | None) -> Pinned | None:
+        """Returns `_base` if it has a sample as it is now; name "" is all tensors, None all rows."""
+        base, handle = self._base, self._handle
+        if base is None or base is self._now or handle is None or handle.generation != _native.generation():
+            return None  # it is the newest one, or belongs to another process
+        return None if base.version.root().outdated(name, -1 if row is None else row) else base
 
     def names(self) -> list[str]:
         base = self._base  # updates add no tensor
@@ -163,7 +147,7 @@ class Live(Source):
 
     def keep(self, name: str, column: _native.Column, of: Pinned) -> None:
         with self._lock:
-            if of is self._now or (of is self._base and name not in self._updated):
+            if of is self._now or (of is self._base and not of.version.root().outdated(name, -1)):
                 self.columns[name] = column
 
     def write(
@@ -171,10 +155,10 @@ class Live(Source):
         call: Callable[[_native.Dataset], _R],
         *,
         types: bool = False,
-        updated: tuple[Iterable[str], Rows] | None = None,
+        updated: Iterable[str] | None = None,
     ) -> _R:
         """Calls `call`, and forgets rows that were read before; with `types` the tensors too. If
-        `call` only updates samples, `updated` has their tensors and rows.
+        `call` only updates samples, `updated` has their tensors.
         """
         handle = self.handle()
         was, self.uncommitted = self.uncommitted, True
@@ -186,8 +170,8 @@ class Live(Source):
         finally:
             self.changed(types=types, updated=updated)
 
-    def changed(self, *, types: bool = False, updated: tuple[Iterable[str], Rows] | None = None) -> None:
-        """Forgets the rows of the old state, and with `types` the tensors. Other samples than the
+    def changed(self, *, types: bool = False, updated: Iterable[str] | None = None) -> None:
+        """Forgets the rows of the old state, and with `types` the tensors. Other tensors than the
         `updated` ones stay.
         """
         with self._lock:
@@ -197,14 +181,9 @@ class Live(Source):
                 self._base = None
                 self.columns.clear()
             else:
-                names, rows = updated
-                for name in names:
-                    listed = self._updated.setdefault(name, set())
-                    if listed is not None and len(listed) + len(rows) <= _MOST_LISTED:
-                        listed.update(_index.as_array(rows).tolist())
-                    else:
-                        self._updated[name] = None
-                for name in [name for name in self.columns if name in self._updated or name.startswith("_")]:
+                # Levels of a tensor change with it, and are hidden by their names.
+                names = set(updated)
+                for name in [name for name in self.columns if name in names or name.startswith("_")]:
                     del self.columns[name]
         if types:
             self._dtypes = None
@@ -224,7 +203,7 @@ class Live(Source):
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
-        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=(columns, rows))
+        self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
 
     def close(self) -> bool:
         """Closes the handle. Returns whether uncommitted rows were dropped."""
