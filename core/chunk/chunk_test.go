@@ -370,7 +370,7 @@ func TestLayout(t *testing.T) {
 		{"4 KiB and more: a block each", 4096, codec.None, 10, 10},
 		{"less than 4 KiB: blocks of 16 KiB", 4095, codec.None, 10, 2},
 		{"1 KiB: sixteen a block", 1024, codec.None, 33, 3},
-		{"compressed: 256 KiB a block", 4096, codec.LZ4, 65, 2},
+		{"compressed: 64 KiB a block", 4096, codec.LZ4, 17, 2},
 		{"compressed, large: one a block", 300 << 10, codec.Zstd, 3, 3},
 	}
 	for _, c := range cases {

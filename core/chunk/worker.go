@@ -28,10 +28,11 @@ type Worker struct {
 
 	chunk    *Chunk // whose block is remembered
 	block    int
-	data     []byte // its raw bytes, aliasing stored, raw, or borrowed memory
-	borrowed bool   // data is memory of held
+	data     []byte       // its raw bytes, aliasing stored, raw, or borrowed memory
+	borrowed bool         // data is prefetched memory
+	held     *cachedBlock // that data is memory of
 
-	recent recent
+	cache *BlockCache // nil: none
 
 	readAhead    ReadAhead // asked before the store; nil: there is none
 	preferMapped bool      // see PreferMapped
@@ -47,6 +48,7 @@ func NewWorker(reg *codec.Registry) *Worker {
 
 // Close frees the decoders. The worker must not be used after it.
 func (w *Worker) Close() {
+	w.forget()
 	for _, d := range w.decoders {
 		d.Close()
 	}
@@ -205,7 +207,7 @@ func (w *Worker) items(ctx context.Context, c *Chunk, item, count int64, dst []b
 			continue
 		}
 		name := blockName{c, block}
-		if inBlock == last-item && name.packed() && !w.recent.takes(name) {
+		if inBlock == last-item && name.packed() && !w.cache.takes(name) {
 			_, _, raw := c.Index.BlockRange(block)
 			if err := w.unpack(ctx, name, dst[:raw]); err != nil {
 				return err
@@ -231,17 +233,49 @@ func (w *Worker) load(ctx context.Context, c *Chunk, block int) ([]byte, error) 
 	if w.chunk == c && w.block == block && w.data != nil {
 		return w.data, nil
 	}
-	w.data, w.borrowed = nil, false
+	w.forget()
 	name := blockName{c, block}
-	data, borrowed := w.recent.data[name], false
-	if data == nil {
-		var err error
-		if data, borrowed, err = w.loadAnew(ctx, name); err != nil {
+	if w.cache.takes(name) {
+		held, err := w.cache.load(ctx, name, func(dst []byte) error { return w.fill(ctx, name, dst) })
+		if err != nil {
 			return nil, err
 		}
+		if held != nil {
+			w.chunk, w.block, w.data, w.held = c, block, held.data, held
+			return w.data, nil
+		}
+	}
+	data, borrowed, err := w.loadAnew(ctx, name)
+	if err != nil {
+		return nil, err
 	}
 	w.chunk, w.block, w.data, w.borrowed = c, block, data, borrowed
 	return data, nil
+}
+
+// forget gives up the block that is remembered.
+func (w *Worker) forget() {
+	w.data, w.borrowed = nil, false
+	if w.held != nil {
+		w.held.release()
+		w.held = nil
+	}
+}
+
+// fill reads, checks and decompresses a block into dst.
+func (w *Worker) fill(ctx context.Context, b blockName, dst []byte) error {
+	if b.packed() {
+		return w.unpack(ctx, b, dst)
+	}
+	data, err := w.borrow(ctx, b.chunk, b.block)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		return w.readBlock(ctx, b.chunk, b.block, dst)
+	}
+	copy(dst, data)
+	return nil
 }
 
 // unpack decodes a compressed block to its place.
@@ -257,6 +291,10 @@ func (w *Worker) unpack(ctx context.Context, b blockName, dst []byte) error {
 			return err
 		}
 	}
+	return w.decompress(b, dst, data)
+}
+
+func (w *Worker) decompress(b blockName, dst, data []byte) error {
 	bc, err := w.codecs.Bytes(b.chunk.Index.BlockCodec())
 	if err == nil {
 		err = bc.Decode(dst, data)
@@ -264,58 +302,32 @@ func (w *Worker) unpack(ctx context.Context, b blockName, dst []byte) error {
 	return errs.Wrap(errs.Corrupt, "read chunk", b.chunk.Key, err)
 }
 
-// loadAnew reads, checks and decompresses a block, into memory of w.recent where that takes it.
-// borrowed reports that it lies in prefetched memory.
+// loadAnew reads, checks and decompresses a block into memory of the worker. borrowed reports that
+// it lies in prefetched memory.
 func (w *Worker) loadAnew(ctx context.Context, b blockName) (data []byte, borrowed bool, err error) {
-	_, stored, raw := b.chunk.Index.BlockRange(b.block)
-	packed, kept := b.packed(), w.recent.takes(b)
-	var room []byte
-	if kept {
-		room = w.recent.room(raw)
-	}
 	if data, err = w.borrow(ctx, b.chunk, b.block); err != nil {
 		return nil, false, err
 	}
+	_, stored, raw := b.chunk.Index.BlockRange(b.block)
 	borrowed = data != nil
 	if !borrowed {
-		if packed || !kept {
-			w.stored = grow(w.stored, stored)
-			data = w.stored
-		} else {
-			data = room
-		}
+		w.stored = grow(w.stored, stored)
+		data = w.stored
 		if err := w.readBlock(ctx, b.chunk, b.block, data); err != nil {
 			return nil, false, err
 		}
 	}
-	if packed {
-		bc, err := w.codecs.Bytes(b.chunk.Index.BlockCodec())
-		if err != nil {
-			return nil, false, err
-		}
-		if !kept {
-			w.raw = grow(w.raw, raw)
-			room = w.raw
-		}
-		if err := bc.Decode(room, data); err != nil {
-			return nil, false, errs.Wrap(errs.Corrupt, "read chunk", b.chunk.Key, err)
-		}
-		data, borrowed = room, false
+	if !b.packed() {
+		return data, borrowed, nil
 	}
-	if kept {
-		if borrowed {
-			copy(room, data)
-			data, borrowed = room, false
-		}
-		w.recent.add(b, data)
-	}
-	return data, borrowed, nil
+	w.raw = grow(w.raw, raw)
+	return w.raw, false, w.decompress(b, w.raw, data)
 }
 
 // scratch is memory for n bytes, valid until the next call; the block that was remembered is
 // forgotten.
 func (w *Worker) scratch(n int64) []byte {
-	w.data, w.borrowed = nil, false
+	w.forget()
 	w.stored = grow(w.stored, n)
 	return w.stored
 }

@@ -30,6 +30,9 @@ func newColumn(v *View, ct *columnType) *Column {
 	if ct.packs {
 		c.access.PackRun = c.packRun
 	}
+	if ct.blockCodec != nil {
+		c.access.Unpacked = c.unpacked
+	}
 	if ct.htype.IsImage() && !ct.schema.Upright {
 		c.access.TurnUpright = c.turnUpright
 	}

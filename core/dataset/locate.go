@@ -181,6 +181,36 @@ func (v *View) lives(runs [][2]int64) (out [][2]int64) {
 	return out
 }
 
+// probedRows are the rows whose chunks show how much larger the blocks of a tensor are when
+// decompressed.
+const probedRows = 3
+
+// unpacked is read.Access.Unpacked.
+func (c *Column) unpacked(ctx context.Context) (int64, error) {
+	if c.view.n == 0 {
+		return 0, nil
+	}
+	var stored, unpacked int64
+	for i := range int64(probedRows) {
+		row := c.view.live((c.view.n - 1) * i / (probedRows - 1))
+		if row < 0 {
+			continue
+		}
+		s, err := c.Segment(ctx, row, row+1)
+		if err != nil {
+			return 0, err
+		}
+		if s.Chunk != nil && s.Tiles == nil {
+			a, b := s.Chunk.Packed()
+			stored, unpacked = stored+a, unpacked+b
+		}
+	}
+	if stored == 0 {
+		return 0, nil
+	}
+	return int64(float64(c.StoredBytes()) * float64(unpacked) / float64(stored)), nil
+}
+
 // StoredBytes estimates the size of the view's rows in this tensor, as stored.
 func (c *Column) StoredBytes() int64 {
 	rec := c.view.snap.Record

@@ -35,9 +35,9 @@ const (
 	DefaultChunkMax = 16 << 20 // a sample larger than this is tiled
 	MinChunkBytes   = 4 << 10
 	MaxChunkBytes   = 1 << 30
-	BlockSmall      = 16 << 10  // a block of samples smaller than 4 KiB, uncompressed
-	BlockSingle     = 4 << 10   // samples from this size on have a block of their own
-	BlockCompressed = 256 << 10 // a block under lz4 or zstd
+	BlockSmall      = 16 << 10 // a block of samples smaller than 4 KiB, uncompressed
+	BlockSingle     = 4 << 10  // samples from this size on have a block of their own
+	BlockCompressed = 64 << 10 // a block under lz4 or zstd
 	// writers start a new side page beyond this many bytes of directories
 	SideTarget   = 512 << 10
 	InlineSchema = 64 << 10 // a larger schema goes into an object of its own

@@ -44,6 +44,7 @@ type fakeColumn struct {
 	items   func(row int64) int64                      // sequence; -1: a hole
 	find    func(row int64) error                      // of Resolve
 	read    func(ctx context.Context, row int64) error // of Decode and Stored, called first
+	blocks  int64                                      // bytes of compressed blocks; see read.Access.Unpacked
 }
 
 func newFake(rows int64, columns ...*fakeColumn) *fake {
@@ -137,7 +138,13 @@ func (c *fakeColumn) Items(_ context.Context, ref *chunk.Ref, items []chunk.Ref)
 	return nil
 }
 
-func (c *fakeColumn) Access() read.Access { return read.Access{DecodeRun: c.decodeRun} }
+func (c *fakeColumn) Access() read.Access {
+	a := read.Access{DecodeRun: c.decodeRun}
+	if c.blocks > 0 {
+		a.Unpacked = func(context.Context) (int64, error) { return c.blocks, nil }
+	}
+	return a
+}
 
 // decodeRun decodes one by one, from the last to the first: no caller may count on an order.
 func (c *fakeColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {

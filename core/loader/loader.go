@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 
+	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/order"
 	"deeplake/core/prefetch"
@@ -24,8 +25,9 @@ type Loader struct {
 	results    *slab.Ring           // for Memory; nil: not Shareable
 	stager     Stager               // nil: batches stay on the CPU
 	cache      samplecache.Cache    // nil: none
-	workspaces *workspacePool       // of transforms
-	trace      *trace               // nil: none
+	blocks     *chunk.BlockCache
+	workspaces *workspacePool // of transforms
+	trace      *trace         // nil: none
 
 	mu           sync.Mutex
 	budget       int64 // of the ring
@@ -72,8 +74,12 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	if stager != nil {
 		stageAll(fields, o.Inexact)
 	}
+	blocks := int64(cachedBlocks)
+	if epochOrder.Order().Kind == order.Sequential {
+		blocks = sequentialBlocks
+	}
 	l := &Loader{
-		cache: cache, workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
+		cache: cache, blocks: chunk.NewBlockCache(blocks), workspaces: made, src: src, options: o, fields: fields, budget: o.SlabBytes,
 		order:  epochOrder,
 		ring:   ring,
 		stager: stager,
@@ -198,6 +204,7 @@ func (l *Loader) Close() {
 	if l.cache != nil {
 		l.cache.Close()
 	}
+	l.blocks.Close()
 	l.workspaces.Close()
 	if l.stager != nil {
 		_ = l.stager.Close() // no batch is left to deliver a failure
@@ -284,11 +291,21 @@ func newEpochOrder(ctx context.Context, src Source, o *Options) (*order.EpochOrd
 			if err != nil {
 				return nil, m.named(i, err)
 			}
+			if o.Shuffle == order.Window {
+				most, err := windowBytes(ctx, p.Source, rowBytes, o.ShuffleBytes)
+				if err != nil {
+					return nil, m.named(i, err)
+				}
+				choice.ShuffleBytes = min(choice.ShuffleBytes, most)
+			}
 			parts[i] = order.Part{Rows: p.Source.Len(), RowBytes: rowBytes}
 		}
 		return order.NewMixed(choice, m.policy, parts)
 	}
 	rowBytes, err := bytesOfRow(ctx, src, o.Shuffle)
+	if err == nil && o.Shuffle == order.Window {
+		choice.ShuffleBytes, err = windowBytes(ctx, src, rowBytes, o.ShuffleBytes)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -298,6 +315,34 @@ func newEpochOrder(ctx context.Context, src Source, o *Options) (*order.EpochOrd
 		}
 	}
 	return order.New(choice, src.Len(), rowBytes)
+}
+
+// unpackedWindow bounds the decompressed blocks of small samples that the rows of a window lie in:
+// most of those that a loader caches. The next window begins before the last rows are done.
+const unpackedWindow = cachedBlocks * 3 / 4
+
+// windowBytes returns the stored bytes of a window of at most the given ones. Each sample of a
+// compressed block needs all of the block, so a window is as small as the cache of blocks requires.
+func windowBytes(ctx context.Context, src Source, rowBytes, most int64) (int64, error) {
+	unpacked := int64(0)
+	for _, name := range src.Names() {
+		c, err := src.Column(name)
+		if err != nil {
+			return 0, err
+		}
+		if a := c.Access(); a.Unpacked != nil {
+			n, err := a.Unpacked(ctx)
+			if err != nil {
+				return 0, err
+			}
+			unpacked += n
+		}
+	}
+	if unpacked <= unpackedWindow {
+		return most, nil
+	}
+	rows := int64(float64(src.Len()) * unpackedWindow / float64(unpacked))
+	return min(most, max(rows, 1)*max(rowBytes, 1)), nil
 }
 
 // bytesOfRow returns the stored size of a row on average, if the order depends on it.

@@ -38,8 +38,8 @@ const NullSuffix = "_null"
 // cachedSlabs bounds the memory that a Reader keeps for the next read.
 const cachedSlabs = 4 << 20
 
-// readerBlocks bounds the memory in which each thread of a Reader keeps blocks of small samples.
-const readerBlocks = 4 << 20
+// readerBlocks bounds the memory in which a Reader caches blocks of small samples.
+const readerBlocks = 8 << 20
 
 // Reader reads given rows of a view, batch by batch, and keeps memory and decoders in between: most
 // reads are of one row. All methods may be called in parallel.
@@ -47,15 +47,16 @@ type Reader struct {
 	src        Source
 	ring       *slab.Ring
 	workers    read.Pool[*chunk.Worker]
-	workspaces *workspacePool // of transforms
+	blocks     *chunk.BlockCache // of workers
+	workspaces *workspacePool    // of transforms
 }
 
 // NewReader makes a reader of src, which must be closed.
 func NewReader(src Source) *Reader {
-	r := &Reader{src: src, ring: slab.NewRing(cachedSlabs), workspaces: newWorkspacePool()}
+	r := &Reader{src: src, ring: slab.NewRing(cachedSlabs), blocks: chunk.NewBlockCache(readerBlocks), workspaces: newWorkspacePool()}
 	r.workers.New = func() *chunk.Worker {
 		w := src.NewWorker()
-		w.CacheBlocks(readerBlocks)
+		w.CacheBlocks(r.blocks)
 		return w
 	}
 	return r
@@ -64,6 +65,7 @@ func NewReader(src Source) *Reader {
 // Close frees the memory for reuse. Batches stay valid; reads after it are errs.Closed.
 func (r *Reader) Close() {
 	r.workers.Close()
+	r.blocks.Close()
 	r.workspaces.Close()
 	r.ring.Close()
 }

@@ -11,11 +11,12 @@ import (
 	"deeplake/core/errs"
 )
 
-// The memory in which the threads of an epoch cache blocks of small samples: for all together, and
-// the least for one thread, which fits several compressed blocks of 256 KiB.
+// The memory in which a loader caches blocks of small samples, for all threads and from epoch to
+// epoch: of a shuffled order, and of one in sequence, whose threads share the blocks at which their
+// rows meet.
 const (
-	cachedBlocks  = 64 << 20
-	leastOfThread = 4 << 20
+	cachedBlocks     = 256 << 20
+	sequentialBlocks = 8 << 20
 )
 
 // worker returns the loop of one decode thread: jobs of the earliest batch that has some left,
@@ -27,7 +28,7 @@ func (e *Epoch) worker(ctx context.Context, m *meter) error {
 	if e.loader.options.OnError == Accept {
 		scratch.AcceptDamage()
 	}
-	scratch.CacheBlocks(max(cachedBlocks/int64(len(e.meters.workers)), leastOfThread))
+	scratch.CacheBlocks(e.loader.blocks)
 	m.begin()
 	defer m.end()
 	for seq := int64(0); ; seq++ {

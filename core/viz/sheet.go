@@ -61,6 +61,7 @@ type sheet struct {
 func Sheet(ctx context.Context, v *session.View, codecs *codec.Registry, rows []int64, o SheetOptions) ([]byte, error) {
 	s := &sheet{SheetOptions: o, view: newOpenView(v, "", nil), all: layout(v.Describe().Tensors), large: make(chan struct{}, 1)}
 	s.spaces.New = func() *transform.Workspace { return &transform.Workspace{} }
+	defer s.view.blocks.Close()
 	defer s.view.workers.Close()
 	defer s.spaces.Close()
 	if err := s.plan(rows); err != nil {

@@ -19,19 +19,20 @@ type openView struct {
 	*session.View
 	branch  string // of its commit
 	workers read.Pool[*chunk.Worker]
-	close   func() // closes what the view needs; nil: nothing
-	readers int    // and the table, as long as the view is in it
-	used    uint64 // a higher number was used later
+	blocks  *chunk.BlockCache // of workers
+	close   func()            // closes what the view needs; nil: nothing
+	readers int               // and the table, as long as the view is in it
+	used    uint64            // a higher number was used later
 }
 
-// readerBlocks bounds the memory in which each thread keeps blocks of small samples.
-const readerBlocks = 4 << 20
+// readerBlocks bounds the memory in which a view caches blocks of small samples.
+const readerBlocks = 8 << 20
 
 func newOpenView(v *session.View, branch string, end func()) *openView {
-	o := &openView{View: v, branch: branch, close: end}
+	o := &openView{View: v, branch: branch, close: end, blocks: chunk.NewBlockCache(readerBlocks)}
 	o.workers.New = func() *chunk.Worker {
 		w := v.NewWorker()
-		w.CacheBlocks(readerBlocks)
+		w.CacheBlocks(o.blocks)
 		return w
 	}
 	return o
@@ -124,6 +125,7 @@ func (t *views) leave(v *openView) {
 		return
 	}
 	v.workers.Close()
+	v.blocks.Close()
 	if v.close != nil {
 		v.close()
 	}

@@ -110,7 +110,7 @@ var packageRules = []packageRule{
 	{dir: "core/format", why: "every byte on disk; no I/O", project: with(ofValues, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
 	{
 		dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets",
-		project: with(ofValues, "core/storage", "core/codec", "core/format"), never: noIO,
+		project: with(ofValues, slab, "core/storage", "core/codec", "core/format"), never: noIO,
 	},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
