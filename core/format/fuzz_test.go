@@ -370,7 +370,7 @@ func FuzzDecodeView(f *testing.F) {
 	f.Add([]byte("\x10{\"deleted\":true}\x00"))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		for _, b := range bindings {
-			stable(t, payload, func(data []byte) (View, error) { return decodeView(data, b, nil) }, func(v View) ([]byte, error) { return encodeView(v, b) })
+			stable(t, payload, func(data []byte) (View, error) { return decodeView(data, b, nil) }, func(v View) ([]byte, error) { return encodeView(v, b, func() bool { return false }) })
 		}
 	})
 }

@@ -85,7 +85,7 @@ func goldens() []golden {
 	bitmap1, err8 := encodeBitmap(bitmap)
 	columns1, err9 := encodeColumns(columns)
 	view := goldenView()
-	view1, err10 := encodeView(view, views)
+	view1, err10 := encodeView(view, views, func() bool { return false })
 	salt := id(0x77)
 	list := []golden{
 		{name: "tsf", value: tsf, encode: func() ([]byte, error) { return EncodeTSF(tsf) }, decode: erase(DecodeTSF), layout: text},

@@ -33,6 +33,27 @@ func pack(raw []byte) (byte, []byte) {
 	return packNone, raw
 }
 
+// packWhile is pack of parts of so many bytes. It ends with the error of look, which it calls
+// before each.
+func packWhile(raw []byte, part int, look func() error) (byte, []byte, error) {
+	e := zstdEncoder()
+	if len(raw) <= part || e == nil {
+		codec, stored := pack(raw)
+		return codec, stored, look()
+	}
+	var out []byte
+	for from := 0; from < len(raw); from += part {
+		if err := look(); err != nil {
+			return 0, nil, err
+		}
+		out = e.EncodeAll(raw[from:min(from+part, len(raw))], out)
+	}
+	if len(out) <= len(raw)-(len(raw)+7)/8 {
+		return packZstd, out, nil
+	}
+	return packNone, raw, nil
+}
+
 // packParts is pack for a payload whose parts, which begin at cuts, are unlike each other: a frame
 // each, where that is smaller, since zstd has one code for all literals of a block.
 func packParts(raw []byte, cuts []int) (byte, []byte) {

@@ -66,12 +66,37 @@ type ViewColumn struct {
 type ViewRun struct{ Start, Count int64 }
 
 // EncodeView makes the object. One that DecodeView would not take is errs.Invalid.
-func EncodeView(v View, b Binding) ([]byte, error) {
-	payload, err := encodeView(v, b)
+func EncodeView(v View, b Binding) ([]byte, error) { return EncodeViewWhile(v, b, nil) }
+
+// packedAtOnce is the part of a payload that is compressed between two calls of look. A payload of
+// several parts has a frame of Zstandard for each.
+const packedAtOnce = 8 << 20
+
+// EncodeViewWhile is EncodeView for views of many runs: it ends with the error of look, which it
+// calls from time to time. nil is never called.
+func EncodeViewWhile(v View, b Binding, look func() error) ([]byte, error) {
+	if look == nil {
+		look = func() error { return nil }
+	}
+	var stopped error
+	payload, err := encodeView(v, b, func() bool {
+		stopped = look()
+		return stopped != nil
+	})
+	if stopped != nil {
+		return nil, stopped
+	}
 	if err != nil {
 		return nil, refused("saved view", err)
 	}
-	frame, err := EncodeFrame(KindView, payload)
+	if int64(len(payload)) > MaxBlobRaw {
+		return nil, errs.New(errs.Invalid, "saved view has %d bytes, want at most %d", len(payload), int64(MaxBlobRaw))
+	}
+	codec, stored, err := packWhile(payload, packedAtOnce, look)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := sealFrame(KindView, codec, stored, len(payload))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +108,7 @@ func EncodeView(v View, b Binding) ([]byte, error) {
 // errs.Corrupt.
 func DecodeView(data []byte, b Binding) (View, error) { return DecodeViewWhile(data, b, nil) }
 
-// lookRuns is the number of runs that are decoded between two calls of look.
+// lookRuns is the number of runs between two calls of look.
 const lookRuns = 1 << 18
 
 // DecodeViewWhile is DecodeView for views of many runs: it ends with the error of look, which it
@@ -125,7 +150,8 @@ type viewHead struct {
 	Rows    *int64          `json:"rows"`
 }
 
-func encodeView(v View, b Binding) ([]byte, error) {
+// encodeView ends early once stop returns true.
+func encodeView(v View, b Binding, stop func() bool) ([]byte, error) {
 	if err := v.check(); err != nil {
 		return nil, err
 	}
@@ -155,7 +181,10 @@ func encodeView(v View, b Binding) ([]byte, error) {
 	out := append(appendUvarint(nil, int64(len(head))), head...)
 	out = appendUvarint(out, int64(len(v.Rows)))
 	end := int64(0)
-	for _, r := range v.Rows {
+	for i, r := range v.Rows {
+		if i%lookRuns == 0 && stop() {
+			return nil, errors.New("its writer has stopped")
+		}
 		out = appendUvarint(appendSvarint(out, r.Start-end), r.Count-1)
 		end = r.end()
 	}

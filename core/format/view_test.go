@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,7 +74,7 @@ func TestViewRefused(t *testing.T) {
 		"not deleted":  func(string) string { return `{"deleted":false}` },
 		"deleted rows": func(string) string { return `{"deleted":true}` },
 	} {
-		payload, err := encodeView(goldenView(), in("refs/tags/v1"))
+		payload, err := encodeView(goldenView(), in("refs/tags/v1"), func() bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,5 +118,37 @@ func TestDecodeViewStops(t *testing.T) {
 	}
 	if _, err := DecodeViewWhile(data, in("refs/tags/v1"), func() error { return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestEncodeViewStops: the encoder of a view of many runs looks at its caller, also while it
+// compresses, and a payload of several parts comes back.
+func TestEncodeViewStops(t *testing.T) {
+	t.Parallel()
+	v := goldenView()
+	v.Listed, v.Rows = true, make([]ViewRun, 16*lookRuns)
+	for i := range v.Rows {
+		v.Rows[i] = ViewRun{Start: int64(i*i) % (1 << 40), Count: int64(i%7) + 1}
+	}
+	want, looks := errs.New(errs.Canceled, "enough"), 0
+	data, err := EncodeViewWhile(v, in("refs/tags/v1"), func() error { looks++; return nil })
+	if err != nil || looks < 18 {
+		t.Fatalf("%v after %d looks", err, looks)
+	}
+	for stop := range looks {
+		seen := 0
+		_, err := EncodeViewWhile(v, in("refs/tags/v1"), func() error {
+			if seen++; seen > stop {
+				return want
+			}
+			return nil
+		})
+		if !errors.Is(err, want) || seen != stop+1 {
+			t.Errorf("got %v after %d looks, want it after %d", err, seen, stop+1)
+		}
+	}
+	got, err := DecodeView(data, in("refs/tags/v1"))
+	if err != nil || !slices.Equal(got.Rows, v.Rows) {
+		t.Errorf("%v, or other rows", err)
 	}
 }

@@ -28,25 +28,25 @@ func (r *Repo) newestView(ctx context.Context, name string) (v View, next uint64
 
 func (r *Repo) viewAt(ctx context.Context, name string, n uint64) (View, error) {
 	key := format.ViewKey(name, n)
-	look := func() error { return ended(ctx) }
+	look := func() error { return stopped(ctx, "read saved view") }
 	v, err := chunkmap.FetchRequired(ctx, r.Store, "read saved view", key, func(data []byte) (format.View, error) {
 		if r.replaced(data) {
 			return format.View{Deleted: true}, nil
 		}
 		return format.DecodeViewWhile(data, r.bind(key), look)
 	})
-	if stopped := ended(ctx); stopped != nil {
-		return View{}, stopped
+	if canceled := stopped(ctx, "read saved view"); canceled != nil {
+		return View{}, canceled
 	}
 	return View{name, v}, err
 }
 
-// ended is errs.Canceled once the caller has given up.
-func ended(ctx context.Context) error {
+// stopped is errs.Canceled once the caller has given up.
+func stopped(ctx context.Context, op string) error {
 	if ctx.Err() == nil {
 		return nil
 	}
-	return errs.Cause(ctx, "read saved view")
+	return errs.Cause(ctx, op)
 }
 
 // SaveView gives a view a name. One of that name is errs.Exists, unless it is to be replaced: then
@@ -68,7 +68,7 @@ func (r *Repo) SaveView(ctx context.Context, name string, v format.View, replace
 			return errs.Op("save view", name).New(errs.Exists, "it exists in dataset %q; replace it, or take another name", r.Store.URI())
 		}
 		key := format.ViewKey(name, next)
-		data, err := format.EncodeView(v, r.bind(key))
+		data, err := format.EncodeViewWhile(v, r.bind(key), func() error { return stopped(ctx, "save view") })
 		if err != nil {
 			return errs.Wrap(errs.Invalid, "save view", name, err)
 		}
