@@ -308,9 +308,9 @@ func indexJSON(w *Work, t Type, x *Column, items []Item, n int) (*Column, error)
 			}
 			switch v := items[k].At.Value(i).(type) {
 			case string:
-				s, ok = pathJSON(s, v, 0, false)
+				s, ok = pathJSON(w, s, v, 0, false)
 			case int64:
-				s, ok = pathJSON(s, "", v, true)
+				s, ok = pathJSON(w, s, "", v, true)
 			default:
 				ok = false
 			}

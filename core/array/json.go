@@ -3,6 +3,8 @@ package array
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -64,15 +66,86 @@ func JSONText(s string) (string, bool) {
 // not.
 func StepJSON(w *Work, s string) bool { return w.Step(textSteps + 4*len(s)) }
 
+// largeJSON is the size of a document from which parsing can be stopped in between.
+const largeJSON = 1 << 20
+
+// JSONList returns the items of a list; false: the document is none, or the work is to stop.
+func JSONList(w *Work, s string) ([]json.RawMessage, bool) {
+	if len(s) < largeJSON {
+		var list []json.RawMessage
+		return list, json.Unmarshal([]byte(s), &list) == nil
+	}
+	var list []json.RawMessage
+	ok := eachMember(w, s, '[', func(_ string, value json.RawMessage) { list = append(list, value) })
+	return list, ok
+}
+
+// JSONObject returns the members of an object; false: the document is none, or the work is to stop.
+func JSONObject(w *Work, s string) (map[string]json.RawMessage, bool) {
+	if len(s) < largeJSON {
+		var object map[string]json.RawMessage
+		return object, json.Unmarshal([]byte(s), &object) == nil && object != nil
+	}
+	object := map[string]json.RawMessage{}
+	ok := eachMember(w, s, '{', func(key string, value json.RawMessage) { object[key] = value })
+	return object, ok
+}
+
+// eachMember calls fn for the members of a list or an object, which begins with open.
+func eachMember(w *Work, s string, open json.Delim, fn func(key string, value json.RawMessage)) bool {
+	d := json.NewDecoder(&stepReader{w: w, s: s})
+	if t, err := d.Token(); err != nil || t != open {
+		return false
+	}
+	for d.More() {
+		key := ""
+		if open == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return false
+			}
+			key, _ = t.(string)
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return false
+		}
+		fn(key, value)
+	}
+	if _, err := d.Token(); err != nil {
+		return false
+	}
+	_, err := d.Token()
+	return errors.Is(err, io.EOF)
+}
+
+// stepReader reads a document until the work is to stop.
+type stepReader struct {
+	w *Work
+	s string
+}
+
+func (r *stepReader) Read(p []byte) (int, error) {
+	if r.s == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 64<<10)], r.s)
+	if !r.w.Step(n) {
+		return 0, r.w.Err()
+	}
+	r.s = r.s[n:]
+	return n, nil
+}
+
 // pathJSON finds a key of an object, or an item of a list where byNumber.
-func pathJSON(s, key string, at int64, byNumber bool) (string, bool) {
+func pathJSON(w *Work, s, key string, at int64, byNumber bool) (string, bool) {
 	s = strings.TrimSpace(s)
 	if s == "" || byNumber != (s[0] == '[') || !byNumber && s[0] != '{' {
 		return "", false
 	}
 	if byNumber {
-		var list []json.RawMessage
-		if json.Unmarshal([]byte(s), &list) != nil {
+		list, ok := JSONList(w, s)
+		if !ok {
 			return "", false
 		}
 		if at < 0 {
@@ -83,8 +156,8 @@ func pathJSON(s, key string, at int64, byNumber bool) (string, bool) {
 		}
 		return found(list[at])
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal([]byte(s), &object) != nil {
+	object, ok := JSONObject(w, s)
+	if !ok {
 		return "", false
 	}
 	return found(object[key])

@@ -2,7 +2,6 @@ package compute
 
 import (
 	"bytes"
-	"encoding/json"
 	"unicode/utf8"
 
 	"deeplake/core/array"
@@ -131,13 +130,11 @@ func jsonLength(w *array.Work, s string) (int64, bool) {
 	case string:
 		return int64(utf8.RuneCountInString(x)), true
 	case array.Compound:
-		var list []json.RawMessage
-		if json.Unmarshal([]byte(x.Text), &list) == nil {
+		if list, is := array.JSONList(w, x.Text); is {
 			return int64(len(list)), true
 		}
-		var object map[string]json.RawMessage
-		ok := json.Unmarshal([]byte(x.Text), &object) == nil
-		return int64(len(object)), ok
+		object, is := array.JSONObject(w, x.Text)
+		return int64(len(object)), is
 	}
 	return 0, false
 }

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"encoding/json"
 	"strings"
 
 	"deeplake/core/array"
@@ -418,8 +417,7 @@ func containsJSON(w *array.Work, s string, v any) (bool, bool) {
 	case string:
 		return strings.Contains(x, part), true
 	case array.Compound:
-		var list []json.RawMessage
-		if json.Unmarshal([]byte(x.Text), &list) == nil {
+		if list, is := array.JSONList(w, x.Text); is {
 			for _, raw := range list {
 				item, _ := array.ParseJSON(string(raw))
 				if order, known := compareValues(item, v); known && order == 0 {
@@ -428,10 +426,9 @@ func containsJSON(w *array.Work, s string, v any) (bool, bool) {
 			}
 			return false, true
 		}
-		var object map[string]json.RawMessage
-		ok = json.Unmarshal([]byte(x.Text), &object) == nil
+		object, is := array.JSONObject(w, x.Text)
 		_, has := object[part]
-		return has, ok
+		return has, is
 	}
 	return false, ok
 }

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"encoding/json"
 	"sort"
 
 	"deeplake/core/array"
@@ -104,8 +103,11 @@ func lists(w *array.Work, t array.Type, args []*array.Column, f func(w *array.Wo
 }
 
 func keysOf(w *array.Work, s []string) ([]string, bool) {
-	var object map[string]json.RawMessage
-	if !array.StepJSON(w, s[0]) || json.Unmarshal([]byte(s[0]), &object) != nil || object == nil {
+	if !array.StepJSON(w, s[0]) {
+		return nil, false
+	}
+	object, ok := array.JSONObject(w, s[0])
+	if !ok {
 		return nil, false
 	}
 	out := make([]string, 0, len(object))
