@@ -8,6 +8,7 @@ import { useSeen } from "../hooks/browser";
 import { useStats } from "../hooks/requests";
 import { hasStats } from "../model/tensors";
 import { formatCount, formatRows } from "../text/format";
+import { formatAbout } from "../text/time";
 import { hasCondition } from "../text/tql";
 import { Section } from "../widgets/section";
 import { secondsLeft, seenNext, type Sight } from "./left";
@@ -35,7 +36,7 @@ function Card({ tensor }: { tensor: Tensor }) {
   return (
     <div ref={ref} class={exact ? "card exact" : "card"} data-testid={`stats-${tensor.name}`}>
       <h3 title={tensor.name}>{tensor.name}</h3>
-      {error ? <p class="fault">{error}</p> : value && <Figures stats={value} />}
+      {error ? <p class="fault">{error}</p> : value && <Figures stats={value} time={tensor.time} />}
       {busy && !exact && !error && <Counting name={tensor.name} beside={value !== undefined} />}
     </div>
   );
@@ -78,16 +79,24 @@ export interface Bar {
   condition: string;
 }
 
-export function barsOf(stats: Stats): Bar[] {
+/** Returns how values of a tensor are written: as times if they count time, else as numbers. */
+function writerOf(stats: Stats, time: string | undefined): (value: number) => string {
+  const bins = stats.bins ?? [];
+  const width = bins.length > 0 ? (bins[bins.length - 1].to - bins[0].from) / bins.length : 0;
+  const counted = time !== undefined && implied.has(stats.what);
+  return (value) => (counted && formatAbout(time, value, width)) || formatNumber(value);
+}
+
+export function barsOf(stats: Stats, time?: string): Bar[] {
   const filter = (i: number): string => stats.filters?.[i] ?? "";
   if (stats.kind === "classes") {
     return (stats.classes ?? []).map((c, i) =>
       ({ label: String(c.name || c.value), rows: count(c.rows), condition: filter(i) }));
   }
   if (stats.kind !== "histogram") return [];
+  const write = writerOf(stats, time);
   return (stats.bins ?? []).map((bin, i) => ({
-    label: bin.from === bin.to ? formatNumber(bin.from)
-      : `${formatNumber(bin.from)} – ${formatNumber(bin.to)}`,
+    label: bin.from === bin.to ? write(bin.from) : `${write(bin.from)} – ${write(bin.to)}`,
     rows: count(bin.rows), condition: filter(i),
   }));
 }
@@ -100,13 +109,14 @@ function count(rows: unknown): number {
 const implied = new Set(["", "class", "value"]);
 
 /** One line: the rows, and the numbers of all of them. Estimates stand apart from exact numbers. */
-export function summaryOf(stats: Stats): string {
+export function summaryOf(stats: Stats, time?: string): string {
+  const write = writerOf(stats, time);
   const exact = (name: string): boolean => !stats.sampled || (stats.exact as string[] | undefined)?.includes(name) === true;
   const parts: [name: string, text: string][] = [];
   if (stats.missing > 0) parts.push(["missing", `${stats.missing.toLocaleString("en")} missing`]);
   for (const name of ["min", "mean", "max"] as const) {
     const value = stats[name];
-    if (typeof value === "number") parts.push([name, `${name} ${formatNumber(value)}`]);
+    if (typeof value === "number") parts.push([name, `${name} ${write(value)}`]);
   }
   const list = (wanted: boolean): string[] => parts.filter(([name]) => exact(name) === wanted).map(([, text]) => text);
   const known = [formatCount(stats.rows, "row"), ...list(true)].join(", ");
@@ -114,15 +124,16 @@ export function summaryOf(stats: Stats): string {
   return `${implied.has(stats.what) ? "" : `${stats.what}: `}${known}${about}`;
 }
 
-function Figures({ stats }: { stats: Stats }) {
-  const bars = useMemo(() => barsOf(stats), [stats]);
+function Figures({ stats, time }: { stats: Stats; time?: string }) {
+  const bars = useMemo(() => barsOf(stats, time), [stats, time]);
+  const write = writerOf(stats, time);
   const [all, setAll] = useState(false);
   const most = bars.reduce((top, bar) => Math.max(top, bar.rows), 1);
   const textOf = (bar: Bar): string => `${bar.label}: ${formatRows(bar.rows, stats)}`;
   return (
     <>
       <p class="quiet">
-        {summaryOf(stats)}
+        {summaryOf(stats, time)}
       </p>
       {stats.kind === "histogram"
         ? <Histogram bars={bars} most={most} textOf={textOf} />
@@ -131,8 +142,8 @@ function Figures({ stats }: { stats: Stats }) {
             <BarButton key={i} bar={bar} text={textOf(bar)} most={most} />)}
         </div>}
       {stats.kind === "histogram" && bars.length > 0 && <div class="axis quiet">
-        <span>{formatNumber(stats.bins?.[0]?.from ?? 0)}</span>
-        <span>{formatNumber(stats.bins?.[bars.length - 1]?.to ?? 0)}</span>
+        <span>{write(stats.bins?.[0]?.from ?? 0)}</span>
+        <span>{write(stats.bins?.[bars.length - 1]?.to ?? 0)}</span>
       </div>}
       {stats.kind === "classes" && !all && bars.length > barsAtFirst &&
         <button type="button" class="more" onClick={() => setAll(true)}>

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Sample } from "../../data/samples";
 import { tensorOf } from "../../data/testing";
 import { arrayLines, describe } from "./describe";
-import { formatCounted } from "./time";
+import { formatAbout, formatCounted } from "./time";
 
 test.each([
   ["date", 0n, "1970-01-01"],
@@ -37,4 +37,18 @@ test("cells and panels show times", () => {
   expect(describe(one, tensorOf("seen", "number"))).toBe("60");
   const two: Sample = { kind: "array", dtype: "int64", shape: [2], data: new BigInt64Array([0n, 1n]) };
   expect(arrayLines(two, tensor, 8)).toEqual(["1970-01-01 00:00:00, 1970-01-01 00:00:01"]);
+});
+
+test.each<[string, number, number, string | null]>([
+  ["timestamp[s]", 1_700_000_000.7, 0.1, "2023-11-14 22:13:21"],
+  ["timestamp[ms]", 1_700_000_000_250, 10, "2023-11-14 22:13:20.25"],
+  ["timestamp[ms]", 1_700_000_000_250, 1000, "2023-11-14 22:13:20"],
+  ["timestamp[ns]", 1.7e18, 86_400e9, "2023-11-14"],
+  ["timestamp[us, Europe/Berlin]", 1_700_002_800e6 + 3_600e6, 86_400e6, "2023-11-15"],
+  ["date", 19_000.4, 1, "2022-01-08"],
+  ["interval[ms]", 90_061_500, 1000, "1 day 1:01:01"],
+  ["timestamp[s]", Number.NaN, 1, null],
+  ["", 3, 1, null],
+])("%s: about %d in steps of %d is %s", (time, value, step, text) => {
+  expect(formatAbout(time, value, step)).toBe(text);
 });

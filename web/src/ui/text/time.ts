@@ -24,6 +24,20 @@ export function formatCounted(time: string, value: number | bigint): string | nu
   return utc && `${utc}${part} UTC`;
 }
 
+/**
+ * Returns the text of a count that need be no whole number, as that of a mean. `step` is the
+ * distance of counts that are told apart: from a second on no fractions are written, from a day on
+ * no hours.
+ */
+export function formatAbout(time: string, value: number, step: number): string | null {
+  const [, kind, unit = "s"] = /^(date|timestamp|interval)(?:\[(s|ms|us|ns)\b)?/.exec(time) ?? [];
+  if (!kind || !Number.isFinite(value)) return null;
+  if (kind === "date") return formatCounted(time, BigInt(Math.round(value)));
+  const second = 10 ** digits[unit];
+  const text = formatCounted(time, step < second ? BigInt(Math.round(value)) : BigInt(Math.floor(value / second)) * BigInt(second));
+  return kind === "timestamp" && step >= Number(day) * second ? text?.slice(0, "2000-01-01".length) ?? null : text;
+}
+
 function abs(value: bigint): bigint {
   return value < 0n ? -value : value;
 }
