@@ -51,7 +51,8 @@ func TestOutdated(t *testing.T) {
 	}{
 		{old, "x", 2, true}, {old, "x", 5, true}, {old, "x", 3, false}, {old, "x", -1, true},
 		{old, "y", 2, false}, {old, "y", -1, false}, {old, "", 2, true}, {old, "", 3, false}, {old, "", -1, true},
-		{backwards, "x", 7, true}, {backwards, "x", 2, false}, // rows of the view, not of the dataset
+		// rows of the view, not of the dataset
+		{backwards, "x", 7, true}, {backwards, "x", 2, false},
 		{view(), "x", 2, false}, {view(), "", -1, false},
 	} {
 		if got := c.v.Outdated(c.tensor, c.row); got != c.want {

@@ -44,7 +44,7 @@ type fakeColumn struct {
 	items   func(row int64) int64                      // sequence; -1: a hole
 	find    func(row int64) error                      // of Resolve
 	read    func(ctx context.Context, row int64) error // of Decode and Stored, called first
-	blocks  int64                                      // bytes of compressed blocks; see read.Access.Unpacked
+	blocks  int64                                      // see read.Access.Unpacked
 }
 
 func newFake(rows int64, columns ...*fakeColumn) *fake {

@@ -81,8 +81,9 @@ type Access struct {
 	Prefetch func(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
 	// StoredBytes estimates the stored size of all rows that Prefetch knows of.
 	StoredBytes int64
-	// Unpacked estimates the bytes of all rows that lie in compressed blocks of small samples, which
-	// are decompressed as a whole. It depends only on the version and the rows. Nil: there are none.
+	// Unpacked estimates the bytes of all rows that lie in compressed blocks of small samples,
+	// which are decompressed as a whole. It depends only on the version and the rows. Nil: there
+	// are none.
 	Unpacked func(ctx context.Context) (int64, error)
 	// GatherPlan plans a bulk read of small samples of one shape. It returns nil if the samples
 	// differ in shape, or if there are none.
