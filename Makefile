@@ -4,6 +4,7 @@
 
 PYTHON   ?= python3
 FUZZTIME ?= 10s
+JOBS     ?= $(shell [ "$$(nproc 2>/dev/null || echo 1)" -ge 2 ] && echo 2 || echo 1)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 VENV   := .venv
@@ -59,8 +60,13 @@ test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
-test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests; JOBS=2: in two processes, on an idle machine
-	$(PY) -m pytest $(if $(JOBS),-n $(JOBS) --dist loadfile)
+test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests, in two processes where there are two cores; JOBS=1: in one
+ifeq ($(JOBS),1)
+	$(PY) -m pytest
+else
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not alone"
+	$(PY) -m pytest -m alone
+endif
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest -rs benchmarks

@@ -588,6 +588,7 @@ def test_our_dataset_in_foreign_workers_is_refused(tmp_path):
             list(foreign)
 
 
+@pytest.mark.alone
 def test_time_to_first_batch_is_not_the_time_of_the_epoch(ds):
     loader = ds.pytorch(1, tensors=["word"], transform={"word": lambda word: time.sleep(0.01) or word})
     start = time.perf_counter()

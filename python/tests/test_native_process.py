@@ -239,6 +239,7 @@ def answers_soon(tmp_path, body):
     raise AssertionError(late)
 
 
+@pytest.mark.alone
 def test_ctrl_c_while_batches_come(tmp_path):
     answers_soon(
         tmp_path,
@@ -248,6 +249,7 @@ def test_ctrl_c_while_batches_come(tmp_path):
     )
 
 
+@pytest.mark.alone
 def test_ctrl_c_in_a_long_call(tmp_path):
     answers_soon(
         tmp_path,

@@ -216,6 +216,7 @@ def test_the_interpreter_says_what_is_lost_and_nothing_else(run_python, tmp_path
     assert done.stderr == said
 
 
+@pytest.mark.alone
 def test_ctrl_c_in_a_loop(run_python, tmp_path):
     pytest.importorskip("torch")
     done = run_python(

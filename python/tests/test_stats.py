@@ -67,6 +67,7 @@ def test_prometheus(loader):
     assert loader.prometheus().splitlines()[1].startswith("deeplake_loader_epoch 0")
 
 
+@pytest.mark.alone
 def test_a_slow_transform_is_the_bottleneck(ds):
     loader = ds.batches(8, transform={"x": lambda x: time.sleep(0.002) or x})
     for _ in loader:
@@ -77,6 +78,7 @@ def test_a_slow_transform_is_the_bottleneck(ds):
     assert not ds.batches(8).stats()["bottleneck"].startswith("python")
 
 
+@pytest.mark.alone
 def test_a_slow_loop_is_the_bottleneck(ds):
     loader = ds.batches(8)
     for _ in loader:

@@ -474,6 +474,7 @@ def test_ctrl_c_ends_a_wait_that_system_calls_do_not(ds, restarting):
     test_ctrl_c_ends_a_wait(ds, "fork")
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("start", STARTS)
 def test_ctrl_c_ends_a_wait(ds, start):
     def slow(image):

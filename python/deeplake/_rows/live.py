@@ -128,7 +128,7 @@ class Live(Source):
         return self._base_for("", row) or self.pinned()
 
     def _base_for(self, name: str, row: int | None) -> Pinned | None:
-        """Returns `_base` if it has a sample as it is now; name "" is all tensors, None all rows."""
+        """Returns `_base` if it has a sample as it is now. Name "" is any tensor, None any row."""
         base, handle = self._base, self._handle
         if base is None or base is self._now or handle is None or handle.generation != _native.generation():
             return None  # it is the newest one, or belongs to another process
