@@ -54,8 +54,8 @@ def main() -> None:
         ratios = [b / a for a, b in rates]
         none, default = (statistics.median(column) for column in zip(*rates, strict=True))
         lines.append(
-            f"| {', '.join(tensors)} | {rows:,} | {'shuffled' if shuffle else 'in sequence'} | {none:,.0f} | {default:,.0f}"
-            f" | {statistics.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.2f} |"
+            f"| {', '.join(tensors)} | {rows:,} | {'shuffled' if shuffle else 'in sequence'} | {none:,.0f}"
+            f" | {default:,.0f} | {statistics.median(ratios):.2f} | {min(ratios):.2f} | {max(ratios):.2f} |"
         )
         print(lines[-1], flush=True)
     (Path(__file__).parent / "results/compression.md").write_text("\n".join(lines) + "\n")

@@ -36,7 +36,7 @@ type blockShard struct {
 	mu     sync.Mutex
 	ring   *slab.Ring
 	limit  int64
-	memory *slab.Slab // nil: no block has come yet, or all are gone for good
+	memory *slab.Slab // nil: before the first block, and after Close
 	head   int64      // where the next block begins
 	blocks map[blockName]*cachedBlock
 	order  []*cachedBlock // in which they lie, from the oldest one on

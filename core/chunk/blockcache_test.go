@@ -234,7 +234,7 @@ func TestSharedBlocks(t *testing.T) {
 	}
 }
 
-// TestBlocksInUse: a block that a worker holds stays as it is, whatever comes behind it.
+// TestBlocksInUse: no other block takes the memory of one that a worker holds.
 func TestBlocksInUse(t *testing.T) {
 	t.Parallel()
 	c, _, want := smallSamples(t, codec.Zstd)

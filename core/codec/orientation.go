@@ -9,7 +9,7 @@ import (
 )
 
 // Orientation says how an image is turned for display, by the numbers of the Exif tag Orientation
-// (0x0112, "Exif 2.32", section 4.6.4). 0 and 1 leave it as it is stored.
+// (0x0112, "Exif 2.32", section 4.6.4). 0 and 1 stand for the stored image.
 type Orientation uint8
 
 // The orientations.
@@ -165,8 +165,8 @@ const (
 	typeShort      = 3
 )
 
-// ExifOrientation reads the orientation in Exif data, which begins with the head of TIFF. Data
-// without one, or with one that is not valid, leaves the image as it is.
+// ExifOrientation reads the orientation in Exif data, which begins with the head of TIFF. It is
+// AsIs for data without a valid one.
 func ExifOrientation(data []byte) Orientation {
 	data = bytes.TrimPrefix(data, []byte("Exif\x00\x00")) // some writers of PNG and WebP keep it
 	if len(data) < tiffHead {

@@ -76,7 +76,7 @@ def test_tensor_reads_and_stores(upright: Any, plain: Any, files: list[bytes]) -
     for row, data in enumerate(files):
         want = turned(data)
         assert np.array_equal(upright["images"][row], want), EVERY[row]
-        assert upright["images"].bytes(row) == data  # as it came
+        assert upright["images"].bytes(row) == data
         assert shapes[row].tolist() == list(want.shape)
         assert np.array_equal(plain["images"][row], np.asarray(opened(data))), EVERY[row]
 
@@ -254,7 +254,9 @@ def test_damaged_exif_turns_nothing(payload: bytes) -> None:
         assert np.array_equal(ds["images"][0], np.asarray(opened(data)))
 
 
-@pytest.mark.parametrize("how", [("--compression", "png"), ("--link",), ("--size", "24", "--compression", "png"), ("--decode",)])
+@pytest.mark.parametrize(
+    "how", [("--compression", "png"), ("--link",), ("--size", "24", "--compression", "png"), ("--decode",)]
+)
 def test_import(tmp_path: Path, files: list[bytes], how: tuple[str, ...]) -> None:
     """`deeplake create --apply-exif-orientation`, with whole files, links, sizes and pixels."""
     endings = {"JPEG": "jpg", "PNG": "png", "WEBP": "webp"}
