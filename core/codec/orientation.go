@@ -144,9 +144,13 @@ func turnRow(row, src []byte, from, step, pixel int) {
 			row[x], from = src[from], from+step
 		}
 	case 3:
-		for x := 0; x+3 <= len(row); x += 3 {
-			p := src[from : from+3 : from+3]
-			row[x], row[x+1], row[x+2] = p[0], p[1], p[2]
+		// Four bytes at once: the next pixel overwrites the fourth.
+		for len(row) > 3 && from+4 <= len(src) {
+			binary.LittleEndian.PutUint32(row, binary.LittleEndian.Uint32(src[from:]))
+			row, from = row[3:], from+step
+		}
+		for ; len(row) >= 3; row = row[3:] {
+			copy(row[:3], src[from:])
 			from += step
 		}
 	default:
