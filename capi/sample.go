@@ -51,13 +51,16 @@ func dlgo_sample_inspect(data C.dl_data, size C.int64_t, channels C.int32_t, out
 		DType string  `json:"dtype"`
 		Shape []int64 `json:"shape"`
 		Bytes int64   `json:"bytes"`
+		// how Exif data turns the image, 1 to 8
+		Orientation codec.Orientation `json:"orientation"`
 	}
 	return call(e, func() error {
 		s, err := sampleOf(data, size, channels)
 		if err != nil {
 			return err
 		}
-		return fillJSON(out, header{s.codec.Describe().Name(), s.header.DType.String(), s.header.Shape, s.size})
+		o, _ := s.codec.Describe().Orientation(s.data)
+		return fillJSON(out, header{s.codec.Describe().Name(), s.header.DType.String(), s.header.Shape, s.size, o})
 	})
 }
 

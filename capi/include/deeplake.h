@@ -803,7 +803,8 @@ DL_API dl_status dl_memory_tensor(dl_memory* memory, void* data, int32_t dtype, 
 /* ---- Single samples ---- */
 
 /* Describes an encoded sample as dl_sample_decode delivers it, as JSON {"codec", "dtype", "shape",
- * "bytes"}. channels: 0 as stored, 1 gray, 3 RGB. The caller releases the buffer. */
+ * "bytes", "orientation"}; Exif data turns the image by the last, 1 to 8. channels: 0 as stored, 1
+ * gray, 3 RGB. The caller releases the buffer. */
 DL_API dl_status dl_sample_inspect(dl_data data, int64_t size, int32_t channels, dl_buffer* json,
                                    dl_error* err);
 

@@ -166,8 +166,19 @@ const (
 	tiffHead       = 8  // byte order, 42, position of the first directory
 	tiffEntry      = 12 // of a directory: tag, type, count, value
 	tagOrientation = 0x0112
-	typeShort      = 3
 )
+
+// wholeNumber returns the bytes of a value of a type of TIFF for whole numbers; 0: it is no such
+// type. Exif wants SHORT, and some programs write others.
+func wholeNumber(kind uint16) int {
+	switch kind {
+	case 3, 8: // SHORT, SSHORT
+		return 2
+	case 4, 9: // LONG, SLONG
+		return 4
+	}
+	return 0
+}
 
 // ExifOrientation reads the orientation in Exif data, which begins with the head of TIFF. It is
 // AsIs for data without a valid one.
@@ -194,8 +205,12 @@ func ExifOrientation(data []byte) Orientation {
 			return AsIs
 		}
 		if order.Uint16(entries) == tagOrientation {
-			o := order.Uint16(entries[8:])
-			if order.Uint16(entries[2:]) != typeShort || order.Uint32(entries[4:]) != 1 || o < 1 || o > 8 {
+			o := order.Uint32(entries[8:])
+			size := wholeNumber(order.Uint16(entries[2:]))
+			if size == 2 {
+				o = uint32(order.Uint16(entries[8:]))
+			}
+			if size == 0 || order.Uint32(entries[4:]) != 1 || o < 1 || o > 8 {
 				return AsIs
 			}
 			return Orientation(o)

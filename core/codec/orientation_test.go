@@ -126,7 +126,9 @@ func TestExifOrientation(t *testing.T) {
 		"big":           {exif(big, 0x0112, 3, 1, 8), 8},
 		"prefixed":      {append([]byte("Exif\x00\x00"), exif(big, 0x0112, 3, 1, 3)...), 3},
 		"another tag":   {exif(big, 0x0111, 3, 1, 3), 1},
-		"a long":        {exif(big, 0x0112, 4, 1, 3), 1},
+		"a long":        {exif(little, 0x0112, 4, 1, 3), 3},
+		"a large long":  {exif(big, 0x0112, 4, 1, 3), 1}, // 3 << 16
+		"a byte":        {exif(big, 0x0112, 1, 1, 3), 1},
 		"two":           {exif(big, 0x0112, 3, 2, 3), 1},
 		"nine":          {exif(big, 0x0112, 3, 1, 9), 1},
 		"zero":          {exif(big, 0x0112, 3, 1, 0), 1},

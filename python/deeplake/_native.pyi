@@ -96,7 +96,8 @@ def datasets(uri: str, *, store: Mapping[str, Any] | None = None) -> list[str]:
     """Returns the names of the datasets directly below `uri`, in order; `store` as in `open`."""
 
 def inspect(data: bytes | bytearray | memoryview, *, channels: int = 0) -> dict[str, Any]:
-    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n} of an encoded sample, by its header.
+    """Returns {"codec": "jpeg", "dtype": "uint8", "shape": [h, w, c], "bytes": n, "orientation": 1} of an encoded
+    sample, by its header. Exif data turns the image by the orientation, 1 to 8.
 
     Args:
         data: the whole file.

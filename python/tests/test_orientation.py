@@ -13,6 +13,7 @@ import PIL.ImageFile
 import PIL.ImageOps
 import pytest
 from click.testing import CliRunner
+from conftest import host
 from deeplake._cli.main import cli
 
 HEIGHT, WIDTH = 37, 52
@@ -228,6 +229,78 @@ def test_refusals(tmp_path: Path, plain: Any) -> None:
         list(plain.batches(batch_size=1, apply_exif_orientation=["other"]))
 
 
+def test_mixtures_and_values(tmp_path: Path) -> None:
+    """Each view of a mixture has its own option, whatever decodes."""
+    both = []
+    for option in (True, False):
+        ds = deeplake.create(
+            tmp_path / f"{option}", schema={"images": {"htype": "image.rgb", "apply_exif_orientation": option}}
+        )
+        ds.extend({"images": [deeplake.read(file_of(6))] * 2})
+        ds.commit()
+        both.append((ds, (52, 37, 3) if option else (37, 52, 3)))
+    for views in (both, both[::-1]):
+        for decode in ("numpy", "pil"):
+            mixed = deeplake.mix([ds[:] for ds, _ in views], mode="sequential")
+            got = [
+                np.asarray(b["images"][0]).shape for b in mixed.batches(1, collate="list", decode={"images": decode})
+            ]
+            assert got == [shape for _, shape in views for _ in range(2)], decode
+    for wrong in ("false", 1, None):
+        with pytest.raises(deeplake.InvalidArgumentError, match="want True or False"):
+            both[0][0].create_tensor("x", "image", apply_exif_orientation=wrong)
+    for wrong in (None, {"images": False}, 1, "images"):
+        with pytest.raises(deeplake.InvalidArgumentError, match="list of names"):
+            both[0][0].batches(1, apply_exif_orientation=wrong)
+
+
+def test_pictures_of_pillow_turn_once(tmp_path: Path) -> None:
+    """PIL images come without the tag, so that nothing turns them again; a tag that the user changed counts."""
+    with deeplake.create(tmp_path / "ds") as ds:
+        ds.create_tensor("images", "image.rgb", apply_exif_orientation=True)
+        ds.append({"images": deeplake.read(file_of(6))})
+        image = loader_of(ds, decode={"images": "pil"})[0]
+        assert image.size == (37, 52) and 0x0112 not in image.getexif()
+        out = io.BytesIO()
+        image.save(out, "JPEG", exif=image.getexif())
+        removed, changed = opened(file_of(6)), opened(file_of(6))
+        del removed.getexif()[0x0112]
+        changed.getexif()[0x0112] = 1
+        for sample in (deeplake.read(out.getvalue()), image, PIL.ImageOps.exif_transpose(opened(file_of(6)))):
+            ds.append({"images": sample})
+            assert ds["images"][-1].shape == (52, 37, 3)
+        for sample in (removed, changed):
+            ds.append({"images": sample})
+            assert ds["images"][-1].shape == (37, 52, 3)
+
+
+@pytest.mark.parametrize(("kind", "turns"), [(3, True), (4, True), (8, True), (9, True), (1, False), (11, False)])
+def test_types_of_the_tag(kind: int, turns: bool) -> None:
+    """Whole numbers of any width count, in NumPy and in Pillow alike."""
+    tiff = b"II*\0\x08\0\0\0\x01\0\x12\x01" + kind.to_bytes(2, "little") + b"\x01\0\0\0\x06\0\0\0" + b"\0" * 4
+    out = io.BytesIO()
+    picture().save(out, "JPEG", exif=b"Exif\0\0" + tiff)
+    with deeplake.create("mem://kinds", overwrite=True) as ds:
+        ds.create_tensor("images", "image.rgb", apply_exif_orientation=True)
+        ds.append({"images": deeplake.read(out.getvalue())})
+        ds.commit()
+        want = (52, 37, 3) if turns else (37, 52, 3)
+        assert ds["images"][0].shape == want
+        assert np.asarray(loader_of(ds, decode={"images": "pil"})[0]).shape == want
+
+
+def test_tensorflow(tmp_path: Path) -> None:
+    """The signature of a data set leaves sides open that files may swap."""
+    host("tensorflow")
+    with deeplake.create(tmp_path / "ds") as ds:
+        ds.create_tensor("images", "image.rgb")
+        ds.extend({"images": [deeplake.read(file_of(6)) for _ in range(4)]})
+        ds.commit()
+        for collate in ("stack", "pad"):
+            for batch in ds.tensorflow(2, apply_exif_orientation=True, collate=collate):
+                assert tuple(batch["images"].shape) == (2, 52, 37, 3)
+
+
 EXIF = b"Exif\0\0MM\0*\0\0\0\x08"
 
 
@@ -237,7 +310,7 @@ EXIF = b"Exif\0\0MM\0*\0\0\0\x08"
         EXIF,  # no directory
         EXIF + b"\xff\xff",  # entries that are not there
         EXIF + b"\0\x01\x01\x12\0\x03\0\0\0\x01\0\x09\0\0" + b"\0" * 4,  # orientation 9
-        EXIF + b"\0\x01\x01\x12\0\x04\0\0\0\x01\0\0\0\x06" + b"\0" * 4,  # a long
+        EXIF + b"\0\x01\x01\x12\0\x04\0\0\0\x01\0\x06\0\0" + b"\0" * 4,  # a long of 6 << 16
         b"Exif\0\0II*\0\xff\xff\xff\xff\0\x01",  # a directory behind the end
         b"Exif\0\0XX",
     ],

@@ -228,6 +228,8 @@ def _joined(name: str, parts: list[Pinned]) -> dict[str, Any]:
                     f'mix tensor "{name}": {what} is {_short(ours)} in "{parts[0].uri}" and {_short(theirs)} in '
                     f'"{part.uri}"; want the same in all views, or leave it out by tensors='
                 )
+        turned = (one.get("apply_exif_orientation", False) for one in (joined, about))
+        joined["apply_exif_orientation"] = all(turned)
         joined["shape"] = _axes(joined["shape"], about["shape"], lambda a, b: a if a == b else -1)
         joined["min_shape"] = _axes(joined["min_shape"], about["min_shape"], min)
         joined["max_shape"] = _axes(joined["max_shape"], about["max_shape"], max)

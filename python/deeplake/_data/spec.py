@@ -21,8 +21,11 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     check_text("create_tensor", "name", name)
     called = f'create tensor "{name}"'
     spec: dict[str, Any] = {"name": name, "htype": "generic", "dtype": _dtype(called, given.get("dtype"))}
-    for what in ("exist_ok", "apply_exif_orientation"):
-        spec[what] = bool(given.get(what, False))
+    spec["exist_ok"] = bool(given.get("exist_ok", False))
+    turn = given.get("apply_exif_orientation", False)
+    if not isinstance(turn, bool):
+        raise InvalidArgumentError(f"{called}: apply_exif_orientation is {turn!r}, want True or False")
+    spec["apply_exif_orientation"] = turn
     for what in ("htype", "compression", "subsampling"):
         if (text := given.get(what)) is not None:
             check_text(called, what, text)

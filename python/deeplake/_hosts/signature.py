@@ -223,6 +223,8 @@ def _of_schema(plan: Plan, name: str) -> dict[str, Leaf]:
             f'load tensor "{name}": it has neither samples nor a dtype, which TensorFlow wants to know; {_WAY_OUT}'
         )
     dtype, shape = tf.dtypes.as_dtype(about["dtype"]), shape_of(about)
+    if name in plan.turned and not about.get("apply_exif_orientation") and shape is not None:
+        shape = shape if shape[0] == shape[1] else (None, None, *shape[2:])
     if sequence or plan.options.collate == "list":
         return {name: _ragged(name, shape, dtype, rows, sequence)}
     leaves = {name: Leaf(name, None if shape is None else (rows, *shape), dtype)}

@@ -92,8 +92,12 @@ class Options:
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
-        if not isinstance(self.apply_exif_orientation, bool):
-            check_names("load", self.apply_exif_orientation, "apply_exif_orientation")
+        if not isinstance(given := self.apply_exif_orientation, bool):
+            if given is None or isinstance(given, Mapping):
+                raise InvalidArgumentError(
+                    f"load: apply_exif_orientation is {given!r}, want True, False or a list of names"
+                )
+            check_names("load", given, "apply_exif_orientation")
         recipe_of(self.transform)
         self._check_ranks()
         device = device_of(self.device)
@@ -187,11 +191,13 @@ class Plan:
             return list(given)
         return [name for name in self.names if given and "image" in self.source.require(name)["htype"]]
 
-    def _htype(self, name: str) -> str:
-        """Returns the htype of images for `shown`."""
-        about = self.source.require(name)
-        turned = name in self.turned or about.get("apply_exif_orientation")
-        return str(about["htype"]) + "+exif" * bool(turned)
+    def _htypes(self, name: str) -> tuple[str, ...]:
+        """Returns the htype of images for `shown`, of each view of a mixture."""
+        turned = name in self.turned
+        found = [part.require(name) for part in getattr(self.source, "parts", [self.source])]
+        return tuple(
+            str(about["htype"]) + "+exif" * bool(turned or about.get("apply_exif_orientation")) for about in found
+        )
 
     @property
     def device(self) -> Device | None:
@@ -215,7 +221,7 @@ class Plan:
         options = self.options
         return Steps(
             self.source.uri,
-            {name: self._htype(name) for name in self.names if self.decode(name) == "pil"},
+            {name: self._htypes(name) for name in self.names if self.decode(name) == "pil"},
             self.recipe.steps,
             self.recipe.row,
             options.collate if callable(options.collate) else None,

@@ -81,7 +81,8 @@ class Steps:
     """The Python steps of a loader. It pickles if its callables do."""
 
     uri: str
-    pil: dict[str, str]  # the htypes of tensors that are files, for PIL images
+    # The htypes of tensors that are files, for PIL images; of a mixture one for each view.
+    pil: dict[str, tuple[str, ...]]
     steps: dict[str, tuple[Callable[[Any], Any], ...]]  # of the samples of one tensor
     row: Callable[[Any], Any] | None
     collate: Callable[[list[dict[str, Any]]], Any] | None
@@ -128,8 +129,10 @@ class Steps:
             accept: is told of each row whose damage is accepted.
         """
         rows = Rows(marks["_index"], skip, accept)
+        views = marks.get("_source")
         columns = {
-            name: self._images(name, column, rows) if name in self.pil else column for name, column in columns.items()
+            name: self._images(name, column, rows, views) if name in self.pil else column
+            for name, column in columns.items()
         }
         places = rows.settle()
         if places is not None:
@@ -168,13 +171,19 @@ class Steps:
             self.generators.seed(seeds[0])
         return Made({}, places, collated=True, value=self.collate(samples))
 
-    def _images(self, name: str, column: Any, rows: Rows) -> list[Any]:
-        """Returns the files of a column as Pillow's images."""
+    def _images(self, name: str, column: Any, rows: Rows, views: Any) -> list[Any]:
+        """Returns the files of a column as Pillow's images.
+
+        Args:
+            views: the view of a mixture that each is of; None: there is one view.
+        """
         done: list[Any] = []
+        htypes = self.pil[name]
         for place, value in enumerate(column):
+            htype = htypes[0 if views is None else int(views[place])]
             image = None
             try:
-                image = self._image(value, name, place, rows)
+                image = self._image(value, name, htype, place, rows)
             except Exception as err:
                 # No name for the failure here: its cause knows this frame, and both would keep the
                 # batch.
@@ -182,20 +191,20 @@ class Steps:
             done.append(image)
         return done
 
-    def _image(self, value: Any, name: str, place: int, rows: Rows) -> Any:
+    def _image(self, value: Any, name: str, htype: str, place: int, rows: Rows) -> Any:
         """Returns Pillow's image of a file, or those of a sequence of files."""
         if isinstance(value, list):
-            return [self._image(item, name, place, rows) for item in value]
+            return [self._image(item, name, htype, place, rows) for item in value]
         if not isinstance(value, bytes):
             return value
         try:
-            return shown(value, self.pil[name])
+            return shown(value, htype)
         except Exception as err:
             if not self.accepts or not value.startswith(_JPEG):
                 raise
             # With an end marker a cut file is whole to Pillow. LOAD_TRUNCATED_IMAGES adds the same
             # marker, but it holds for all threads of the process.
-            image = shown(value + _JPEG_END, self.pil[name])
+            image = shown(value + _JPEG_END, htype)
             row = rows.index[place]
             rows.accept(place, name, f'load tensor "{name}": row {row} of "{self.uri}" is damaged: {err}')
             return image

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from deeplake._errors import TensorTypeError
+from deeplake import _native
+from deeplake._errors import Error, TensorTypeError
 
 # The mode with the colours that a picture shows, for modes that store others.
 _COLOURS = {"1": "L", "PA": "RGBA", "La": "LA", "RGBa": "RGBA", "RGBX": "RGB", "YCbCr": "RGB", "HSV": "RGB"}
 _ORIENTATION = 0x0112  # the tag of Exif
+_XMP = ("xmp", "XML:com.adobe.xmp")  # its place in the info of Pillow
 _MASKS = ("binary_mask", "segment_mask", "instance_label")
 
 
@@ -42,31 +44,33 @@ def pixels(image: Any, htype: str) -> npt.NDArray[Any]:
 
 
 def upright(image: Any) -> Any:
-    """Returns a picture turned as its Exif data says, without that data if it is turned. As in the
-    core, XMP does not count.
+    """Returns a picture turned as its Exif data says, without the tag. As in the core, XMP does not
+    count.
     """
     import PIL.Image
 
-    exif = image.info.get("exif")
-    if not exif:
-        return image
-    tags = PIL.Image.Exif()
     try:
-        tags.load(exif)
-        number = tags.get(_ORIENTATION)
+        number = image.getexif().get(_ORIENTATION)
+        stored = PIL.Image.Exif()
+        stored.load(image.info.get("exif", b""))
     except Exception:  # damaged data turns nothing
         return image
-    methods = PIL.Image.Transpose
-    turns = {
-        2: methods.FLIP_LEFT_RIGHT,
-        3: methods.ROTATE_180,
-        4: methods.FLIP_TOP_BOTTOM,
-        5: methods.TRANSPOSE,
-        6: methods.ROTATE_270,
-        7: methods.TRANSVERSE,
-        8: methods.ROTATE_90,
-    }
-    return image.transpose(turns[number]) if number in turns else image
+    of_xmp = _ORIENTATION not in stored and any(b"tiff:Orientation" in _bytes(image.info.get(key)) for key in _XMP)
+    return image if of_xmp else _turned(image, number)
+
+
+def _bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else value if isinstance(value, bytes) else b""
+
+
+def _turned(image: Any, number: Any) -> Any:
+    """Returns a picture turned by the number of an orientation, 1 to 8, without the tag."""
+    import PIL.ImageOps
+
+    if number not in range(2, 9):
+        return image
+    image.getexif()[_ORIENTATION] = number  # Pillow takes some values for others
+    return PIL.ImageOps.exif_transpose(image)
 
 
 def shown(data: bytes, htype: str) -> Any:
@@ -78,9 +82,19 @@ def shown(data: bytes, htype: str) -> Any:
     image = PIL.Image.open(io.BytesIO(data))
     image.load()  # here, where an error can name the row, not later in the hands of the user
     htype, _, exif = htype.partition("+")
-    image = coloured(upright(image) if exif else image)
+    if exif:
+        image = _as_core(image, data)
+    image = coloured(image)
     want = {"image.rgb": "RGB", "image.gray": "L"}.get(htype.removeprefix("sequence[").removesuffix("]"))
     return image if want is None or image.mode.startswith("I") or image.mode == want else image.convert(want)
+
+
+def _as_core(image: Any, data: bytes) -> Any:
+    """Returns the picture of a file turned as the core turns it."""
+    try:
+        return _turned(image, _native.inspect(data)["orientation"])
+    except Error:  # the core does not read this kind of file
+        return upright(image)
 
 
 def coloured(image: Any) -> Any:
