@@ -102,9 +102,14 @@ func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in,
 		step *= sample[i]
 	}
 	n := shape[last] * itemSize
+	// Axes that the tile has whole, as the channels of a picture, make runs with the one before.
+	for last > 0 && shape[last] == sample[last] {
+		last--
+		n *= shape[last]
+	}
 	at := make([]int64, len(sample))
 	for in := int64(0); ; in += n {
-		offset := origin[last] * itemSize
+		offset := origin[last] * stride[last]
 		for i := range last {
 			offset += (origin[i] + at[i]) * stride[i]
 		}
