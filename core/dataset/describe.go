@@ -30,6 +30,8 @@ type TensorDescription struct {
 	Time        string       `json:"time,omitempty"` // a tensor.Time; "": numbers count no time
 	Shape       tensor.Shape `json:"shape"`          // as declared, -1: an axis varies; null: any
 	Compression string       `json:"compression"`
+	Quality     int          `json:"quality,omitempty"`     // setting of the encoder; 0: its default
+	Subsampling string       `json:"subsampling,omitempty"` // the same; "": its default
 	Sequence    bool         `json:"sequence"`
 	ClassNames  []string     `json:"class_names"`
 	ChunkBytes  int64        `json:"chunk_bytes"`
@@ -88,7 +90,7 @@ func describeTensors(schema *format.Schema, columns map[format.UUID]format.Colum
 		t := TensorDescription{
 			Name: ts.Name, HType: ts.HType, Time: ts.Time, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
 			ChunkBytes: ts.ChunkBytes, Chunks: col.Chunks, Bytes: col.Bytes, MinShape: col.MinShape, MaxShape: col.MaxShape, Info: ts.Info,
-			Upright: ts.Upright,
+			Upright: ts.Upright, Quality: ts.Quality, Subsampling: ts.Subsampling,
 		}
 		if ts.DType != "" {
 			t.DType = &ts.DType

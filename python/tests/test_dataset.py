@@ -400,3 +400,31 @@ def test_reads_between_updates(tmp_path):
         assert ds["y"][0] == 2 and len(ds) == 100
         ds.discard()
         assert ds["x"][7] == 7 and ds["y"][7] == 0 and ds["image"][5][0, 0, 0] == 5
+
+
+def test_a_schema_keeps_every_setting(tmp_path):
+    """Encoder settings, notes, chunk sizes and orientation of a tensor come back, and can be read."""
+    schema = {
+        "images": {"htype": "image.rgb", "compression": "jpeg", "quality": 30, "subsampling": "4:4:4"},
+        "upright": {"htype": "image", "compression": "none", "apply_exif_orientation": True},
+        "boxes": {"htype": "bbox", "info": {"coords": {"mode": "LTWH", "type": "pixel"}}, "chunk_bytes": 1 << 20},
+    }
+    with deeplake.create(tmp_path / "first", schema=schema) as first:
+        for name, given in schema.items():
+            assert {what: first.schema[name][what] for what in given} == given
+        assert "info" not in first.schema["images"] and "chunk_bytes" not in first.schema["images"]
+        info = first["boxes"].info
+        assert info == schema["boxes"]["info"] and first["images"].info == {}
+        with pytest.raises(TypeError):
+            info["mode"] = "LTRB"
+        info["coords"]["mode"] = "LTRB"  # of the copy
+        assert first["boxes"].info == schema["boxes"]["info"]
+        with deeplake.create(tmp_path / "second", schema=first.schema) as second:
+            assert second.schema == first.schema and second["boxes"].info == first["boxes"].info
+            noise = np.random.default_rng(0).integers(0, 255, (50, 60, 3), np.uint8)
+            sizes = []
+            for ds in (first, second):
+                ds.append({"images": noise, "upright": noise, "boxes": [[10, 20, 30, 40]]})
+                ds.commit()
+                sizes.append(len(ds["images"].bytes(0)))
+            assert sizes[0] == sizes[1]

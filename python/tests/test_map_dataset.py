@@ -102,3 +102,35 @@ if __name__ == "__main__":
         timeout=120,
     )
     assert done.stdout.splitlines() == ["fork True True", "spawn True True", "forkserver True True"]
+
+
+def test_a_loader_over_a_dataset_reads_batches(tmp_path, monkeypatch):
+    """torch requests the rows of a batch at once, of datasets and of views."""
+    schema = {"x": {"dtype": "int64"}, "word": "text", "image": {"htype": "image", "compression": "png"}}
+    with deeplake.create(tmp_path / "ds", schema=schema) as ds:
+        pixels = [np.full((2, 3, 3), i, np.uint8) for i in range(ROWS)]
+        ds.extend({"x": np.arange(ROWS), "word": [f"w{i}" for i in range(ROWS)], "image": pixels})
+        ds.commit()
+        reads = []
+        read = deeplake._rows.source.Source.read
+        monkeypatch.setattr(
+            deeplake._rows.source.Source,
+            "read",
+            lambda self, rows, *rest: (reads.append(len(rows)), read(self, rows, *rest))[1],
+        )
+        for source in (ds, ds[::-1]):
+            reads.clear()
+            batches = list(DataLoader(source, batch_size=8, shuffle=True, collate_fn=list))
+            assert len(reads) == 0, "nothing is read before a row is looked at"
+            got = [
+                (int(row["x"]), row["word"], int(row["image"][0, 0, 0]), row.index)
+                for batch in batches
+                for row in batch
+            ]
+            assert len(reads) == 3 * len(batches)
+            assert sorted(got) == [(i, f"w{i}", i, i) for i in range(ROWS)]
+        assert [row["x"] for row in ds.__getitems__([-1, 0, 0])] == [ROWS - 1, 0, 0] and ds.__getitems__([]) == []
+        with pytest.raises(deeplake.OutOfRangeError):
+            ds.__getitems__([ROWS])
+        batch = next(iter(DataLoader(ds, batch_size=8)))
+        assert batch["x"].tolist() == list(range(8)) and batch["image"].shape == (8, 2, 3, 3)

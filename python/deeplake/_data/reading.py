@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from os import PathLike
@@ -10,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from deeplake import _index
 from deeplake._hosts.loadable import Loadable
 from deeplake._load.options import Decode, Transform
 from deeplake._load.plan import Options
 from deeplake._names import checks_keywords
 from deeplake._rows import tensor as _tensor
-from deeplake._rows.row import Row, rows_of
+from deeplake._rows.row import Row, rows_at, rows_of
 from deeplake._rows.source import Source
 from deeplake._rows.tensor import Tensor
 from deeplake._text import printable, table
+
+DEFAULT_CHUNK_BYTES = 8 << 20
 
 if TYPE_CHECKING:
     from deeplake._hosts.torch import MapDataset
@@ -68,6 +72,12 @@ class Reading(Loadable):
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows as they are at the start of the iteration."""
         return rows_of(self._source)
+
+    def __getitems__(self, indices: Sequence[int]) -> list[Row]:
+        """Returns one Row for each int, read together. A DataLoader of torch calls it for each
+        batch.
+        """
+        return rows_at(self._source, _index.many(list(indices), self._source.length()))
 
     @checks_keywords
     def to_arrow(
@@ -241,8 +251,15 @@ def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
     if about["shape"] is not None:
         spec["shape"] = tuple(None if axis is None or axis < 0 else axis for axis in about["shape"])
     spec["compression"] = about["compression"]
+    for what in ("quality", "subsampling"):
+        if about.get(what):
+            spec[what] = about[what]
     if about["class_names"] is not None:
         spec["class_names"] = list(about["class_names"])
+    if about["chunk_bytes"] != DEFAULT_CHUNK_BYTES:
+        spec["chunk_bytes"] = about["chunk_bytes"]
+    if about["info"]:
+        spec["info"] = copy.deepcopy(about["info"])
     if about.get("apply_exif_orientation"):
         spec["apply_exif_orientation"] = True
     if levels := about.get("levels"):

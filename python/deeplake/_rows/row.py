@@ -28,6 +28,11 @@ class Row(Mapping[str, Any]):
 
     __slots__ = ("_block", "_position", "_values")
 
+    def __new__(cls, block: Block | Mapping[str, Any], position: int = -1) -> Any:
+        # torch's default_collate calls the type of a row with the columns of a batch. Without a
+        # result it would collate everything twice.
+        return super().__new__(cls) if isinstance(block, Block) else dict(block)
+
     def __init__(self, block: Block, position: int) -> None:
         self._block = block
         self._position = position
@@ -88,6 +93,12 @@ def row_at(source: Source, index: int) -> Row:
     return Row(Block(source.pinned(), range(index, index + 1)), 0)
 
 
+def rows_at(source: Source, rows: Rows) -> list[Row]:
+    """Returns rows in any order; the core reads many of a tensor at a time."""
+    block = Block(source.pinned(), rows)
+    return [Row(block, position) for position in range(len(rows))]
+
+
 def rows_of(source: Source) -> Iterator[Row]:
     """Yields the rows as they are now; the core reads many at a time."""
     pinned = source.pinned()
@@ -99,7 +110,7 @@ def rows_of(source: Source) -> Iterator[Row]:
 
 
 class Block:
-    """Neighbouring rows that are read together, tensor by tensor, as far as they are small enough
+    """Rows that are read together, tensor by tensor, as far as they are small enough
     for that.
     """
 

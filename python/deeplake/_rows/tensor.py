@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -72,6 +74,11 @@ class Tensor:
         """The names of classes 0, 1 and so on of a class_label or segment_mask; else None."""
         names = self._about()["class_names"]
         return None if names is None else list(names)
+
+    @property
+    def info(self) -> Mapping[str, Any]:
+        """The user's description of the tensor, as given to `create_tensor`; a copy, read-only."""
+        return MappingProxyType(copy.deepcopy(self._about()["info"]))
 
     def numpy(self, rows: Any = None, *, ragged: Literal["list", "pad"] = "list") -> npt.NDArray[Any] | list[Any]:
         """Reads samples into memory.
