@@ -175,8 +175,9 @@ func (w *Worker) DecodeRegion(ctx context.Context, ref *Ref, r Region, dst []byt
 		tile := w.tile
 		// of the runs in the tile, which come in the same order as those in the region
 		var at []int64
-		eachRow(shape, common, inTile, itemSize, func(off, _, _ int64) { at = append(at, off) })
-		eachRow(whole, common, inRegion, itemSize, func(off, _, n int64) {
+		axes := min(wholeAxes(shape, common), wholeAxes(whole, common))
+		eachRun(shape, common, inTile, itemSize, axes, func(off, _, _ int64) { at = append(at, off) })
+		eachRun(whole, common, inRegion, itemSize, axes, func(off, _, n int64) {
 			copy(dst[off:off+n], tile[at[0]:])
 			at = at[1:]
 		})

@@ -86,9 +86,24 @@ func place(dst, tile []byte, sample, shape, origin tensor.Shape, itemSize int64)
 	eachRow(sample, shape, origin, itemSize, func(at, in, n int64) { copy(dst[at:at+n], tile[in:in+n]) })
 }
 
+// wholeAxes counts the last axes that a part has whole, as the channels of a picture.
+func wholeAxes(sample, part tensor.Shape) int {
+	n := 0
+	for n < len(sample)-1 && part[len(part)-1-n] == sample[len(sample)-1-n] {
+		n++
+	}
+	return n
+}
+
 // eachRow calls fn for every contiguous run of a tile: its offset in the sample, its offset in the
 // tile, its length.
 func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in, n int64)) {
+	eachRun(sample, shape, origin, itemSize, wholeAxes(sample, shape), fn)
+}
+
+// eachRun is eachRow of runs over the last axis and the whole axes behind it, which the tile has as
+// the sample has them.
+func eachRun(sample, shape, origin tensor.Shape, itemSize int64, whole int, fn func(at, in, n int64)) {
 	last := len(sample) - 1
 	for _, d := range shape {
 		if d == 0 {
@@ -102,8 +117,7 @@ func eachRow(sample, shape, origin tensor.Shape, itemSize int64, fn func(at, in,
 		step *= sample[i]
 	}
 	n := shape[last] * itemSize
-	// Axes that the tile has whole, as the channels of a picture, make runs with the one before.
-	for last > 0 && shape[last] == sample[last] {
+	for range whole {
 		last--
 		n *= shape[last]
 	}
