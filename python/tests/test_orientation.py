@@ -246,6 +246,13 @@ def test_mixtures_and_values(tmp_path: Path) -> None:
                 np.asarray(b["images"][0]).shape for b in mixed.batches(1, collate="list", decode={"images": decode})
             ]
             assert got == [shape for _, shape in views for _ in range(2)], decode
+    with deeplake.create(
+        "mem://arrays", overwrite=True, schema={"images": {"htype": "image.rgb", "compression": "none"}}
+    ) as ds:
+        ds.append({"images": picture()})
+        ds.commit()
+        with pytest.raises(deeplake.InvalidArgumentError, match=r'needs image files.*"mem://arrays"'):
+            deeplake.mix([both[0][0][:], ds[:]]).batches(1, decode={"images": "pil"})
     for wrong in ("false", 1, None):
         with pytest.raises(deeplake.InvalidArgumentError, match="want True or False"):
             both[0][0].create_tensor("x", "image", apply_exif_orientation=wrong)

@@ -165,12 +165,14 @@ class Plan:
                     source.require(name)
                     raise InvalidArgumentError(f'load: "{name}" is not among tensors={names}{suggest(name, names)}')
         for name in names:
-            about = source.require(name)
-            if self.decode(name) == "pil" and about["compression"] not in ("jpeg", "png", "webp"):
-                raise InvalidArgumentError(
-                    f'load tensor "{name}": decode="pil" needs image files, and the tensor has the htype '
-                    f'{about["htype"]} and the compression "{about["compression"]}"; leave it out of decode'
-                )
+            source.require(name)
+            for part in self._parts if self.decode(name) == "pil" else ():
+                about = part.require(name)
+                if about["compression"] not in ("jpeg", "png", "webp"):
+                    raise InvalidArgumentError(
+                        f'load tensor "{name}": decode="pil" needs image files, and the tensor of "{part.uri}" has the '
+                        f'htype {about["htype"]} and the compression "{about["compression"]}"; leave it out of decode'
+                    )
         self._row_weights = self._weights()
         self._loader: _native.Loader | None = None
         self.native()
@@ -191,10 +193,15 @@ class Plan:
             return list(given)
         return [name for name in self.names if given and "image" in self.source.require(name)["htype"]]
 
+    @property
+    def _parts(self) -> Sequence[Pinned]:
+        """The views of a mixture, or the source itself."""
+        return getattr(self.source, "parts", [self.source])
+
     def _htypes(self, name: str) -> tuple[str, ...]:
         """Returns the htype of images for `shown`, of each view of a mixture."""
         turned = name in self.turned
-        found = [part.require(name) for part in getattr(self.source, "parts", [self.source])]
+        found = [part.require(name) for part in self._parts]
         return tuple(
             str(about["htype"]) + "+exif" * bool(turned or about.get("apply_exif_orientation")) for about in found
         )
