@@ -109,7 +109,7 @@ class Reading(Loadable):
         `to_arrow`.
 
         Class labels become categories. Integers and bools with holes have pandas' nullable dtypes;
-        lists and json are objects.
+        lists are objects.
         """
         from deeplake._rows.arrow import to_pandas
 

@@ -34,14 +34,12 @@ def to_arrow(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
 
 
 def to_pandas(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
-    """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, json is Python values, and
-    None a hole.
-    """
+    """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, None for a hole."""
     pd, pa = _package("pandas"), _package("pyarrow")
     columns = {}
     for name in _names(source, tensors, images):
         about = source.require(name)
-        if _is_array(about, images) or about["dtype"] == "json":
+        if _is_array(about, images):
             columns[name] = _cells(pd, source, name, about)
         else:
             columns[name] = _series(pd, _column(pa, source, name, about, images))

@@ -112,20 +112,6 @@ def test_frames(ds):
     assert str(full["i"].dtype) == "int32" and full["l"].tolist() == ["cat"]
 
 
-def test_json_in_frames(ds):
-    """Frames have documents as Python values, which compare and go back; Arrow has their text."""
-    pytest.importorskip("pandas")
-    frame = ds.to_pandas(tensors=["m"])
-    assert frame["m"].tolist() == [{"k": [1]}, None, 3]
-    listed = ds.query("SELECT m['k'] AS k WHERE m IS NOT NULL").to_pandas()
-    assert listed["k"].tolist() == [[1], None]
-    with deeplake.create("mem://frames-back", overwrite=True, schema={"m": "json", "w": "sequence[json]"}) as again:
-        again.extend({"m": frame["m"], "w": [[{"a": 1}, 2], [], None]})
-        again.commit()
-        assert again.to_pandas(tensors=["m"])["m"].tolist() == frame["m"].tolist()
-        assert again.to_pandas(tensors=["w"])["w"].tolist() == [[{"a": 1}, 2], [], None]
-
-
 def test_arguments(ds):
     with pytest.raises(deeplake.InvalidArgumentError, match="images"):
         ds.to_arrow(images="pixel")
