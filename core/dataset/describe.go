@@ -30,13 +30,14 @@ type TensorDescription struct {
 	Time        string       `json:"time,omitempty"` // a tensor.Time; "": numbers count no time
 	Shape       tensor.Shape `json:"shape"`          // as declared, -1: an axis varies; null: any
 	Compression string       `json:"compression"`
-	Quality     int          `json:"quality,omitempty"`     // setting of the encoder; 0: its default
-	Subsampling string       `json:"subsampling,omitempty"` // the same; "": its default
-	Sequence    bool         `json:"sequence"`
-	ClassNames  []string     `json:"class_names"`
-	ChunkBytes  int64        `json:"chunk_bytes"`
-	Chunks      int64        `json:"chunks"`
-	Bytes       int64        `json:"bytes"`
+	// settings of the encoder; zero values are its defaults
+	Quality     int      `json:"quality,omitempty"`
+	Subsampling string   `json:"subsampling,omitempty"`
+	Sequence    bool     `json:"sequence"`
+	ClassNames  []string `json:"class_names"`
+	ChunkBytes  int64    `json:"chunk_bytes"`
+	Chunks      int64    `json:"chunks"`
+	Bytes       int64    `json:"bytes"`
 	// bounds over all samples ever written; null: unknown
 	MinShape tensor.Shape   `json:"min_shape"`
 	MaxShape tensor.Shape   `json:"max_shape"`
