@@ -22,7 +22,7 @@ from deeplake._rows.source import Source
 from deeplake._rows.tensor import Tensor
 from deeplake._text import printable, table
 
-DEFAULT_CHUNK_BYTES = 8 << 20
+_CHUNK_BYTES = 8 << 20  # the default of the core, format.DefaultChunk
 
 if TYPE_CHECKING:
     from deeplake._hosts.torch import MapDataset
@@ -256,7 +256,7 @@ def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
             spec[what] = about[what]
     if about["class_names"] is not None:
         spec["class_names"] = list(about["class_names"])
-    if about["chunk_bytes"] != DEFAULT_CHUNK_BYTES:
+    if about["chunk_bytes"] != _CHUNK_BYTES:
         spec["chunk_bytes"] = about["chunk_bytes"]
     if about["info"]:
         spec["info"] = copy.deepcopy(about["info"])

@@ -71,8 +71,8 @@ class Loadable:
                 decodes all), "bytes" gives the stored bytes, "pil" a PIL image.
             apply_exif_orientation: True, or names of image tensors, to turn the images of files as
                 the orientation in their Exif data says. Boxes and masks are not turned. The loader
-                reads the head of each file once more; a tensor that was created with
-                `apply_exif_orientation` costs nothing.
+                reads the head of each file once more, which a tensor created with
+                `apply_exif_orientation` saves.
             prefetch: batches that are made ahead.
             shuffle_bytes: stored bytes of a window of `shuffle=True`; 512 MiB by default.
             fetch_bytes: bytes of memory for prefetched objects of a store, by default 2.5 *
