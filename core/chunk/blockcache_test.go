@@ -95,7 +95,9 @@ func TestCacheBlocksNoDamage(t *testing.T) {
 	c, store, want := smallSamples(t, codec.None)
 	w := NewWorker(all.All())
 	defer w.Close()
-	w.CacheBlocks(NewBlockCache(64 << 20))
+	cache := NewBlockCache(64 << 20)
+	defer cache.Close()
+	w.CacheBlocks(cache)
 	rows, got := refs(c), make([]byte, 77*4)
 	off, _, _ := c.Index.BlockRange(0)
 	broken := faultstore.Plan{{Times: faultstore.Always, Do: faultstore.FlipBit(8*off + 100)}}
@@ -135,6 +137,7 @@ func TestCacheBlocksSmall(t *testing.T) {
 			t.Errorf("of samples of %d bytes %d blocks are cached", size, blocks)
 		}
 		worker.Close()
+		cache.Close()
 	}
 }
 
@@ -165,6 +168,7 @@ func TestCacheBlocksOfAllSizes(t *testing.T) {
 				t.Fatalf("%d bytes in %d blocks are cached, want at most %d", used, blocks, limit)
 			}
 		}
+		cache.Close()
 	}
 }
 
@@ -285,6 +289,7 @@ func TestSharedBlocksThatFail(t *testing.T) {
 	t.Parallel()
 	c, _, want := smallSamples(t, codec.Zstd)
 	cache := NewBlockCache(64 << 20)
+	defer cache.Close()
 	name := blockName{c, 0}
 	started, fail := make(chan struct{}), make(chan struct{})
 	var g sync.WaitGroup
@@ -325,7 +330,9 @@ func BenchmarkCacheBlocks(b *testing.B) {
 			b.Run(fmt.Sprintf("%v, %d MiB", id, limit>>20), func(b *testing.B) {
 				w := NewWorker(all.All())
 				defer w.Close()
-				w.CacheBlocks(NewBlockCache(limit))
+				cache := NewBlockCache(limit)
+				defer cache.Close()
+				w.CacheBlocks(cache)
 				rng, got := rand.New(rand.NewPCG(1, 2)), make([]byte, 77*4)
 				for b.Loop() {
 					if err := w.Decode(context.Background(), &rows[rng.IntN(len(rows))], got, codec.AsStored); err != nil {

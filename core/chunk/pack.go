@@ -120,7 +120,7 @@ func (p *packer) decodeTurned(dec codec.Decoder, i int, data []byte, o codec.Ori
 		return p.w.decodeTurnedROI(dec, o, p.refs[i], &p.rois[i], data, p.want)
 	}
 	pixels := p.room(i)
-	err := p.w.decodeTurned(dec, o, p.refs[i].Chunk.Index.Shape(p.refs[i].Item), pixels, data, p.want)
+	err := p.w.decodeTurned(dec, o, p.refs[i].Chunk, p.refs[i].Item, pixels, data, p.want)
 	if err == nil {
 		p.deliver(i, pixels, AsPixels)
 	}

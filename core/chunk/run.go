@@ -15,7 +15,7 @@ func (w *Worker) DecodeRun(ctx context.Context, refs []*Ref, dst [][]byte, want 
 	form, _ := want.Split()
 	r.joins = func(i int) bool { return runnable(refs[i]) && int64(len(dst[i])) == refs[i].Size }
 	r.turned = func(dec codec.Decoder, i int, data []byte, o codec.Orientation) error {
-		return w.decodeTurned(dec, o, refs[i].Chunk.Index.Shape(refs[i].Item), dst[i], data, want)
+		return w.decodeTurned(dec, o, refs[i].Chunk, refs[i].Item, dst[i], data, want)
 	}
 	r.alone = func(i int) error { return w.Decode(ctx, refs[i], dst[i], want) }
 	r.decode = func(dec codec.Decoder, at []int, data [][]byte) (int, error) {

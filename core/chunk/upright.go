@@ -5,7 +5,6 @@ import (
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
-	"deeplake/core/tensor"
 )
 
 // TurnUpright makes ref the upright image of its file: Shape is that of the turned image, and all
@@ -49,26 +48,15 @@ func (w *Worker) orientation(c *Chunk, ref *Ref, data []byte, want codec.Channel
 	return o
 }
 
-// storedSides returns the sides of the image in a file, of which s is the shape that the directory
-// of its chunk states: that of the turned image where the form in which the tensor is read says so.
-func storedSides(o codec.Orientation, s tensor.Shape, want codec.Channels) (height, width int) {
-	if _, upright := want.Split(); upright {
-		s = o.Shape(s)
+// decodeTurned decodes the file of an item into dst, turned.
+func (w *Worker) decodeTurned(dec codec.Decoder, o codec.Orientation, c *Chunk, item int64, dst, data []byte, want codec.Channels) error {
+	form, upright := want.Split()
+	turned := c.Index.Shape(item)
+	if !upright { // the directory has the shape of the stored image
+		turned = o.Shape(turned)
 	}
-	return int(s[0]), int(s[1])
-}
-
-// decodeTurned decodes a file into dst, turned. s is its shape in the directory of its chunk.
-func (w *Worker) decodeTurned(dec codec.Decoder, o codec.Orientation, s tensor.Shape, dst, data []byte, want codec.Channels) error {
-	height, width := storedSides(o, s, want)
 	w.unturned = grow(w.unturned, int64(len(dst)))
-	form, _ := want.Split()
-	if err := dec.Decode(w.unturned, data, form); err != nil {
-		return err
-	}
-	pixel := len(dst) / (height * width)
-	o.Turn(dst, w.unturned, height, width, pixel, width*pixel)
-	return nil
+	return o.Decode(dec, dst, data, turned, form, w.unturned)
 }
 
 // decodeTurnedROI decodes a region of the turned image of a file, and hands it over.
@@ -82,7 +70,7 @@ func (w *Worker) decodeTurnedROI(dec codec.Decoder, o codec.Orientation, r *Ref,
 	parts, ok := dec.(codec.ROIDecoder)
 	if !ok {
 		w.whole = grow(w.whole, r.Size)
-		if err := w.decodeTurned(dec, o, r.Chunk.Index.Shape(r.Item), w.whole, data, want); err != nil {
+		if err := w.decodeTurned(dec, o, r.Chunk, r.Item, w.whole, data, want); err != nil {
 			return err
 		}
 		return Deliver(w.whole, r, part)

@@ -158,7 +158,7 @@ func (w *Worker) decodeFile(dec codec.Decoder, ref *Ref, c *Chunk, item int64, d
 		return dec.Decode(dst, data, want)
 	}
 	if o := w.orientation(c, ref, data, want); o.Turned() {
-		decode = func() error { return w.decodeTurned(dec, o, c.Index.Shape(item), dst, data, want) }
+		decode = func() error { return w.decodeTurned(dec, o, c, item, dst, data, want) }
 	}
 	err := decode()
 	if err != nil {

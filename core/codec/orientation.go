@@ -99,6 +99,20 @@ func (t *turner) Deliver(pix []byte, stride int) error {
 	return t.to.Deliver(t.mem, t.row)
 }
 
+// Decode decodes a file with d and turns its image into dst, the array of shape turned. scratch has
+// room for as many bytes.
+func (o Orientation) Decode(d Decoder, dst, data []byte, turned tensor.Shape, form Channels, scratch []byte) error {
+	scratch = scratch[:len(dst)]
+	if err := d.Decode(scratch, data, form); err != nil {
+		return err
+	}
+	stored := o.Shape(turned)
+	height, width := int(stored[0]), int(stored[1])
+	pixel := len(dst) / (height * width)
+	o.Turn(dst, scratch, height, width, pixel, width*pixel)
+	return nil
+}
+
 // turnBlock is the side of the squares in which sides change places, so that rows of both images
 // stay in the cache.
 const turnBlock = 32

@@ -82,19 +82,14 @@ func decodeFile(reg *codec.Registry, s *tensor.Sample, want codec.Channels) ([]b
 	}
 	dec := sc.NewDecoder()
 	defer dec.Close()
-	form, upright := want.Split()
 	pix := make([]byte, n)
-	if err := dec.Decode(pix, s.Data, form); err != nil || !upright {
-		return pix, err
+	form, upright := want.Split()
+	if upright {
+		if o, _ := sc.Describe().Orientation(s.Data); o.Turned() {
+			return pix, o.Decode(dec, pix, s.Data, s.Shape, form, make([]byte, n))
+		}
 	}
-	o, _ := sc.Describe().Orientation(s.Data)
-	if !o.Turned() {
-		return pix, nil
-	}
-	turned, stored := make([]byte, n), o.Shape(s.Shape)
-	pixel := int(n / (stored[0] * stored[1]))
-	o.Turn(turned, pix, int(stored[0]), int(stored[1]), pixel, int(stored[1])*pixel)
-	return turned, nil
+	return pix, dec.Decode(pix, s.Data, form)
 }
 
 // encoded is a sample as it will be stored.

@@ -121,14 +121,13 @@ func (t *tools) decode(p *transform.Pipeline, d codec.Decoder, data []byte, o co
 		return err
 	}
 	pix := make([]byte, whole)
-	if err := d.Decode(pix, data, codec.RGB); err != nil {
-		return err
-	}
 	if o.Turned() {
-		stored := o.Shape(s)
-		turned := make([]byte, whole)
-		o.Turn(turned, pix, int(stored[0]), int(stored[1]), pixel, int(stored[1])*pixel)
-		pix = turned
+		err = o.Decode(d, pix, data, s, codec.RGB, make([]byte, whole))
+	} else {
+		err = d.Decode(pix, data, codec.RGB)
+	}
+	if err != nil {
+		return err
 	}
 	stride := width * pixel
 	return j.Deliver(pix[r.Y*stride+r.X*pixel:], stride)

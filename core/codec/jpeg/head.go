@@ -27,34 +27,39 @@ func (*Codec) Head(data []byte, want codec.Channels) (codec.Header, bool, error)
 
 // scanReached reports whether parse finds its answer in data, be it an error.
 func scanReached(data []byte) bool {
-	if len(data) < 2 {
-		return false
-	}
-	if data[0] != 0xff || data[1] != mSOI {
+	if len(data) >= 2 && (data[0] != 0xff || data[1] != mSOI) {
 		return true
 	}
-	for pos := 2; ; {
+	return !eachSegment(data, func(byte, []byte) bool { return true })
+}
+
+// eachSegment calls visit for the segments behind the start of the image, until it returns false.
+// It ends with the header of the first scan and where the markers are wrong. more means that data
+// ends before.
+func eachSegment(data []byte, visit func(marker byte, body []byte) bool) (more bool) {
+	for pos := 2; pos <= len(data); {
 		marker, at := nextMarker(data, pos)
 		pos = at + 2
 		switch {
 		case marker == 0:
-			return false
+			return true
 		case marker == mTEM || marker >= mRST0 && marker <= mRST7:
 			continue
 		case marker == mSOI || marker == mEOI:
-			return true
-		case len(data)-pos < 2:
 			return false
+		case len(data)-pos < 2:
+			return true
 		}
 		n := int(binary.BigEndian.Uint16(data[pos:]))
 		switch {
 		case n < 2:
-			return true
-		case len(data)-pos < n:
 			return false
-		case marker == mSOS:
+		case len(data)-pos < n:
 			return true
+		case !visit(marker, data[pos+2:pos+n]) || marker == mSOS:
+			return false
 		}
 		pos += n
 	}
+	return true
 }

@@ -2,7 +2,6 @@ package jpeg
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"deeplake/core/codec"
 )
@@ -14,32 +13,13 @@ const exifName = "Exif\x00\x00"
 
 // orientation reads the first segment of Exif data before the pixels.
 func orientation(data []byte) (o codec.Orientation, more bool) {
-	for pos := 2; pos <= len(data); {
-		marker, at := nextMarker(data, pos)
-		if marker == 0 {
-			break
+	o = codec.AsIs
+	more = eachSegment(data, func(marker byte, body []byte) bool {
+		if marker != mAPP1 || !bytes.HasPrefix(body, []byte(exifName)) {
+			return true
 		}
-		pos = at + 2
-		if marker == mTEM || marker >= mRST0 && marker <= mRST7 {
-			continue
-		}
-		if marker == mSOS || marker == mSOI || marker == mEOI {
-			return codec.AsIs, false
-		}
-		if len(data)-pos < 2 {
-			break
-		}
-		n := int(binary.BigEndian.Uint16(data[pos:]))
-		if n < 2 {
-			return codec.AsIs, false
-		}
-		if len(data)-pos < n {
-			break
-		}
-		if body := data[pos+2 : pos+n]; marker == mAPP1 && bytes.HasPrefix(body, []byte(exifName)) {
-			return codec.ExifOrientation(body), false
-		}
-		pos += n
-	}
-	return codec.AsIs, true
+		o = codec.ExifOrientation(body)
+		return false
+	})
+	return o, more
 }
