@@ -23,7 +23,7 @@ import machine
 import query_data
 import records
 import report
-from protocol import Contender, Entry, Spread, Turn, faster, race, thriftier
+from protocol import Contender, Entry, Spread, Turn, faster, intervals, race, thriftier
 from test_query import GROUPS, ONE, ROWS, TOP
 
 ROWS_OF_NUMBERS, VECTORS, IMAGES = 10_000_000, 300_000, 3_000
@@ -168,8 +168,11 @@ def main() -> None:
     other = arguments.other.resolve()
     folders = {"before": other, "after": Path(__file__).resolve().parents[1], "again": other}
     known = works(machine.cores())
-    rows = ["| work | before, s | after, s | before / after | before / again | before / after, CPU time |"]
-    rows.append("|---|---|---|---|---|---|")
+    rows = [
+        "| work | before, s | after, s | before / after | before / again | before / after, CPU time "
+        "| 95 % of before / after | of CPU time |"
+    ]
+    rows.append("|---|---|---|---|---|---|---|---|")
     for name in arguments.names or known:
         turns = compare(known[name](), folders, arguments.processes, arguments.rounds)
         before, after, again = turns["before"], turns["after"], turns["again"]
@@ -180,6 +183,7 @@ def main() -> None:
             _spread(faster(after, before)),
             _spread(faster(again, before)),
             _spread(thriftier(after, before)),
+            *(f"{low:.3g}-{high:.3g}" for low, high in intervals(after, before)),
         ]
         rows.append("| " + " | ".join(cells) + " |")
         print(rows[-1], flush=True)
@@ -192,7 +196,9 @@ def main() -> None:
         f"{IMAGES:,} images, {ROWS_OF_NUMBERS:,} rows of numbers, {VECTORS:,} vectors; "
         f"warm page cache, {machine.cores()} threads. "
         "Medians, with the least and the most in brackets; ratios are of neighbouring turns, and those of `again` are "
-        "noise: two processes of one build.\n\n" + "\n".join(rows) + "\n"
+        "noise: two processes of one build. The 95 % intervals are those of the medians, by bootstrap.\n\n"
+        + "\n".join(rows)
+        + "\n"
     )
     (report.RECORD / "builds.md").write_text(page)
 

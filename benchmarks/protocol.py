@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import statistics
 import subprocess
@@ -26,6 +27,8 @@ import machine
 
 HERE = Path(__file__).resolve().parent
 DISTURBED = 0.05
+RESAMPLES = 2000  # of the bootstrap
+Interval = tuple[float, float]
 
 
 class ContenderError(Exception):
@@ -235,7 +238,11 @@ def race(
 
 def faster(ours: Turn, other: Turn) -> Spread:
     """Returns how many times faster ours is, by the ratios within each round."""
-    return Spread.of([b / a for a, b in zip(ours.seconds, other.seconds, strict=True)])
+    return Spread.of(_rates(ours, other))
+
+
+def _rates(ours: Turn, other: Turn) -> list[float]:
+    return [b / a for a, b in zip(ours.seconds, other.seconds, strict=True)]
 
 
 def thriftier(ours: Turn, other: Turn) -> Spread:
@@ -243,7 +250,24 @@ def thriftier(ours: Turn, other: Turn) -> Spread:
 
     Others disturb this less than the ratio of times.
     """
-    return Spread.of([b / max(a, 1e-3) for a, b in zip(ours.cpu, other.cpu, strict=True)])
+    return Spread.of(_thrifts(ours, other))
+
+
+def _thrifts(ours: Turn, other: Turn) -> list[float]:
+    return [b / max(a, 1e-3) for a, b in zip(ours.cpu, other.cpu, strict=True)]
+
+
+def intervals(ours: Turn, other: Turn) -> tuple[Interval, Interval]:
+    """Returns the 95 % intervals of the medians of `faster` and `thriftier`, by the percentile bootstrap
+    (Efron and Tibshirani, 1993, chapter 13) over rounds.
+    """
+    return _interval(_rates(ours, other)), _interval(_thrifts(ours, other))
+
+
+def _interval(values: list[float]) -> Interval:
+    draws = random.Random(1)
+    medians = sorted(statistics.median(draws.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return medians[RESAMPLES // 40], medians[-RESAMPLES // 40 - 1]
 
 
 @dataclass

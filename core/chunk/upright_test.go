@@ -3,12 +3,12 @@ package chunk
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"testing"
 	"unsafe"
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
+	"deeplake/core/codec/codectest"
 	"deeplake/core/tensor"
 )
 
@@ -43,7 +43,7 @@ func TestTurnedImagesByEveryWay(t *testing.T) {
 			shape := o.Shape(tensor.Shape{20, 30, 3})
 			want := make([]byte, len(pix))
 			o.Turn(want, stored, 20, 30, 3, 90)
-			data := turnedFile(id, file, o)
+			data := codectest.WithExif(id, file, codectest.Exif(o))
 
 			r := storeFiles(t, memStore(t), id, [][]byte{data}, shape)[0] // of a tensor that turns
 			readEveryWay(ctx, t, w, r, codec.RGB|codec.Upright, o, want)
@@ -132,22 +132,4 @@ func (p *pixelsOf) Deliver(pix []byte, stride int) error {
 		p.pix = append(p.pix, pix[:row]...)
 	}
 	return nil
-}
-
-// turnedFile adds Exif data with an orientation.
-func turnedFile(id codec.ID, file []byte, o codec.Orientation) []byte {
-	data := []byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00\x00\x00\x00")
-	data[19] = byte(o)
-	switch id {
-	case codec.JPEG:
-		segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(data)+8))
-		return bytes.Join([][]byte{file[:2], segment, []byte("Exif\x00\x00"), data, file[2:]}, nil)
-	case codec.PNG:
-		const head = 8 + 25 // signature and IHDR
-		size := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
-		return bytes.Join([][]byte{file[:head], size, []byte("eXIf"), data, make([]byte, 4), file[head:]}, nil)
-	}
-	body := bytes.Join([][]byte{[]byte("WEBPVP8X\x0a\x00\x00\x00\x08\x00\x00\x00\x1d\x00\x00\x13\x00\x00"), file[12:], []byte("EXIF"),
-		binary.LittleEndian.AppendUint32(nil, uint32(len(data))), data}, nil)
-	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }

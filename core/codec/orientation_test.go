@@ -3,11 +3,11 @@ package codec_test
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
 	"testing"
 
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
+	"deeplake/core/codec/codectest"
 	"deeplake/core/tensor"
 )
 
@@ -162,7 +162,7 @@ func TestUprightHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for o := codec.Orientation(1); o <= 8; o++ {
-			data := withExif(id, file, exif(binary.BigEndian, 0x0112, 3, 1, uint16(o)))
+			data := codectest.WithExif(id, file, exif(binary.BigEndian, 0x0112, 3, 1, uint16(o)))
 			want := o.Shape(tensor.Shape{20, 30, 3})
 			for _, form := range []codec.Channels{codec.AsStored, codec.RGB} {
 				if h, err := reg.Header(sc, data, form|codec.Upright); err != nil || !h.Shape.Equal(want) {
@@ -180,25 +180,4 @@ func TestUprightHeaders(t *testing.T) {
 			}
 		}
 	}
-}
-
-// withExif adds Exif data to a file.
-func withExif(id codec.ID, file, data []byte) []byte {
-	switch id {
-	case codec.JPEG:
-		segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(data)+8))
-		segment = append(append(segment, "Exif\x00\x00"...), data...)
-		return append(append(append([]byte{}, file[:2]...), segment...), file[2:]...)
-	case codec.PNG:
-		const head = 8 + 25 // signature and IHDR
-		chunk := append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), "eXIf"...)
-		chunk = append(append(chunk, data...), 0, 0, 0, 0) // readers skip the sum of such a chunk
-		return append(append(append([]byte{}, file[:head]...), chunk...), file[head:]...)
-	case codec.WebP:
-		body := append([]byte("WEBPVP8X\x0a\x00\x00\x00\x08\x00\x00\x00\x1d\x00\x00\x13\x00\x00"), file[12:]...)
-		body = append(body, "EXIF"...)
-		body = append(binary.LittleEndian.AppendUint32(body, uint32(len(data))), data...)
-		return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
-	}
-	panic(fmt.Sprintf("no Exif data in %s", id.Name()))
 }
