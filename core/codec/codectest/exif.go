@@ -15,7 +15,8 @@ func Exif(o codec.Orientation) []byte {
 	return append([]byte("MM\x00*\x00\x00\x00\x08\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00"), byte(o), 0, 0)
 }
 
-// WithExif adds Exif data to a file of the encoders, which have none.
+// WithExif adds Exif data to a file that an encoder has made without any. A WebP file has 30 x 20
+// pixels.
 func WithExif(id codec.ID, file, data []byte) []byte {
 	switch id {
 	case codec.JPEG:
@@ -27,7 +28,8 @@ func WithExif(id codec.ID, file, data []byte) []byte {
 		size := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
 		return bytes.Join([][]byte{file[:head], size, []byte("eXIf"), data, sum, file[head:]}, nil)
 	case codec.WebP:
-		extended := []byte("VP8X\x0a\x00\x00\x00\x08\x00\x00\x00\x1d\x00\x00\x13\x00\x00") // of 30 x 20 pixels
+		// of 30 x 20 pixels
+		extended := []byte("VP8X\x0a\x00\x00\x00\x08\x00\x00\x00\x1d\x00\x00\x13\x00\x00")
 		size := binary.LittleEndian.AppendUint32(nil, uint32(len(data)))
 		body := bytes.Join([][]byte{[]byte("WEBP"), extended, file[12:], []byte("EXIF"), size, data}, nil)
 		return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
