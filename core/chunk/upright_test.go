@@ -43,7 +43,7 @@ func TestTurnedImagesByEveryWay(t *testing.T) {
 			shape := o.Shape(tensor.Shape{20, 30, 3})
 			want := make([]byte, len(pix))
 			o.Turn(want, stored, 20, 30, 3, 90)
-			data := codectest.WithExif(id, file, codectest.Exif(o))
+			data := codectest.WithExif(t, id, file, codectest.Exif(o))
 
 			r := storeFiles(t, memStore(t), id, [][]byte{data}, shape)[0] // of a tensor that turns
 			readEveryWay(ctx, t, w, r, codec.RGB|codec.Upright, o, want)

@@ -162,7 +162,7 @@ func TestUprightHeaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		for o := codec.Orientation(1); o <= 8; o++ {
-			data := codectest.WithExif(id, file, exif(binary.BigEndian, 0x0112, 3, 1, uint16(o)))
+			data := codectest.WithExif(t, id, file, exif(binary.BigEndian, 0x0112, 3, 1, uint16(o)))
 			want := o.Shape(tensor.Shape{20, 30, 3})
 			for _, form := range []codec.Channels{codec.AsStored, codec.RGB} {
 				if h, err := reg.Header(sc, data, form|codec.Upright); err != nil || !h.Shape.Equal(want) {

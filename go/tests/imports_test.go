@@ -103,7 +103,7 @@ var packageRules = []packageRule{
 		dir: "core/codec/all", why: "the list of codecs", never: noIO,
 		project: []string{"core/codec", "core/codec/jpeg", "core/codec/lz4", "core/codec/png", "core/codec/shuffle", "core/codec/webp", "core/codec/zstd"},
 	},
-	{dir: "core/codec/codectest", why: "files of tests", project: []string{"core/codec"}, never: noIO},
+	{dir: "core/codec/codectest", why: "files of tests", project: []string{"core/codec"}, never: noIO, modules: []string{"testing"}},
 
 	{dir: "core/transform", why: "image transforms between decoder and batch; neither codecs nor datasets", project: ofValues, never: noIO},
 

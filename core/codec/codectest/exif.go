@@ -5,7 +5,7 @@ package codectest
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
+	"testing"
 
 	"deeplake/core/codec"
 )
@@ -17,7 +17,8 @@ func Exif(o codec.Orientation) []byte {
 
 // WithExif adds Exif data to a file that an encoder has made without any. A WebP file has 30 x 20
 // pixels.
-func WithExif(id codec.ID, file, data []byte) []byte {
+func WithExif(t testing.TB, id codec.ID, file, data []byte) []byte {
+	t.Helper()
 	switch id {
 	case codec.JPEG:
 		segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(len(data)+8))
@@ -34,5 +35,6 @@ func WithExif(id codec.ID, file, data []byte) []byte {
 		body := bytes.Join([][]byte{[]byte("WEBP"), extended, file[12:], []byte("EXIF"), size, data}, nil)
 		return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 	}
-	panic(fmt.Sprintf("no Exif data in %s", id.Name()))
+	t.Fatalf("no Exif data in %s", id.Name())
+	return nil
 }
