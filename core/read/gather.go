@@ -12,36 +12,34 @@ import (
 )
 
 // PlanGather plans a bulk read of samples of one shape. It finds rows of the dataset in any order,
-// repeats allowed, and inspects each chunk once. -1 is no row. It takes over rows.
+// repeats allowed, and inspects each chunk once. -1 is no row. It takes over rows. The samples of
+// one chunk become one run, however they mix with those of others: deletions and updates leave such
+// rows behind.
 //
 // Returns nil if the samples differ in shape, are not stored as arrays of dtype d, or if there are
 // none. Then, and after an error, the caller must locate rows one by one.
 func PlanGather(ctx context.Context, m Map, d tensor.DType, rows []int64) (*chunk.GatherPlan, error) {
-	g := gatherer{locator: NewLocator(m), dtype: d, plan: &chunk.GatherPlan{}}
+	g := gatherer{dtype: d, plan: &chunk.GatherPlan{}}
 	g.sort(ctx, rows)
-	l := g.plan
-	l.Items = g.rows[:0]
-	for at := 0; at < len(g.rows); {
-		var err error
-		if at, err = g.next(ctx, at); err != nil || at < 0 {
-			return nil, err
-		}
+	if ctx.Err() != nil {
+		return nil, errs.Cause(ctx, "find samples")
 	}
-	if len(l.Runs) == 0 {
-		return nil, nil
+	if err := m.Find(ctx, g.rows, &g.found); err != nil || g.found.Tiled {
+		return nil, err
 	}
-	if l.Positions != nil {
-		l.Positions = l.Positions[:len(l.Items)]
+	if ok, err := g.fit(); !ok || err != nil {
+		return nil, err
 	}
-	return l, nil
+	g.dropHoles()
+	return g.plan, g.runs()
 }
 
 // gatherer converts rows to runs.
 type gatherer struct {
-	locator Locator
-	dtype   tensor.DType
-	plan    *chunk.GatherPlan // its items overwrite rows, as there are never more of them
-	rows    []int64           // in order, without missing ones
+	dtype tensor.DType
+	plan  *chunk.GatherPlan
+	rows  []int64 // in order, without missing ones; once found, places in chunks
+	found Found
 }
 
 // sort brings rows into order and notes the missing ones as holes.
@@ -86,74 +84,125 @@ func positions(n, most int) []int32 {
 	return out
 }
 
-// next makes a run of the row at and all rows that follow it in its segment. It returns the index
-// after them; -1: they cannot be in a run.
-func (g *gatherer) next(ctx context.Context, at int) (int, error) {
-	if ctx.Err() != nil {
-		return -1, errs.Cause(ctx, "find samples")
+// fit reports whether the samples of all chunks have one shape, which becomes that of the plan.
+func (g *gatherer) fit() (bool, error) {
+	l := g.plan
+	for i, ch := range g.found.Chunks {
+		x := ch.Index
+		if !ch.Even() || x.DType() != g.dtype {
+			return false, nil
+		}
+		if x.Rows() == 0 {
+			return false, Beyond(ch, 0, 0)
+		}
+		shape := x.Shape(0)
+		if i > 0 {
+			if !shape.Equal(l.Shape) {
+				return false, nil
+			}
+			continue
+		}
+		size, err := shape.Bytes(x.DType())
+		if err != nil || size <= 0 || size != x.ItemBytes(0) {
+			return false, err
+		}
+		l.Shape, l.Size = shape, size
 	}
-	row := g.rows[at]
-	s, err := g.locator.seek(ctx, row, row+1)
-	if err != nil || s.Tiles != nil {
-		return -1, err
-	}
-	if s.Chunk == nil {
-		g.hole(at)
-		return at + 1, nil
-	}
-	if ok, err := g.fits(s); !ok || err != nil {
-		return -1, err
-	}
-	return g.take(at, s), nil
+	return len(g.found.Chunks) > 0, nil
 }
 
-// hole notes that a row has no sample. From now on the samples' positions are not their indices.
-func (g *gatherer) hole(at int) {
-	l := g.plan
+// dropHoles moves rows without a sample to the holes of the plan. From then on the positions of
+// samples are not their indices.
+func (g *gatherer) dropHoles() {
+	first := slices.Index(g.found.Of, -1)
+	if first < 0 {
+		return
+	}
+	l, n := g.plan, first
 	if l.Positions == nil {
 		l.Positions = positions(len(g.rows), len(g.rows))
 	}
-	l.Holes = append(l.Holes, l.Positions[at])
+	for i := first; i < len(g.rows); i++ {
+		if of := g.found.Of[i]; of < 0 {
+			l.Holes = append(l.Holes, l.Positions[i])
+		} else {
+			g.rows[n], g.found.Of[n], l.Positions[n] = g.rows[i], of, l.Positions[i]
+			n++
+		}
+	}
+	g.rows, g.found.Of, l.Positions = g.rows[:n], g.found.Of[:n], l.Positions[:n]
 }
 
-// take makes a run of the rows from at on that are in the segment.
-func (g *gatherer) take(at int, s *Segment) int {
+// runs makes one run of the samples of each chunk.
+func (g *gatherer) runs() error {
+	l, of := g.plan, g.found.Of
+	l.Items = g.rows
+	ends := make([]int, len(g.found.Chunks))
+	mixed := false
+	for i, k := range of {
+		ends[k]++
+		mixed = mixed || i > 0 && k < of[i-1]
+	}
+	end := 0
+	for k, n := range ends {
+		from := end
+		end += n
+		ends[k] = from // moves to the end as samples come
+		l.Runs = append(l.Runs, chunk.Run{Chunk: g.found.Chunks[k], From: from, To: end})
+	}
+	if mixed {
+		items, places := make([]int64, len(of)), make([]int32, len(of))
+		for i, k := range of {
+			at := ends[k]
+			ends[k]++
+			items[at], places[at] = l.Items[i], int32(i)
+			if l.Positions != nil {
+				places[at] = l.Positions[i]
+			}
+		}
+		l.Items, l.Positions = items, places
+	}
+	for k := range l.Runs {
+		if err := g.order(&l.Runs[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order brings the samples of a run into the order of its chunk.
+func (g *gatherer) order(run *chunk.Run) error {
+	items := g.plan.Items[run.From:run.To]
+	rising := true
+	for i := 1; i < len(items); i++ {
+		run.Repeats = run.Repeats || items[i] == items[i-1]
+		rising = rising && items[i] >= items[i-1]
+	}
+	if !rising {
+		g.reorder(run)
+	}
+	if last, n := items[len(items)-1], run.Chunk.Index.Rows(); items[0] < 0 || last >= n {
+		return Beyond(run.Chunk, last, n)
+	}
+	return nil
+}
+
+// reorder sorts the samples of a run, of which rows were written in another order.
+func (g *gatherer) reorder(run *chunk.Run) {
 	l := g.plan
-	stop, shift := s.Row+s.Rows, s.First-s.Row
-	from, last, repeats, end := len(l.Items), int64(-1), false, at
-	for ; end < len(g.rows) && g.rows[end] < stop; end++ {
-		item := g.rows[end] + shift
-		repeats = repeats || item == last
-		l.Items, last = append(l.Items, item), item
+	if l.Positions == nil {
+		l.Positions = positions(len(l.Items), len(l.Items))
 	}
-	if from < at { // there are holes
-		copy(l.Positions[from:], l.Positions[at:end])
+	items, places := l.Items[run.From:run.To], l.Positions[run.From:run.To]
+	by := positions(len(items), len(items))
+	slices.SortStableFunc(by, func(a, b int32) int { return cmp.Compare(items[a], items[b]) })
+	sorted, moved := make([]int64, len(items)), make([]int32, len(items))
+	for i, k := range by {
+		sorted[i], moved[i] = items[k], places[k]
+		run.Repeats = run.Repeats || i > 0 && sorted[i] == sorted[i-1]
 	}
-	if n := len(l.Runs) - 1; n >= 0 && l.Runs[n].Chunk == s.Chunk && l.Items[from-1] < l.Items[from] {
-		// behind deleted rows
-		l.Runs[n].To, l.Runs[n].Repeats = len(l.Items), l.Runs[n].Repeats || repeats
-	} else {
-		l.Runs = append(l.Runs, chunk.Run{Chunk: s.Chunk, From: from, To: len(l.Items), Repeats: repeats})
-	}
-	return end
-}
-
-// fits reports whether the plan may take the samples of a segment in addition to the earlier ones.
-func (g *gatherer) fits(s *Segment) (bool, error) {
-	x, l := s.Chunk.Index, g.plan
-	if !s.Chunk.Even() || x.DType() != g.dtype {
-		return false, nil
-	}
-	if err := s.check(); err != nil {
-		return false, err
-	}
-	shape := x.Shape(s.First)
-	if len(l.Runs) > 0 {
-		return shape.Equal(l.Shape), nil
-	}
-	size, err := shape.Bytes(x.DType())
-	l.Shape, l.Size = shape, size
-	return err == nil && size > 0 && size == x.ItemBytes(s.First), err
+	copy(items, sorted)
+	copy(places, moved)
 }
 
 const (

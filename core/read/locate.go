@@ -20,6 +20,16 @@ type Map interface {
 	// index pages, but no directories. It omits rows without a found segment, and returns the first
 	// error.
 	Split(ctx context.Context, runs, out [][2]int64) ([][2]int64, error)
+	// Find finds many rows, which do not fall. It replaces each by its place in its chunk. It reads
+	// index pages and the directory of each chunk. Places need not be checked against it.
+	Find(ctx context.Context, rows []int64, f *Found) error
+}
+
+// Found is the chunks of rows.
+type Found struct {
+	Chunks []*chunk.Chunk // each once
+	Of     []int32        // of each row, an index into Chunks; -1: it has no sample
+	Tiled  bool           // some sample is in tiles: the search has stopped
 }
 
 // Locator finds rows one after the other. It remembers the last segment, so that each segment is

@@ -128,6 +128,33 @@ func (m RowMap) Run(i int64) (row, from, to int64) {
 	return m.physical[k] + i - m.logical[k], m.logical[k], to
 }
 
+// RowCursor maps user rows that mostly rise. It is for one goroutine.
+type RowCursor struct {
+	m RowMap
+	k int // the last run
+}
+
+// Cursor returns a cursor of m.
+func (m RowMap) Cursor() RowCursor { return RowCursor{m: m} }
+
+// Run returns the physical row of user row i, and the first user row behind i whose physical row
+// does not follow.
+func (c *RowCursor) Run(i int64) (row, behind int64) {
+	m := &c.m
+	if m.logical == nil {
+		return i, math.MaxInt64
+	}
+	if m.logical[c.k] > i {
+		c.k = 0
+	}
+	c.k = rowset.Seek(m.logical, c.k, i)
+	behind = math.MaxInt64
+	if c.k+1 < len(m.logical) {
+		behind = m.logical[c.k+1]
+	}
+	return m.physical[c.k] + i - m.logical[c.k], behind
+}
+
 // Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie
 // together, in order.
 func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {

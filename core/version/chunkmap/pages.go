@@ -20,12 +20,13 @@ const pageCacheBytes = 256 << 20
 type Page struct {
 	Leaf  *format.Leaf
 	Inner *format.Inner
+	lazy  *lazyIndex // of a leaf
 }
 
 // bytes estimates the memory of a decoded page.
 func (p Page) bytes() int64 {
 	if p.Leaf != nil {
-		return int64(len(p.Leaf.Entries))*224 + 64
+		return int64(len(p.Leaf.Entries))*244 + 64
 	}
 	return int64(len(p.Inner.Children))*40 + 64
 }
@@ -113,7 +114,7 @@ func (s *Store) fetch(ctx context.Context, root format.Root) (Page, error) {
 	p, err := FetchPage(ctx, s, "read map page", root.Page, func(data []byte) (Page, error) {
 		if root.Height == 0 {
 			leaf, err := format.DecodeLeaf(data)
-			return Page{Leaf: &leaf}, err
+			return leafPage(&leaf), err
 		}
 		inner, err := format.DecodeInner(data)
 		return Page{Inner: &inner}, err

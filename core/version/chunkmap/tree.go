@@ -251,7 +251,7 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 	}
 	for _, part := range split(len(entries), b.old.pages.MaxEntries, fill) {
 		es := append([]format.Entry(nil), entries[part.from:part.to]...)
-		id := b.made.add(Page{Leaf: &format.Leaf{Entries: es}})
+		id := b.made.add(leafPage(&format.Leaf{Entries: es}))
 		out = append(out, format.Child{First: es[0].Row, Page: id, Entries: int64(len(es))})
 	}
 	return out

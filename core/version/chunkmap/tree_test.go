@@ -124,7 +124,7 @@ func (m *treeModel) keep(made Pending) {
 func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
-	finder := NewFinder(tree)
+	finder, walker := NewFinder(tree), NewWalker(tree)
 	for row := range int64(len(cells)) + 5 {
 		want := cell{}
 		if row < int64(len(cells)) {
@@ -143,6 +143,18 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 			e, ok, _ := tree.Find(ctx, row)
 			if found, err := finder.Find(ctx, row); err != nil || (found != nil) != ok || ok && !reflect.DeepEqual(*found, e) {
 				t.Fatalf("row %d: the finder returns %+v, %v; the tree %+v, %v", row, found, err, e, ok)
+			}
+			x, at, end, _, err := walker.Seek(ctx, row)
+			got, want := cell{}, cell{}
+			if ok {
+				want = cell{e.Session[0], e.Ordinal, e.First + row - e.Row}
+			}
+			if err == nil && at >= 0 && x.Refs[at] != NoSample {
+				e := x.Entries[x.Refs[at]]
+				got = cell{e.Session[0], e.Ordinal, x.Items[at] + row - x.Rows[at]}
+			}
+			if err != nil || end <= row || got != want {
+				t.Fatalf("row %d: the walker finds %+v up to %d, %v; want %+v", row, got, end, err, want)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sort"
 	"testing"
 
 	"deeplake/core/format"
@@ -105,6 +106,22 @@ func TestAlignment(t *testing.T) {
 				if there[s.From+k] != s.To+k || !slices.Contains(rows(some), s.From+k) {
 					t.Fatalf("Within(%v) of %v has %v", some, m, s)
 				}
+			}
+		}
+	}
+}
+
+func TestSeek(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		starts, at := []int64{rng.Int64N(3)}, 0
+		for range rng.IntN(80) {
+			starts = append(starts, starts[len(starts)-1]+1+rng.Int64N(1+rng.Int64N(20)))
+		}
+		for row := starts[0]; row < starts[len(starts)-1]+5; row += 1 + rng.Int64N(1+rng.Int64N(30)) {
+			want := sort.Search(len(starts), func(i int) bool { return starts[i] > row }) - 1
+			if at = Seek(starts, at, row); at != want {
+				t.Fatalf("seed %d: row %d of %v is found at %d, want %d", seed, row, starts, at, want)
 			}
 		}
 	}
