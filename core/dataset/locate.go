@@ -3,13 +3,11 @@ package dataset
 import (
 	"context"
 	"math"
-	"slices"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/read"
-	"deeplake/core/version/chunkmap"
 )
 
 var _ read.Map = (*Column)(nil)
@@ -43,57 +41,6 @@ func (c *Column) Segment(ctx context.Context, row, end int64) (read.Segment, err
 	}
 	s.Rows = min(s.Rows, to-s.Row)
 	return s, nil
-}
-
-// Find implements read.Map.
-func (c *Column) Find(ctx context.Context, rows []int64, f *read.Found) error {
-	f.Of = make([]int32, len(rows))
-	live, walk := c.view.snap.Live.Cursor(), chunkmap.NewWalker(c.tree.Tree)
-	numbers := map[*chunk.Chunk]int32{} // of chunks, one behind their index
-	var known []int32                   // the same by ref of a leaf, 0: not looked up
-	for i := 0; i < len(rows); {
-		physical, behind := live.Run(rows[i])
-		shift := physical - rows[i]
-		x, place, end, moved, err := walk.Seek(ctx, physical)
-		if err != nil {
-			return err
-		}
-		if moved {
-			if ctx.Err() != nil {
-				return errs.Cause(ctx, "find samples")
-			}
-			known = slices.Grow(known[:0], len(x.Entries))[:len(x.Entries)]
-			clear(known)
-		}
-		stop := min(end-shift, behind)
-		if place < 0 || x.Refs[place] == chunkmap.NoSample {
-			for ; i < len(rows) && rows[i] < stop; i++ {
-				f.Of[i] = -1
-			}
-			continue
-		}
-		ref := x.Refs[place]
-		if known[ref] == 0 {
-			if f.Tiled = x.Entries[ref].Tiles > 0; f.Tiled {
-				return nil
-			}
-			ch, err := c.chunk(ctx, x.Entries[ref], 0)
-			if err != nil {
-				return err
-			}
-			if numbers[ch] == 0 {
-				f.Chunks = append(f.Chunks, ch)
-				numbers[ch] = int32(len(f.Chunks))
-			}
-			known[ref] = numbers[ch]
-		}
-		number, move := known[ref]-1, shift+x.Items[place]-x.Rows[place]
-		for ; i < len(rows) && rows[i] < stop; i++ {
-			f.Of[i] = number
-			rows[i] += move
-		}
-	}
-	return nil
 }
 
 // hole counts the physical rows from row on, at most n, that have no sample. It has none itself.

@@ -20,6 +20,9 @@ type Map interface {
 	// index pages, but no directories. It omits rows without a found segment, and returns the first
 	// error.
 	Split(ctx context.Context, runs, out [][2]int64) ([][2]int64, error)
+	// Segments appends the segments of runs [from, to) of rows, in their order. Row -1 has no
+	// sample. It reads index pages and the directories of chunks, and checks segments against them.
+	Segments(ctx context.Context, runs [][2]int64, out []Segment) ([]Segment, error)
 	// Find finds many rows, which do not fall. It replaces each by its place in its chunk. It reads
 	// index pages and the directory of each chunk. Places need not be checked against it.
 	Find(ctx context.Context, rows []int64, f *Found) error
@@ -64,41 +67,13 @@ func (l *Locator) Ref(ctx context.Context, row int64, ref *chunk.Ref) error {
 	return s.Ref(row-s.Row, ref)
 }
 
-// append appends the segments of rows [from, to).
-func (l *Locator) append(ctx context.Context, from, to int64, out []Segment) ([]Segment, error) {
-	for from < to {
-		s, err := l.seek(ctx, from, to)
-		if err != nil {
-			return out, err
-		}
-		p := s.part(from, min(to, s.Row+s.Rows))
-		if err := p.check(); err != nil {
-			return out, err
-		}
-		from += p.Rows
-		if n := len(out) - 1; n >= 0 && out[n].continues(&p) {
-			out[n].Rows += p.Rows
-		} else {
-			out = append(out, p)
-		}
-	}
-	return out, nil
-}
-
 // Locate appends the segments of runs [from, to) of rows, in their order. Row -1 has no sample. If
 // remote is set, index pages come over a network, and Locate reads the pages of all runs at once.
 func Locate(ctx context.Context, m Map, runs [][2]int64, remote bool, out []Segment) ([]Segment, error) {
 	if remote && (len(runs) > 1 || len(runs) == 1 && runs[0][1]-runs[0][0] > 1) {
 		_, _ = Spans(ctx, m, runs) // brings the pages; an error comes again below
 	}
-	l := NewLocator(m)
-	var err error
-	for _, r := range runs {
-		if out, err = l.append(ctx, r[0], r[1], out); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+	return m.Segments(ctx, runs, out)
 }
 
 // Spans returns the bytes that reading runs [from, to) of rows takes. It reads the index pages of

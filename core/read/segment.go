@@ -32,6 +32,18 @@ func (s *Segment) continues(p *Segment) bool {
 	return s.Row+s.Rows == p.Row && s.Chunk == p.Chunk && s.Tiles == nil && p.Tiles == nil && (s.Chunk == nil || s.First+s.Rows == p.First)
 }
 
+// Append appends a segment, which the last one may continue, once the chunk is seen to hold it.
+func (s *Segment) Append(out []Segment) ([]Segment, error) {
+	if err := s.check(); err != nil {
+		return out, err
+	}
+	if n := len(out) - 1; n >= 0 && out[n].continues(s) {
+		out[n].Rows += s.Rows
+		return out, nil
+	}
+	return append(out, *s), nil
+}
+
 // check refuses a segment that the chunk does not hold: the map is damaged.
 func (s *Segment) check() error {
 	if s.Chunk == nil || s.Tiles != nil {

@@ -141,6 +141,16 @@ func (r *Reader) count(v *Values) {
 	r.counted, r.end = ch, to
 }
 
+// CountPlan adds the blocks of a bulk read to Bytes.
+func (r *Reader) CountPlan(plan *chunk.GatherPlan) {
+	for i := range plan.Runs {
+		run := &plan.Runs[i]
+		for at := run.From; at < run.To; at = run.Chunk.BlockEnd(plan.Items, at, run.To) {
+			r.Bytes += run.Chunk.BlockBytes(plan.Items[at], 1)
+		}
+	}
+}
+
 // Read decodes values into dst, one after the other. Errors name the row.
 func (r *Reader) Read(ctx context.Context, v *Values, dst []byte, want codec.Channels) error {
 	bad, err := r.read(ctx, v, dst, want)

@@ -18,7 +18,16 @@ func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*arra
 	if rows.List != nil || rows.N == 0 || f.compute != nil || checkRows(rows, r.table.rows) != nil {
 		return nil, nil
 	}
-	return r.lies(ctx, f, column, rows)
+	typ, err := r.table.Resolve(ctx, column)
+	start, step, regular := f.view.Regular()
+	if err != nil || !regular || step != 1 {
+		return nil, nil
+	}
+	from := start + rows.From
+	if scattered, err := f.column.Scattered(ctx, from, from+rows.N); scattered || err != nil {
+		return nil, nil
+	}
+	return r.lies(ctx, f, typ, [][2]int64{{from, from + rows.N}})
 }
 
 // Return lets go of borrowed memory.
@@ -27,18 +36,17 @@ func (r *reader) Return() {
 	r.borrowed = r.borrowed[:0]
 }
 
-// lies borrows rows of a column from mapped memory, up to the end of the first piece. It returns
+// lies borrows a run of rows of the dataset from mapped memory, up to the end of the first piece. It returns
 // nil if they are not mapped, and after an error: the read that follows reports it.
-func (r *reader) lies(ctx context.Context, f *field, column int, rows query.Rows) (*array.Column, error) {
+func (r *reader) lies(ctx context.Context, f *field, typ array.Type, run [][2]int64) (*array.Column, error) {
 	d := f.column.DType()
 	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() || f.otherUnit() {
 		return nil, nil
 	}
-	typ, err := r.table.Resolve(ctx, column)
-	if err != nil || typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {
+	if typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {
 		return nil, nil
 	}
-	if err := r.at.locate(ctx, f, rows); err != nil || len(r.at.segments) == 0 || r.at.at != nil {
+	if err := r.at.locateRuns(ctx, f, run); err != nil || len(r.at.segments) == 0 {
 		return nil, nil
 	}
 	s := &r.at.segments[0]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deeplake/core/array"
+	"deeplake/core/dataset"
 	"deeplake/core/internal/invariant"
 	"deeplake/core/query"
 )
@@ -17,32 +18,29 @@ const (
 	denseValue = 64       // bytes of a value, at most
 )
 
-// dense reads the rows of a list with all rows in between, where that is the faster way. c is nil
+// dense reads rows of the dataset with all rows in between, where that is the faster way. c is nil
 // where it is not.
-func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int, rows query.Rows) (c *array.Column, err error) {
-	if rows.N < 2 || typ.List || !typ.DType.Fixed() || typ.Dims < 0 || f.column.Encoded() {
-		return nil, nil
-	}
-	if _, step, regular := f.view.Regular(); !regular || step != 1 {
-		return nil, nil
-	}
+func (r *reader) dense(ctx context.Context, f *field, typ array.Type, list []int64) (c *array.Column, err error) {
 	size := int64(f.column.DType().Size())
 	for _, n := range typ.Shape {
-		if n < 0 || size > denseValue {
+		if size > denseValue {
 			return nil, nil
 		}
 		size *= n
 	}
-	r.picked.use(rows.List)
+	r.picked.use(list)
 	low := r.picked.low
 	n := r.picked.high - low + 1
-	if size == 0 || size > denseValue || n > denseBytes/size || n*size > rows.N*gapBytes {
+	if low < 0 || size == 0 || size > denseValue || n > denseBytes/size || n*size > int64(len(list))*gapBytes {
 		return nil, nil
 	}
-	all, before := query.Rows{From: low, N: n}, len(r.borrowed)
-	whole, err := r.lies(ctx, f, column, all)
+	if scattered, err := f.column.Scattered(ctx, low, low+n); scattered || err != nil {
+		return nil, nil
+	}
+	all, before := [][2]int64{{low, low + n}}, len(r.borrowed)
+	whole, err := r.lies(ctx, f, typ, all)
 	if err == nil && (whole == nil || int64(whole.N) < n) {
-		whole, err = r.readField(ctx, f, column, all, query.Values, nil)
+		whole, err = r.whole(ctx, f, typ, all)
 	}
 	if err != nil {
 		return nil, err
@@ -52,6 +50,40 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, column int
 	clear(r.borrowed[before:])
 	r.borrowed = r.borrowed[:before]
 	return out, nil
+}
+
+// whole reads all values of runs of rows of the dataset.
+func (r *reader) whole(ctx context.Context, f *field, typ array.Type, runs [][2]int64) (*array.Column, error) {
+	r.worker(f)
+	if err := r.at.locateRuns(ctx, f, runs); err != nil {
+		return nil, err
+	}
+	v := &values{r: r, f: f, typ: typ}
+	return v.plain(ctx, v.runs(), r.at.n)
+}
+
+// rowList caches the rows of the dataset behind rows of a view. The columns of a batch share them.
+type rowList struct {
+	view *dataset.View
+	of   query.Rows
+	list []int64
+}
+
+// rows returns the rows of the dataset behind rows of a view, read-only. -1 is none.
+func (l *rowList) rows(v *dataset.View, rows query.Rows) []int64 {
+	if start, step, regular := v.Regular(); regular && step == 1 && start == 0 && rows.List != nil {
+		return rows.List
+	}
+	same := l.view == v && l.of.N == rows.N && l.of.From == rows.From && len(l.of.List) == len(rows.List)
+	if same && (rows.List == nil || &rows.List[0] == &l.of.List[0]) {
+		return l.list
+	}
+	// A new slice: rowRange tells lists by their memory.
+	*l = rowList{view: v, of: rows, list: make([]int64, rows.N)}
+	for i := range l.list {
+		l.list[i] = v.Row(rows.At(i))
+	}
+	return l.list
 }
 
 // rowRange caches the range of a list of rows, and the offset of each row from its start. The

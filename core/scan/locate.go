@@ -20,7 +20,14 @@ type located struct {
 // locate finds rows of a column, in the memory of l.
 func (l *located) locate(ctx context.Context, f *field, rows query.Rows) error {
 	runs, at := runsOf(f.view, rows)
-	l.at, l.n = at, 0
+	err := l.locateRuns(ctx, f, runs)
+	l.at = at
+	return err
+}
+
+// locateRuns finds runs of rows of the dataset.
+func (l *located) locateRuns(ctx context.Context, f *field, runs [][2]int64) error {
+	l.at, l.n = nil, 0
 	for _, r := range runs {
 		l.n += int(r[1] - r[0])
 	}

@@ -17,6 +17,7 @@ type reader struct {
 	table    *Table
 	io       read.Reader
 	at       located
+	listed   rowList          // that were read last
 	picked   rowRange         // of the list that was read last
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
@@ -67,14 +68,12 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	if err != nil {
 		return nil, err
 	}
-	if rows.List != nil && want == query.Values && part == nil {
-		if c, err := r.dense(ctx, f, typ, column, rows); c != nil || err != nil {
+	if want == query.Values && part == nil {
+		if c, err := r.bulk(ctx, f, typ, rows); c != nil || err != nil {
 			return c, err
 		}
 	}
-	if r.io.Worker == nil {
-		r.io.Worker = f.view.NewWorker()
-	}
+	r.worker(f)
 	if err := r.at.locate(ctx, f, rows); err != nil {
 		return nil, err
 	}
@@ -96,6 +95,13 @@ func (r *reader) readField(ctx context.Context, f *field, column int, rows query
 	out := c.Take(r.at.at)
 	r.Recycle(c, out)
 	return out, nil
+}
+
+// worker makes the decoders of the reader, once.
+func (r *reader) worker(f *field) {
+	if r.io.Worker == nil {
+		r.io.Worker = f.view.NewWorker()
+	}
 }
 
 // checkRows refuses rows that a table does not have.

@@ -1,0 +1,85 @@
+package scan
+
+import (
+	"context"
+
+	"deeplake/core/array"
+	"deeplake/core/query"
+	"deeplake/core/read"
+	"deeplake/core/tensor"
+)
+
+// inBulk reports whether the values of a column are arrays of one shape, as far as its type says,
+// so that many are read together.
+func inBulk(f *field, typ *array.Type) bool {
+	if typ.List || !typ.DType.Fixed() || typ.Dims < 0 || f.column.Encoded() {
+		return false
+	}
+	for _, n := range typ.Shape {
+		if n < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// bulk reads rows of a column by the fastest way. c is nil where single segments are as fast.
+func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.Rows) (c *array.Column, err error) {
+	if rows.N < 2 || !inBulk(f, &typ) {
+		return nil, nil
+	}
+	if start, step, regular := f.view.Regular(); regular && step == 1 && rows.List == nil {
+		scattered, err := f.column.Scattered(ctx, start+rows.From, start+rows.From+rows.N)
+		if err != nil || !scattered {
+			return nil, nil // the segments report the error
+		}
+	}
+	list := r.listed.rows(f.view, rows)
+	if c, err := r.dense(ctx, f, typ, list); c != nil || err != nil {
+		return c, err
+	}
+	return r.gather(ctx, f, typ, list)
+}
+
+// gather reads rows of the dataset, the samples of each chunk together. c is nil where it cannot,
+// and where a sample cannot be read: the path of segments reports which.
+func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []int64) (c *array.Column, err error) {
+	plan, err := f.column.GatherRows(ctx, append([]int64(nil), list...))
+	if err != nil || plan == nil || !plan.Shape.Equal(typ.Shape) && len(plan.Shape)+len(typ.Shape) > 0 {
+		return nil, nil
+	}
+	r.worker(f)
+	stored := f.column.DType()
+	data, mem, err := r.newData(stored, int64(len(list))*plan.Size/int64(stored.Size()))
+	if err != nil {
+		return nil, err
+	}
+	b := read.Bulk{}
+	b.Add(f.name, plan, mem)
+	b.Cut(1)
+	if f.view.Remote() {
+		defer prefetch(ctx, r.io.Worker, b.Spans(0, nil))()
+	}
+	for job := range b.Jobs() {
+		if err := b.Run(ctx, job, r.io.Worker); err != nil {
+			return nil, err
+		}
+	}
+	if b.Failure().Err != nil || ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	r.io.CountPlan(plan)
+	r.decoded += int64(len(mem))
+	settle(stored, data, mem)
+	c = &array.Column{Type: typ, N: len(list), Same: tensor.Shape{}, Data: data}
+	if len(plan.Shape) > 0 {
+		c.Same = plan.Shape
+	}
+	if len(plan.Holes) > 0 {
+		c.Null = make([]bool, len(list))
+		for _, i := range plan.Holes {
+			c.Null[i] = true
+		}
+	}
+	return c, nil
+}
