@@ -3,10 +3,14 @@ package dataset
 import (
 	"context"
 	"math"
+	"slices"
 
+	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
 )
 
 // Zone is consecutive rows of a view, and the facts of the map about their samples.
@@ -20,93 +24,164 @@ type Zone struct {
 	entry *format.Entry // of rows that follow each other in the dataset; nil: of none
 }
 
-// mostZones bounds the zones of a view with a list of rows. More zones would cost as much as the
-// rows. One unknown zone covers the rest.
-const mostZones = 1 << 16
-
 // Zones returns the map's ranges for the view's positions [from, to), without a gap. It reads no
-// chunk.
+// chunk. Where scattered updates have mixed the rows of few chunks, one zone has the bounds of all.
 func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	v := c.view
 	from, to = max(from, 0), min(to, v.n)
 	if from >= to {
 		return nil, nil
 	}
-	z := zoner{c: c, plain: v.list == nil && v.step == 1}
-	if z.plain {
-		at := from
-		var err error
-		v.snap.Live.Runs(v.live(from), v.live(to-1)+1, func(a, b int64) {
-			if err == nil {
-				err = z.run(ctx, at, a, b)
-				at += b - a
-			}
-		})
-		return z.out, err
+	z := zoner{c: c, plain: v.list == nil && v.step == 1, live: &v.snap.Live, walk: chunkmap.NewWalker(c.tree.Tree)}
+	at, low, high, ok := v.positions(from, to)
+	if !ok {
+		return z.list(ctx, from, to)
 	}
-	for i := from; i < to; i++ {
-		if len(z.out) > mostZones {
-			return append(z.out, Zone{From: i, To: to}), nil
+	z.at = at
+	for low < high {
+		var err error
+		if low, err = z.next(ctx, low, high); err != nil {
+			return nil, err
 		}
-		if row := v.live(i); row < 0 {
-			z.add(Zone{From: i, To: i + 1, Hole: true}, nil)
-		} else if row = v.snap.Live.Physical(row); z.known != nil && row >= z.known.Row && row < z.known.Row+z.known.Rows {
-			z.add(Zone{From: i, To: i + 1}, z.known)
-		} else if err := z.run(ctx, i, row, row+1); err != nil {
+	}
+	if v.step < 0 && v.list == nil {
+		slices.Reverse(z.out)
+	}
+	return z.out, nil
+}
+
+// positions returns a function from rows of the dataset to the positions in [from, to) that have
+// lower rows, counted from the end if the step is negative, and the range of these rows. ok is
+// false if the rows do not rise evenly.
+func (v *View) positions(from, to int64) (at func(row int64) int64, low, high int64, ok bool) {
+	first, last := v.live(from), v.live(to-1)
+	switch {
+	case v.list != nil:
+		rows := v.list[from:to]
+		at = func(row int64) int64 {
+			i, _ := slices.BinarySearch(rows, row)
+			return from + int64(i)
+		}
+		return at, first, last + 1, first >= 0 && slices.IsSorted(rows)
+	case v.step > 0:
+		return func(row int64) int64 { return min(max(from+(row-first+v.step-1)/v.step, from), to) }, first, last + 1, true
+	}
+	at = func(row int64) int64 {
+		if row > first {
+			return from
+		}
+		return min(from+(first-row)/-v.step+1, to)
+	}
+	return at, last, first + 1, true
+}
+
+// mostZones bounds the zones of a view whose rows do not rise. More zones would cost as much as the
+// rows. One unknown zone covers the rest.
+const mostZones = 1 << 16
+
+// zoner makes zones.
+type zoner struct {
+	c     *Column
+	plain bool // rows follow each other in the dataset
+	live  *version.RowMap
+	walk  chunkmap.Walker
+	at    func(row int64) int64 // see View.positions
+	out   []Zone
+	known any // what the last zone is of
+}
+
+// list returns the zones of positions [from, to), whose rows are in any order.
+func (z *zoner) list(ctx context.Context, from, to int64) ([]Zone, error) {
+	row := int64(0) // of position from
+	z.at = func(r int64) int64 { return from + min(r-row, 1) }
+	for ; from < to; from++ {
+		if len(z.out) > mostZones {
+			return append(z.out, Zone{From: from, To: to}), nil
+		}
+		if row = z.c.view.live(from); row < 0 {
+			z.add(row, row+1, nil)
+		} else if _, err := z.next(ctx, row, row+1); err != nil {
 			return nil, err
 		}
 	}
 	return z.out, nil
 }
 
-// zoner makes zones.
-type zoner struct {
-	c     *Column
-	plain bool // rows follow each other in the dataset
-	out   []Zone
-	known *format.Entry // of the last zone
+// next adds the rows from row on that lie together, and returns the one behind them, at most end.
+func (z *zoner) next(ctx context.Context, row, end int64) (int64, error) {
+	x, place, behind, moved, err := z.walk.Seek(ctx, z.live.Physical(row))
+	if err != nil {
+		return 0, err
+	}
+	if moved && ctx.Err() != nil {
+		return 0, errs.Cause(ctx, "read zones")
+	}
+	mixed := place >= 0 && x.Mixed()
+	if mixed {
+		behind = x.Rows[len(x.Rows)-1]
+	}
+	if behind < math.MaxInt64 {
+		end = min(z.live.Logical(behind), end)
+	}
+	switch {
+	case mixed:
+		z.mixed(row, end, x)
+	case place < 0 || x.Refs[place] == chunkmap.NoSample:
+		z.add(row, end, nil)
+	default:
+		z.add(row, end, x.Entries[x.Refs[place]])
+	}
+	return end, nil
 }
 
-// run adds physical rows [from, to), the first of which is at position at.
-func (z *zoner) run(ctx context.Context, at, from, to int64) error {
-	shift := at - from
-	err := z.c.tree.Scan(ctx, from, to, func(e format.Entry) bool {
-		if e.Row > from {
-			z.add(Zone{From: from + shift, To: e.Row + shift, Hole: true}, nil)
-			from = e.Row
+// zone appends a zone of rows [row, end), or joins them to the last one if both are of the same. It
+// returns nil if nothing is left to say: the last zone has them, or the view has none of them.
+func (z *zoner) zone(row, end int64, of any, bytes float64) *Zone {
+	from, to := z.at(row), z.at(end)
+	if from > to { // positions fall
+		from, to = to, from
+	}
+	if from == to {
+		return nil
+	}
+	bytes *= float64(to - from)
+	if k := len(z.out) - 1; k >= 0 && z.known == of {
+		l := &z.out[k]
+		l.From, l.To, l.Bytes = min(l.From, from), max(l.To, to), l.Bytes+bytes
+		return nil
+	}
+	z.known = of
+	z.out = append(z.out, Zone{From: from, To: to, Bytes: bytes})
+	return &z.out[len(z.out)-1]
+}
+
+// add adds rows of the chunk of an entry, nil being none.
+func (z *zoner) add(row, end int64, e *format.Entry) {
+	if e == nil {
+		if n := z.zone(row, end, e, 0); n != nil {
+			n.Hole = true
 		}
-		end := min(to, e.Row+e.Rows)
-		z.add(Zone{From: from + shift, To: end + shift}, &e)
-		from = end
-		return true
-	})
-	if err == nil && from < to {
-		z.add(Zone{From: from + shift, To: to + shift, Hole: true}, nil)
-	}
-	return err
-}
-
-// add appends a zone of rows of an entry, nil being none. Rows of the same one follow each other in
-// one zone.
-func (z *zoner) add(n Zone, e *format.Entry) {
-	bytes := 0.0
-	if e != nil {
-		bytes = float64(e.Bytes) * float64(n.To-n.From) / float64(e.Rows)
-	}
-	if k := len(z.out) - 1; k >= 0 && (e == nil && z.out[k].Hole || e != nil && z.known != nil && e.Row == z.known.Row && !z.out[k].Hole) {
-		z.out[k].To = n.To
-		z.out[k].Bytes += bytes
 		return
 	}
-	if e != nil {
-		n.Known, n.Stats, n.Bytes = true, e.Stats, bytes
-		own := *e
-		if e = &own; z.plain {
+	if n := z.zone(row, end, e, float64(e.Bytes)/float64(e.Rows)); n != nil {
+		n.Known, n.Stats = true, e.Stats
+		if z.plain {
 			n.entry = e
 		}
 	}
-	z.known = e
-	z.out = append(z.out, n)
+}
+
+// mixed adds rows that lie in the chunks of a leaf.
+func (z *zoner) mixed(row, end int64, x *chunkmap.Index) {
+	stored, _ := z.c.SampleBytes()
+	n := z.zone(row, end, x, stored)
+	if n == nil {
+		return
+	}
+	n.Known, n.Stats = true, x.Entries[0].Stats
+	for _, e := range x.Entries[1:] {
+		n.Stats = union(z.c.ct.dtype, n.Stats, e.Stats)
+	}
 }
 
 // zones returns the zones of all rows for readers that know no chunk maps. Nil: there are too many.
@@ -146,6 +221,39 @@ func (c *Column) covers(ctx context.Context, z *Zone) (bool, error) {
 		return false, err
 	}
 	return ch.Index.Rows() == e.Rows, nil
+}
+
+// union returns the bounds of samples of dtype d that either statistics bound.
+func union(d tensor.DType, a, b format.Stats) format.Stats {
+	out := format.Stats{HasRange: a.HasRange && b.HasRange}
+	if out.HasRange {
+		out.Min, out.Max = a.Min, a.Max
+		if below(d, b.Min, a.Min) {
+			out.Min = b.Min
+		}
+		if below(d, a.Max, b.Max) {
+			out.Max = b.Max
+		}
+	}
+	if len(a.MinShape) != len(b.MinShape) || a.MinShape == nil || b.MinShape == nil {
+		return out
+	}
+	out.MinShape, out.MaxShape = a.MinShape.Clone(), a.MaxShape.Clone()
+	for i := range out.MinShape {
+		out.MinShape[i], out.MaxShape[i] = min(out.MinShape[i], b.MinShape[i]), max(out.MaxShape[i], b.MaxShape[i])
+	}
+	return out
+}
+
+// below compares numbers of statistics.
+func below(d tensor.DType, a, b uint64) bool {
+	switch {
+	case d == tensor.Float32 || d == tensor.Float64:
+		return math.Float64frombits(a) < math.Float64frombits(b)
+	case d >= tensor.Int8 && d <= tensor.Int64:
+		return int64(a) < int64(b)
+	}
+	return a < b
 }
 
 // numberOf returns a number of statistics.

@@ -19,8 +19,11 @@ type Index struct {
 	Refs  []uint16 // of each place, an index into Entries; NoSample: its rows have none
 	// Entries has one entry of each chunk that places are of, in order of first use.
 	Entries []*format.Entry
-	Places  []int32 // the number of places of each of Entries
+	holes   bool // some place has NoSample
 }
+
+// Mixed reports whether the places are many pieces of few chunks, and every row has a sample.
+func (x *Index) Mixed() bool { return !x.holes && len(x.Refs) > 16+8*len(x.Entries) }
 
 // NoSample is the ref of rows without a sample.
 const NoSample = math.MaxUint16
@@ -40,14 +43,14 @@ func newIndex(leaf *format.Leaf) *Index {
 		e := &leaf.Entries[i]
 		if e.Row > end {
 			x.add(end, 0, NoSample)
+			x.holes = true
 		}
 		ref, known := refs[chunkID{e.Session, e.Ordinal}]
 		if !known {
 			ref = uint16(len(x.Entries))
 			refs[chunkID{e.Session, e.Ordinal}] = ref
-			x.Entries, x.Places = append(x.Entries, e), append(x.Places, 0)
+			x.Entries = append(x.Entries, e)
 		}
-		x.Places[ref]++
 		x.add(e.Row, e.First, ref)
 		end = e.Row + e.Rows
 	}
