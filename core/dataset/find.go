@@ -33,7 +33,7 @@ func (c *Column) finder() finder {
 // place is where consecutive rows of the dataset lie.
 type place struct {
 	end   int64         // the row behind the last one
-	entry *format.Entry // nil: the rows have no sample
+	entry *format.Entry // of the chunk; nil: the rows have no sample
 	known *knownChunk   // of the entry; of a sample in tiles, the first tile
 	move  int64         // from a row to its place in the chunk
 	shift int64         // from a row to its physical row
@@ -51,7 +51,7 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 		if ctx.Err() != nil {
 			return p, errs.Cause(ctx, "find samples")
 		}
-		f.known = slices.Grow(f.known[:0], len(x.Entries))[:len(x.Entries)]
+		f.known = slices.Grow(f.known[:0], len(x.Chunks))[:len(x.Chunks)]
 		clear(f.known)
 	}
 	p.end = min(end-p.shift, behind)
@@ -59,7 +59,7 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 		return p, nil
 	}
 	ref := x.Refs[at]
-	p.entry, p.move = x.Entries[ref], p.shift+x.Items[at]-x.Rows[at]
+	p.entry, p.move = &x.Chunks[ref], p.shift+x.Items[at]-x.Rows[at]
 	if p.known = &f.known[ref]; p.known.chunk == nil {
 		p.known.chunk, err = f.c.chunk(ctx, p.entry, 0)
 	}

@@ -19,21 +19,21 @@ func (c *Column) Segment(ctx context.Context, row, end int64) (read.Segment, err
 	}
 	physical, from, to := c.view.snap.Live.Run(row)
 	shift := physical - row
-	e, err := c.tree.Find(ctx, physical)
+	e, ok, err := c.tree.Find(ctx, physical)
 	if err != nil {
 		return read.Segment{}, err
 	}
-	if e == nil {
+	if !ok {
 		n, err := c.hole(ctx, physical, min(end, to)-row)
 		return read.Segment{Row: row, Rows: n}, err
 	}
 	s := read.Segment{Row: e.Row - shift, Rows: e.Rows, First: e.First}
-	if s.Chunk, err = c.chunk(ctx, e, 0); err != nil {
+	if s.Chunk, err = c.chunk(ctx, &e, 0); err != nil {
 		return s, err
 	}
 	if e.Tiles > 0 {
 		s.First = 0
-		s.Tiles, err = c.tiles(ctx, row, e)
+		s.Tiles, err = c.tiles(ctx, row, &e)
 		return s, err
 	}
 	if cut := from - s.Row; cut > 0 { // the rows before are deleted, or lie elsewhere

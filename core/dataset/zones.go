@@ -129,7 +129,7 @@ func (z *zoner) next(ctx context.Context, row, end int64) (int64, error) {
 	case place < 0 || x.Refs[place] == chunkmap.NoSample:
 		z.add(row, end, nil)
 	default:
-		z.add(row, end, x.Entries[x.Refs[place]])
+		z.add(row, end, &x.Chunks[x.Refs[place]])
 	}
 	return end, nil
 }
@@ -172,15 +172,15 @@ func (z *zoner) add(row, end int64, e *format.Entry) {
 }
 
 // mixed adds rows that lie in the chunks of a leaf.
-func (z *zoner) mixed(row, end int64, x *chunkmap.Index) {
+func (z *zoner) mixed(row, end int64, x *chunkmap.Leaf) {
 	stored, _ := z.c.SampleBytes()
 	n := z.zone(row, end, x, stored)
 	if n == nil {
 		return
 	}
-	n.Known, n.Stats = true, x.Entries[0].Stats
-	for _, e := range x.Entries[1:] {
-		n.Stats = union(z.c.ct.dtype, n.Stats, e.Stats)
+	n.Known, n.Stats = true, x.Chunks[0].Stats
+	for i := range x.Chunks[1:] {
+		n.Stats = union(z.c.ct.dtype, n.Stats, x.Chunks[1+i].Stats)
 	}
 }
 

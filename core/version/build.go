@@ -206,7 +206,7 @@ func (c *columnChange) account(ctx context.Context, tree chunkmap.Tree, col *for
 		return err
 	}
 	if p.Leaf != nil {
-		col.Chunks = int64(len(p.Leaf.Entries))
+		col.Chunks = int64(p.Leaf.Len())
 	} else {
 		for _, child := range p.Inner.Children {
 			col.Chunks += child.Entries

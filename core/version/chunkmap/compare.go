@@ -108,7 +108,7 @@ func (f *frontier) entries(ctx context.Context) ([]format.Entry, error) {
 	}
 	var out []format.Entry
 	for _, p := range pages {
-		out = append(out, p.Leaf.Entries...)
+		out = append(out, p.Leaf.Entries()...)
 	}
 	return out, nil
 }

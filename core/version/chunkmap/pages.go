@@ -18,15 +18,14 @@ const pageCacheBytes = 256 << 20
 
 // Page is a decoded leaf or inner page.
 type Page struct {
-	Leaf  *format.Leaf
+	Leaf  *Leaf
 	Inner *format.Inner
-	lazy  *lazyIndex // of a leaf
 }
 
 // bytes estimates the memory of a decoded page.
 func (p Page) bytes() int64 {
 	if p.Leaf != nil {
-		return int64(len(p.Leaf.Entries))*244 + 64
+		return p.Leaf.bytes()
 	}
 	return int64(len(p.Inner.Children))*40 + 64
 }
@@ -114,7 +113,10 @@ func (s *Store) fetch(ctx context.Context, root format.Root) (Page, error) {
 	p, err := FetchPage(ctx, s, "read map page", root.Page, func(data []byte) (Page, error) {
 		if root.Height == 0 {
 			leaf, err := format.DecodeLeaf(data)
-			return leafPage(&leaf), err
+			if err != nil {
+				return Page{}, err
+			}
+			return Page{Leaf: newLeaf(leaf.Entries)}, nil
 		}
 		inner, err := format.DecodeInner(data)
 		return Page{Inner: &inner}, err

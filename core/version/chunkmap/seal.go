@@ -100,8 +100,8 @@ func (x *Sealed) rename(v any) {
 	switch {
 	case !ok:
 	case p.Leaf != nil:
-		for i := range p.Leaf.Entries {
-			p.Leaf.Entries[i].Side = x.Name(p.Leaf.Entries[i].Side)
+		for i := range p.Leaf.Chunks {
+			p.Leaf.Chunks[i].Side = x.Name(p.Leaf.Chunks[i].Side)
 		}
 	default:
 		for i := range p.Inner.Children {
@@ -138,7 +138,7 @@ func encodePage(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case Page:
 		if v.Leaf != nil {
-			return format.EncodeLeaf(*v.Leaf)
+			return format.EncodeLeaf(format.Leaf{Entries: v.Leaf.Entries()})
 		}
 		return format.EncodeInner(*v.Inner)
 	case SidePage:

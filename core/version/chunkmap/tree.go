@@ -49,19 +49,17 @@ func (t Tree) Side(ctx context.Context, id format.UUID) ([][]byte, error) {
 // Find returns the entry that covers row; ok is false in a hole.
 func (t Tree) Find(ctx context.Context, row int64) (e format.Entry, ok bool, err error) {
 	leaf, err := t.leaf(ctx, row)
-	if err != nil {
+	if err != nil || leaf == nil {
 		return e, false, err
 	}
-	if found := findEntry(leaf, row); found != nil {
-		return *found, true, nil
-	}
-	return e, false, nil
+	e, ok = leaf.find(row)
+	return e, ok, nil
 }
 
-// leaf returns the leaf that covers row, an empty one in an empty tree.
-func (t Tree) leaf(ctx context.Context, row int64) (*format.Leaf, error) {
+// leaf returns the leaf that covers row, nil in an empty tree.
+func (t Tree) leaf(ctx context.Context, row int64) (*Leaf, error) {
 	if t.root.Page.IsZero() {
-		return &format.Leaf{}, nil
+		return nil, nil
 	}
 	at := t.root
 	for {
@@ -73,45 +71,30 @@ func (t Tree) leaf(ctx context.Context, row int64) (*format.Leaf, error) {
 	}
 }
 
-// findEntry returns the entry of a leaf that covers row, nil in a hole.
-func findEntry(leaf *format.Leaf, row int64) *format.Entry {
-	low, high := 0, len(leaf.Entries)
-	for low < high {
-		if mid := int(uint(low+high) >> 1); leaf.Entries[mid].Row > row {
-			high = mid
-		} else {
-			low = mid + 1
-		}
-	}
-	if low == 0 || row >= leaf.Entries[low-1].Row+leaf.Entries[low-1].Rows {
-		return nil
-	}
-	return &leaf.Entries[low-1]
-}
-
 // Finder finds entries of a tree. It remembers the last leaf, because a leaf covers thousands of
 // chunks, and the cache of pages takes a lock. All methods may be called in parallel.
 type Finder struct {
 	Tree
-	last atomic.Pointer[format.Leaf]
+	last atomic.Pointer[Leaf]
 }
 
 // NewFinder returns a finder of t.
 func NewFinder(t Tree) *Finder { return &Finder{Tree: t} }
 
-// Find returns the entry that covers row, nil in a hole. It is shared and must not change.
-func (f *Finder) Find(ctx context.Context, row int64) (*format.Entry, error) {
+// Find returns the entry that covers row; ok is false in a hole.
+func (f *Finder) Find(ctx context.Context, row int64) (e format.Entry, ok bool, err error) {
 	if leaf := f.last.Load(); leaf != nil {
-		if e := findEntry(leaf, row); e != nil {
-			return e, nil
+		if e, ok = leaf.find(row); ok {
+			return e, true, nil
 		}
 	}
 	leaf, err := f.leaf(ctx, row)
-	if err != nil {
-		return nil, err
+	if err != nil || leaf == nil {
+		return e, false, err
 	}
 	f.last.Store(leaf)
-	return findEntry(leaf, row), nil
+	e, ok = leaf.find(row)
+	return e, ok, nil
 }
 
 // childOf is the index of the child that covers row.
@@ -135,10 +118,10 @@ func (t Tree) scan(ctx context.Context, at format.Root, from, to int64, fn func(
 		return false, err
 	}
 	if p.Leaf != nil {
-		entries := p.Leaf.Entries
-		i := sort.Search(len(entries), func(i int) bool { return entries[i].Row+entries[i].Rows > from })
-		for ; i < len(entries) && entries[i].Row < to; i++ {
-			if !fn(entries[i]) {
+		l := p.Leaf
+		i := sort.Search(len(l.Refs), func(i int) bool { return l.Rows[i+1] > from })
+		for ; i < len(l.Refs) && l.Rows[i] < to; i++ {
+			if l.Refs[i] != NoSample && !fn(l.entry(i)) {
 				return false, nil
 			}
 		}
@@ -204,9 +187,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 		return nil, err
 	}
 	if p.Leaf != nil {
-		old := p.Leaf.Entries
-		atEnd := len(old) > 0 && edits[0].From >= old[len(old)-1].Row+old[len(old)-1].Rows
-		return b.leaves(Overlay(old, edits), atEnd), nil
+		return b.leaves(Overlay(p.Leaf.Entries(), edits), edits[0].From >= p.Leaf.End()), nil
 	}
 	var out []format.Child
 	children := p.Inner.Children
@@ -250,9 +231,9 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 		}
 	}
 	for _, part := range split(len(entries), b.old.pages.MaxEntries, fill) {
-		es := append([]format.Entry(nil), entries[part.from:part.to]...)
-		id := b.made.add(leafPage(&format.Leaf{Entries: es}))
-		out = append(out, format.Child{First: es[0].Row, Page: id, Entries: int64(len(es))})
+		leaf := newLeaf(entries[part.from:part.to])
+		id := b.made.add(Page{Leaf: leaf})
+		out = append(out, format.Child{First: leaf.First(), Page: id, Entries: int64(leaf.Len())})
 	}
 	return out
 }

@@ -141,8 +141,8 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 		// in order, and from leaf to leaf
 		for _, row := range []int64{row, rng.Int64N(int64(len(cells)) + 5)} {
 			e, ok, _ := tree.Find(ctx, row)
-			if found, err := finder.Find(ctx, row); err != nil || (found != nil) != ok || ok && !reflect.DeepEqual(*found, e) {
-				t.Fatalf("row %d: the finder returns %+v, %v; the tree %+v, %v", row, found, err, e, ok)
+			if found, has, err := finder.Find(ctx, row); err != nil || has != ok || !reflect.DeepEqual(found, e) {
+				t.Fatalf("row %d: the finder returns %+v, %v, %v; the tree %+v, %v", row, found, has, err, e, ok)
 			}
 			x, at, end, _, err := walker.Seek(ctx, row)
 			got, want := cell{}, cell{}
@@ -150,7 +150,7 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 				want = cell{e.Session[0], e.Ordinal, e.First + row - e.Row}
 			}
 			if err == nil && at >= 0 && x.Refs[at] != NoSample {
-				e := x.Entries[x.Refs[at]]
+				e := &x.Chunks[x.Refs[at]]
 				got = cell{e.Session[0], e.Ordinal, x.Items[at] + row - x.Rows[at]}
 			}
 			if err != nil || end <= row || got != want {
@@ -194,13 +194,13 @@ func checkPages(t *testing.T, tree Tree, at format.Root) (entries, pages, leaves
 		t.Fatal(err)
 	}
 	if p.Leaf != nil {
-		if n := len(p.Leaf.Entries); n < 1 || n > tree.pages.MaxEntries {
+		if n := p.Leaf.Len(); n < 1 || n > tree.pages.MaxEntries {
 			t.Fatalf("a leaf has %d entries, want 1 to %d", n, tree.pages.MaxEntries)
 		}
-		if _, err := format.EncodeLeaf(*p.Leaf); err != nil {
+		if _, err := format.EncodeLeaf(format.Leaf{Entries: p.Leaf.Entries()}); err != nil {
 			t.Fatal(err)
 		}
-		return int64(len(p.Leaf.Entries)), 1, 1, p.Leaf.Entries[0].Row
+		return int64(p.Leaf.Len()), 1, 1, p.Leaf.First()
 	}
 	if n := len(p.Inner.Children); n < 1 || n > tree.pages.MaxEntries {
 		t.Fatalf("an inner page has %d children, want 1 to %d", n, tree.pages.MaxEntries)

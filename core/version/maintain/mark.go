@@ -426,8 +426,8 @@ func (w *marker) page(ctx context.Context, v *visit, p chunkmap.Page, failed err
 	if v.tensor == nil {
 		return nil, nil
 	}
-	for i := range p.Leaf.Entries {
-		e := &p.Leaf.Entries[i]
+	for i := range p.Leaf.Chunks {
+		e := &p.Leaf.Chunks[i]
 		set := w.chunks[e.Session]
 		if set == nil {
 			set = roaring64.New()
@@ -436,22 +436,22 @@ func (w *marker) page(ctx context.Context, v *visit, p chunkmap.Page, failed err
 		set.AddRange(uint64(e.Ordinal), uint64(e.Ordinal+max(1, e.Tiles)))
 	}
 	if w.leaf == nil {
-		for i := range p.Leaf.Entries {
-			if side := p.Leaf.Entries[i].Side; !side.IsZero() {
+		for i := range p.Leaf.Chunks {
+			if side := p.Leaf.Chunks[i].Side; !side.IsZero() {
 				w.seen[side] = struct{}{}
 			}
 		}
 		return nil, nil
 	}
-	return nil, w.leaf(ctx, v, p.Leaf.Entries)
+	return nil, w.leaf(ctx, v, p.Leaf.Entries())
 }
 
 // fits checks that a page keeps to the rows that its parent gives it.
 func (v *visit) fits(p chunkmap.Page) error {
 	first, end := int64(0), int64(0)
 	switch {
-	case p.Leaf != nil && len(p.Leaf.Entries) > 0:
-		first, end = p.Leaf.Entries[0].Row, p.Leaf.End()
+	case p.Leaf != nil:
+		first, end = p.Leaf.First(), p.Leaf.End()
 	case p.Inner != nil && len(p.Inner.Children) > 0:
 		first, end = p.Inner.Children[0].First, p.Inner.Children[len(p.Inner.Children)-1].First+1
 	default:
