@@ -37,39 +37,53 @@ func (v *values) plain(ctx context.Context, runs []read.Values, n int) (*array.C
 	return c, v.arrays(ctx, c, runs)
 }
 
+// groups reads runs of values, those of a chunk that lie close together at once. put receives the
+// bytes of each item as stored; row is its place among all values. memory is that of one group.
+func (v *values) groups(ctx context.Context, runs []read.Values, memory func(n int64) []byte, put func(row int, item []byte)) error {
+	rows, at := make([]int, len(runs)), 0
+	for i := range runs {
+		rows[i], at = at, at+int(runs[i].N)
+	}
+	for _, g := range read.Groups(runs) {
+		mem := memory(g.Stored())
+		if err := v.r.io.Read(ctx, &g.Values, mem, v.f.column.Channels()); err != nil {
+			return v.culprit(ctx, runs, g.Runs, mem, err)
+		}
+		for _, i := range g.Runs {
+			s := &runs[i]
+			data := mem[g.Segment.Chunk.Index.ItemsBytes(g.Item, s.Item-g.Item):]
+			for k := range s.N {
+				size := s.ItemBytes(k)
+				put(rows[i]+int(k), data[:size:size])
+				data = data[size:]
+			}
+		}
+	}
+	return nil
+}
+
+// culprit reads the runs of a group that failed one by one, for an error that names the row.
+func (v *values) culprit(ctx context.Context, runs []read.Values, group []int32, mem []byte, err error) error {
+	for _, i := range group {
+		if one := v.r.io.Read(ctx, &runs[i], mem[:runs[i].Stored()], v.f.column.Channels()); one != nil {
+			return one
+		}
+	}
+	return err
+}
+
 // text reads text, JSON and opaque values.
 func (v *values) text(ctx context.Context, c *array.Column, runs []read.Values) error {
-	total := int64(0)
-	for i := range runs {
-		if s := &runs[i]; !s.Missing() {
-			total += s.Stored()
-		}
-	}
-	mem := make([]byte, total)
 	data := make([]string, c.N)
-	row := 0
-	for i := range runs {
-		s := &runs[i]
-		if s.Missing() {
-			row += int(s.N)
-			continue
+	memory := func(n int64) []byte { return make([]byte, n) }
+	err := v.groups(ctx, runs, memory, func(row int, item []byte) {
+		if len(item) > 0 {
+			data[row] = unsafe.String(&item[0], len(item)) // the memory is not written any more
 		}
-		n := s.Stored()
-		if err := v.r.io.Read(ctx, s, mem[:n:n], v.f.column.Channels()); err != nil {
-			return err
-		}
-		for k := range s.N {
-			size := s.ItemBytes(k)
-			if size > 0 {
-				data[row] = unsafe.String(&mem[0], size) // mem is not written any more
-			}
-			mem = mem[size:]
-			row++
-		}
-	}
-	v.r.decoded += total
+		v.r.decoded += int64(len(item))
+	})
 	c.Same, c.Data = tensor.Shape{}, data
-	return nil
+	return err
 }
 
 // layout is where values go: of one shape, or each of its own.
@@ -171,23 +185,46 @@ func (v *values) arrays(ctx context.Context, c *array.Column, runs []read.Values
 	if err != nil {
 		return err
 	}
-	size := int64(stored.Size())
-	row := 0
-	for i := range runs {
-		s := &runs[i]
-		if !s.Missing() {
-			from, to := l.span(row, s.N)
-			if err := v.r.io.Read(ctx, s, mem[from*size:to*size:to*size], v.f.column.Channels()); err != nil {
-				return err
-			}
-		} else {
-			from, to := l.span(row, s.N)
-			clear(mem[from*size : to*size])
-		}
-		row += int(s.N)
+	if err := v.fill(ctx, runs, &l, mem, int64(stored.Size())); err != nil {
+		return err
 	}
 	settle(stored, data, mem)
 	v.r.decoded += int64(len(mem))
 	c.Same, c.Shapes, c.Starts, c.Data = l.same, l.shapes, l.starts, data
 	return nil
+}
+
+// scatteredRuns is the number of runs from which they are read in groups.
+const scatteredRuns = 16
+
+// fill reads values of size bytes an element into their places in mem.
+func (v *values) fill(ctx context.Context, runs []read.Values, l *layout, mem []byte, size int64) error {
+	alone := len(runs) < scatteredRuns || slices.ContainsFunc(runs, func(s read.Values) bool {
+		return !s.Missing() && (s.Tiled() || s.Coded())
+	})
+	row := 0
+	for i := range runs {
+		s := &runs[i]
+		from, to := l.span(row, s.N)
+		row += int(s.N)
+		if s.Missing() {
+			clear(mem[from*size : to*size])
+		} else if alone {
+			if err := v.r.io.Read(ctx, s, mem[from*size:to*size:to*size], v.f.column.Channels()); err != nil {
+				return err
+			}
+		}
+	}
+	if alone {
+		return nil
+	}
+	var scratch []byte
+	memory := func(n int64) []byte {
+		scratch = slices.Grow(scratch[:0], int(n))[:n]
+		return scratch
+	}
+	return v.groups(ctx, runs, memory, func(row int, item []byte) {
+		from, _ := l.span(row, 1)
+		copy(mem[from*size:], item)
+	})
 }
