@@ -21,45 +21,88 @@ const (
 // dense reads rows of the dataset with all rows in between, where that is the faster way. c is nil
 // where it is not.
 func (r *reader) dense(ctx context.Context, f *field, typ array.Type, list []int64) (c *array.Column, err error) {
-	size := int64(f.column.DType().Size())
-	for _, n := range typ.Shape {
-		if size > denseValue {
-			return nil, nil
-		}
-		size *= n
-	}
 	r.picked.use(list)
 	low := r.picked.low
 	n := r.picked.high - low + 1
-	if low < 0 || size == 0 || size > denseValue || n > denseBytes/size || n*size > int64(len(list))*gapBytes {
+	if low < 0 || !denseEnough(f, &typ, n, int64(len(list))) {
 		return nil, nil
 	}
-	if scattered, err := f.column.Scattered(ctx, low, low+n); scattered || err != nil {
+	return r.between(ctx, f, typ, low, low+n, r.picked.at)
+}
+
+// strided is dense for n rows at equal distances, low being the first.
+func (r *reader) strided(ctx context.Context, f *field, typ array.Type, low, n, step int64) (c *array.Column, err error) {
+	all := (n-1)*step + 1
+	if !denseEnough(f, &typ, all, n) {
 		return nil, nil
 	}
-	all, before := [][2]int64{{low, low + n}}, len(r.borrowed)
-	whole, err := r.lies(ctx, f, typ, all)
-	if err == nil && (whole == nil || int64(whole.N) < n) {
-		whole, err = r.whole(ctx, f, typ, all)
+	return r.between(ctx, f, typ, low, low+all, func() []int { return r.strides.first(n, step) })
+}
+
+// denseEnough reports whether it pays to read all of so many rows to have some of them.
+func denseEnough(f *field, typ *array.Type, all, some int64) bool {
+	size := int64(f.column.DType().Size())
+	for _, n := range typ.Shape {
+		if size > denseValue {
+			return false
+		}
+		size *= n
 	}
-	if err != nil {
+	return size > 0 && size <= denseValue && all <= denseBytes/size && all*size <= some*gapBytes
+}
+
+// between reads rows [from, to) of the dataset and takes some of them. c is nil where it cannot.
+func (r *reader) between(ctx context.Context, f *field, typ array.Type, from, to int64, at func() []int) (c *array.Column, err error) {
+	before := len(r.borrowed)
+	whole, err := r.whole(ctx, f, typ, from, to)
+	if whole == nil || err != nil {
 		return nil, err
 	}
-	out := whole.Take(r.picked.at())
+	out := whole.Take(at())
 	r.Recycle(whole, out) // not borrowed memory
 	clear(r.borrowed[before:])
 	r.borrowed = r.borrowed[:before]
 	return out, nil
 }
 
-// whole reads all values of runs of rows of the dataset.
-func (r *reader) whole(ctx context.Context, f *field, typ array.Type, runs [][2]int64) (*array.Column, error) {
+// whole reads rows [from, to) of the dataset. c is nil where they lie in many pieces that cannot be
+// copied.
+func (r *reader) whole(ctx context.Context, f *field, typ array.Type, from, to int64) (c *array.Column, err error) {
+	if scattered, err := f.column.Scattered(ctx, from, to); err != nil {
+		return nil, nil // the segments report it
+	} else if scattered && !f.view.Remote() {
+		return r.copied(ctx, f, typ, from, to)
+	} else if scattered {
+		return nil, nil
+	}
+	run := [][2]int64{{from, to}}
+	c, err = r.lies(ctx, f, typ, run)
+	if err != nil || c != nil && int64(c.N) == to-from {
+		return c, err
+	}
 	r.worker(f)
-	if err := r.at.locateRuns(ctx, f, runs); err != nil {
+	if err := r.at.locateRuns(ctx, f, run); err != nil {
 		return nil, err
 	}
 	v := &values{r: r, f: f, typ: typ}
 	return v.plain(ctx, v.runs(), r.at.n)
+}
+
+// strides caches multiples of a step.
+type strides struct {
+	step int64
+	at   []int
+}
+
+// first returns the first n multiples, read-only.
+func (s *strides) first(n, step int64) []int {
+	if s.step != step {
+		s.step, s.at = step, s.at[:0]
+	}
+	for k := int64(len(s.at)); k < n; k++ {
+		s.at = append(s.at, int(k*step))
+	}
+	return s.at[:n]
 }
 
 // rowList caches the rows of the dataset behind rows of a view. The columns of a batch share them.

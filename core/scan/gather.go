@@ -28,10 +28,15 @@ func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.
 	if rows.N < 2 || !inBulk(f, &typ) {
 		return nil, nil
 	}
-	if start, step, regular := f.view.Regular(); regular && step == 1 && rows.List == nil {
-		scattered, err := f.column.Scattered(ctx, start+rows.From, start+rows.From+rows.N)
-		if err != nil || !scattered {
-			return nil, nil // the segments report the error
+	if start, step, regular := f.view.Regular(); regular && rows.List == nil {
+		low := start + rows.From*step
+		switch {
+		case step == 1:
+			return r.scattered(ctx, f, typ, low, low+rows.N)
+		case step > 1:
+			if c, err := r.strided(ctx, f, typ, low, rows.N, step); c != nil || err != nil {
+				return c, err
+			}
 		}
 	}
 	list := r.listed.rows(f.view, rows)
@@ -39,6 +44,56 @@ func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.
 		return c, err
 	}
 	return r.gather(ctx, f, typ, list)
+}
+
+// scattered reads rows [from, to) of the dataset if they lie in many pieces. c is nil where they do
+// not, and where some cannot be read so.
+func (r *reader) scattered(ctx context.Context, f *field, typ array.Type, from, to int64) (c *array.Column, err error) {
+	if scattered, err := f.column.Scattered(ctx, from, to); !scattered || err != nil {
+		return nil, nil // the segments report the error
+	}
+	if !f.view.Remote() {
+		if c, err := r.copied(ctx, f, typ, from, to); c != nil || err != nil {
+			return c, err
+		}
+	}
+	list := make([]int64, to-from)
+	for i := range list {
+		list[i] = from + int64(i)
+	}
+	return r.gather(ctx, f, typ, list)
+}
+
+// copied reads rows [from, to) of the dataset, one chunk after the other. c is nil where another way
+// must be taken.
+func (r *reader) copied(ctx context.Context, f *field, typ array.Type, from, to int64) (*array.Column, error) {
+	each, err := typ.Shape.Elements()
+	if err != nil || each == 0 {
+		return nil, nil
+	}
+	r.worker(f)
+	stored := f.column.DType()
+	data, mem, err := r.newData(stored, (to-from)*each)
+	if err != nil {
+		return nil, err
+	}
+	before := r.copier.Bytes
+	if ok, err := r.copier.Copy(ctx, f.column, from, to, typ.Shape, mem, r.io.Worker); !ok || err != nil {
+		return nil, ctx.Err() // the other ways report which row cannot be read
+	}
+	r.io.Bytes += r.copier.Bytes - before
+	r.decoded += int64(len(mem))
+	settle(stored, data, mem)
+	return evenColumn(typ, int(to-from), typ.Shape, data), nil
+}
+
+// evenColumn makes a column of n values of one shape.
+func evenColumn(typ array.Type, n int, shape tensor.Shape, data any) *array.Column {
+	c := &array.Column{Type: typ, N: n, Same: tensor.Shape{}, Data: data}
+	if len(shape) > 0 {
+		c.Same = shape
+	}
+	return c
 }
 
 // gather reads rows of the dataset, the samples of each chunk together. c is nil where it cannot,
@@ -71,10 +126,7 @@ func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []in
 	r.io.CountPlan(plan)
 	r.decoded += int64(len(mem))
 	settle(stored, data, mem)
-	c = &array.Column{Type: typ, N: len(list), Same: tensor.Shape{}, Data: data}
-	if len(plan.Shape) > 0 {
-		c.Same = plan.Shape
-	}
+	c = evenColumn(typ, len(list), plan.Shape, data)
 	if len(plan.Holes) > 0 {
 		c.Null = make([]bool, len(list))
 		for _, i := range plan.Holes {

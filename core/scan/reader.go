@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/chunk"
+	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/read"
@@ -17,8 +18,10 @@ type reader struct {
 	table    *Table
 	io       read.Reader
 	at       located
-	listed   rowList          // that were read last
-	picked   rowRange         // of the list that was read last
+	listed   rowList  // that were read last
+	picked   rowRange // of the list that was read last
+	strides  strides  // of the slice that was read last
+	copier   dataset.RangeCopier
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // keeps borrowed columns valid

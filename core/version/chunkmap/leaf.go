@@ -149,6 +149,9 @@ func (w *Walker) Seek(ctx context.Context, row int64) (x *Leaf, place int, end i
 	return x, w.at, x.Rows[w.at+1], moved, nil
 }
 
+// Here returns the leaf and the place that the last Seek has found.
+func (w *Walker) Here() (x *Leaf, place int) { return w.leaf, w.at }
+
 // load finds the leaf that covers row.
 func (w *Walker) load(ctx context.Context, row int64) error {
 	w.leaf, w.at = nil, 0
