@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
+	"slices"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
@@ -25,11 +26,11 @@ type RangeCopier struct {
 	numbers map[*chunk.Chunk]int32 // of sources, from 1 on
 }
 
-// piece is rows that lie together in one chunk.
+// piece is rows that lie together in one chunk, behind those of the piece before. Eight bytes: there
+// may be as many pieces as rows.
 type piece struct {
-	item   int64
-	at, n  int32 // the first row, among those requested, and how many
-	source int32
+	item      uint32
+	n, source uint16
 }
 
 // source is the items of one chunk that pieces need.
@@ -48,11 +49,12 @@ const mostWaste = 8
 // where a row has no sample, or where the rows lie too far apart in their chunks: dst is then
 // undefined, and the rows are to be read in another way.
 func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
-	if to-from > math.MaxInt32 || len(dst) == 0 {
+	if len(dst) == 0 {
 		return false, nil
 	}
 	size := int64(len(dst)) / (to - from)
-	r.pieces, r.sources, r.numbers = r.pieces[:0], r.sources[:0], map[*chunk.Chunk]int32{}
+	r.pieces = slices.Grow(r.pieces[:0], int(min((to-from)/2, 1<<17)))
+	r.sources, r.numbers = r.sources[:0], map[*chunk.Chunk]int32{}
 	f := c.finder()
 	for row := from; row < to; {
 		p, err := f.find(ctx, row)
@@ -60,7 +62,7 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 			return false, err
 		}
 		first := row
-		if row, err = r.cut(ctx, &f, from, row, to); row == first || err != nil {
+		if row, err = r.cut(ctx, &f, row, to); row == first || err != nil {
 			return false, err
 		}
 	}
@@ -74,7 +76,7 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 
 // cut makes the pieces of rows from row on, up to to or to the end of the leaf. It returns the row
 // behind them: row itself if some have no sample, or a sample in tiles.
-func (r *RangeCopier) cut(ctx context.Context, f *finder, from, row, to int64) (int64, error) {
+func (r *RangeCopier) cut(ctx context.Context, f *finder, row, to int64) (int64, error) {
 	x, place := f.walk.Here()
 	first, last := row, len(x.Refs)
 	for row < to && place < last {
@@ -99,9 +101,9 @@ func (r *RangeCopier) cut(ctx context.Context, f *finder, from, row, to int64) (
 					return first, err
 				}
 			}
-			n := min(x.Rows[place+1]-physical, behind-row)
+			n := min(x.Rows[place+1]-physical, behind-row, math.MaxUint16)
 			item := x.Items[place] + physical - x.Rows[place]
-			r.pieces = append(r.pieces, piece{item: item, at: int32(row - from), n: int32(n), source: k.number - 1})
+			r.pieces = append(r.pieces, piece{uint32(item), uint16(n), uint16(k.number - 1)})
 			s := &r.sources[k.number-1]
 			s.low, s.high, s.wanted = min(s.low, item), max(s.high, item+n), s.wanted+n
 			row, physical = row+n, physical+n
@@ -132,6 +134,9 @@ func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry, k 
 // open brings the items that the pieces need. It returns false if some are not of the shape, or lie
 // too far apart.
 func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, w *chunk.Worker) (bool, error) {
+	if len(r.sources) > math.MaxUint16 {
+		return false, nil
+	}
 	for i := range r.sources {
 		s := &r.sources[i]
 		n, x := s.high-s.low, s.chunk.Index
@@ -159,23 +164,24 @@ func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, 
 	return true, nil
 }
 
-// copy copies the pieces to their places.
-func (r *RangeCopier) copy(dst []byte, size int64) {
+// copy copies the pieces one behind the other.
+func (r *RangeCopier) copy(to []byte, size int64) {
 	for i := range r.pieces {
 		p := &r.pieces[i]
 		s := &r.sources[p.source]
-		from, to := s.data[(p.item-s.low)*size:], dst[int64(p.at)*size:]
+		from, n := s.data[(int64(p.item)-s.low)*size:], int64(p.n)*size
 		switch {
 		case p.n > 4 || size != 4 && size != 8:
-			copy(to[:int64(p.n)*size], from)
+			copy(to[:n], from)
 		case size == 4:
-			for k := range int(p.n) {
-				binary.NativeEndian.PutUint32(to[4*k:], binary.NativeEndian.Uint32(from[4*k:]))
+			for k := int64(0); k < n; k += 4 {
+				binary.NativeEndian.PutUint32(to[k:], binary.NativeEndian.Uint32(from[k:]))
 			}
 		default:
-			for k := range int(p.n) {
-				binary.NativeEndian.PutUint64(to[8*k:], binary.NativeEndian.Uint64(from[8*k:]))
+			for k := int64(0); k < n; k += 8 {
+				binary.NativeEndian.PutUint64(to[k:], binary.NativeEndian.Uint64(from[k:]))
 			}
 		}
+		to = to[n:]
 	}
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 
 	"deeplake/core/array"
@@ -27,7 +28,14 @@ func (r *reader) dense(ctx context.Context, f *field, typ array.Type, list []int
 	if low < 0 || !denseEnough(f, &typ, n, int64(len(list))) {
 		return nil, nil
 	}
-	return r.between(ctx, f, typ, low, low+n, r.picked.at)
+	before := len(r.borrowed)
+	whole, err := r.whole(ctx, f, typ, low, low+n)
+	if whole == nil || err != nil {
+		return nil, err
+	}
+	c = whole.Take(r.picked.at())
+	r.letGo(whole, c, before)
+	return c, nil
 }
 
 // strided is dense for n rows at equal distances, low being the first.
@@ -36,7 +44,61 @@ func (r *reader) strided(ctx context.Context, f *field, typ array.Type, low, n, 
 	if !denseEnough(f, &typ, all, n) {
 		return nil, nil
 	}
-	return r.between(ctx, f, typ, low, low+all, func() []int { return r.strides.first(n, step) })
+	before := len(r.borrowed)
+	whole, err := r.whole(ctx, f, typ, low, low+all)
+	if whole == nil || err != nil {
+		return nil, err
+	}
+	from := storedBytes(whole)
+	if d := f.column.DType(); from == nil || whole.Null != nil || whole.Shapes != nil || whole.DType != d {
+		c = whole.Take(multiples(n, step))
+	} else {
+		each := int64(len(from)) / all
+		data, to, err := r.newData(d, n*each/int64(d.Size()))
+		if err != nil {
+			return nil, err
+		}
+		stride(to, from, each, step)
+		c = evenColumn(whole.Type, int(n), whole.Same, data)
+	}
+	r.letGo(whole, c, before)
+	return c, nil
+}
+
+// stride copies values of so many bytes at equal distances.
+func stride(to, from []byte, each, step int64) {
+	step *= each
+	switch each {
+	case 4:
+		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+4 {
+			binary.NativeEndian.PutUint32(to[i:], binary.NativeEndian.Uint32(from[at:]))
+		}
+	case 8:
+		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+8 {
+			binary.NativeEndian.PutUint64(to[i:], binary.NativeEndian.Uint64(from[at:]))
+		}
+	default:
+		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+each {
+			copy(to[i:i+each], from[at:])
+		}
+	}
+}
+
+// multiples returns the first n multiples of a step.
+func multiples(n, step int64) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i * int(step)
+	}
+	return out
+}
+
+// letGo gives back the memory of a column of which c has what is needed, and what was borrowed for
+// it.
+func (r *reader) letGo(whole, c *array.Column, before int) {
+	r.Recycle(whole, c) // not borrowed memory
+	clear(r.borrowed[before:])
+	r.borrowed = r.borrowed[:before]
 }
 
 // denseEnough reports whether it pays to read all of so many rows to have some of them.
@@ -49,20 +111,6 @@ func denseEnough(f *field, typ *array.Type, all, some int64) bool {
 		size *= n
 	}
 	return size > 0 && size <= denseValue && all <= denseBytes/size && all*size <= some*gapBytes
-}
-
-// between reads rows [from, to) of the dataset and takes some of them. c is nil where it cannot.
-func (r *reader) between(ctx context.Context, f *field, typ array.Type, from, to int64, at func() []int) (c *array.Column, err error) {
-	before := len(r.borrowed)
-	whole, err := r.whole(ctx, f, typ, from, to)
-	if whole == nil || err != nil {
-		return nil, err
-	}
-	out := whole.Take(at())
-	r.Recycle(whole, out) // not borrowed memory
-	clear(r.borrowed[before:])
-	r.borrowed = r.borrowed[:before]
-	return out, nil
 }
 
 // whole reads rows [from, to) of the dataset. c is nil where they lie in many pieces that cannot be
@@ -86,23 +134,6 @@ func (r *reader) whole(ctx context.Context, f *field, typ array.Type, from, to i
 	}
 	v := &values{r: r, f: f, typ: typ}
 	return v.plain(ctx, v.runs(), r.at.n)
-}
-
-// strides caches multiples of a step.
-type strides struct {
-	step int64
-	at   []int
-}
-
-// first returns the first n multiples, read-only.
-func (s *strides) first(n, step int64) []int {
-	if s.step != step {
-		s.step, s.at = step, s.at[:0]
-	}
-	for k := int64(len(s.at)); k < n; k++ {
-		s.at = append(s.at, int(k*step))
-	}
-	return s.at[:n]
 }
 
 // rowList caches the rows of the dataset behind rows of a view. The columns of a batch share them.

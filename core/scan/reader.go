@@ -20,7 +20,6 @@ type reader struct {
 	at       located
 	listed   rowList  // that were read last
 	picked   rowRange // of the list that was read last
-	strides  strides  // of the slice that was read last
 	copier   dataset.RangeCopier
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
