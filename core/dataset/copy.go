@@ -16,127 +16,190 @@ import (
 )
 
 // RangeCopier copies the samples of consecutive rows that lie in many pieces, as scattered updates
-// and deletions leave them. It takes each chunk once for all its pieces, and a few nanoseconds for a
-// piece. It is for one goroutine.
+// and deletions leave them. It copies each chunk over all its rows, puts updated samples over those,
+// and leaves out deleted rows last. It is for one goroutine.
 type RangeCopier struct {
 	Bytes int64 // as stored, that were read
 
-	pieces  []piece
+	bases   []base
+	patches []patch
 	sources []source
 	numbers map[*chunk.Chunk]int32 // of sources, from 1 on
+	dense   []byte                 // samples of all physical rows, deleted ones included
 }
 
-// piece is rows that lie together in one chunk, behind those of the piece before. Eight bytes: there
-// may be as many pieces as rows.
-type piece struct {
-	item      uint32
+// base is rows of one chunk. Other rows may lie in between, which are patches.
+type base struct {
+	source int32
+	item   int64 // of the first row
+	at, n  int64 // the first row, among the physical ones, and how many
+}
+
+// patch is few rows that lie together in one chunk.
+type patch struct {
+	at, item  uint32
 	n, source uint16
 }
 
-// source is the items of one chunk that pieces need.
+// patchRows is the most rows of a patch.
+const patchRows = 64
+
+// source is the items of one chunk that are needed.
 type source struct {
 	chunk             *chunk.Chunk
+	shift             int64 // from a physical row to its item, of the last place
 	low, high, wanted int64 // items from low to before high; wanted of them are needed
 	data, scratch     []byte
 }
 
-// mostWaste is the number of items that are read for one that is needed. Where more lie between,
-// single rows are read instead.
+// mostWaste is the number of items, or of physical rows, that are read for one that is needed. Where
+// more lie between, single rows are read instead.
 const mostWaste = 8
 
 // Copy copies the samples of rows [from, to) of the dataset into dst, one behind the other. They are
-// arrays of the given dtype and shape. It returns false where that does not hold for all of them,
-// where a row has no sample, or where the rows lie too far apart in their chunks: dst is then
-// undefined, and the rows are to be read in another way.
+// arrays of the given shape, which have at least a byte. It returns false where that does not hold
+// for all of them, where a row has no sample, or where the rows lie too far apart in their chunks:
+// dst is then undefined, and the rows are to be read in another way.
 func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
-	if len(dst) == 0 {
+	live := &c.view.snap.Live
+	low := live.Physical(from)
+	n, size := live.Physical(to-1)+1-low, int64(len(dst))/(to-from)
+	if size == 0 || n > math.MaxUint32 || n > mostWaste*(to-from) {
 		return false, nil
 	}
-	size := int64(len(dst)) / (to - from)
-	r.pieces = slices.Grow(r.pieces[:0], int(min((to-from)/2, 1<<17)))
-	r.sources, r.numbers = r.sources[:0], map[*chunk.Chunk]int32{}
-	f := c.finder()
-	for row := from; row < to; {
-		p, err := f.find(ctx, row)
-		if err != nil || p.entry == nil {
-			return false, err
-		}
-		first := row
-		if row, err = r.cut(ctx, &f, row, to); row == first || err != nil {
-			return false, err
-		}
+	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[*chunk.Chunk]int32{}
+	if ok, err := r.plan(ctx, c, low, low+n); !ok || err != nil {
+		return false, err
 	}
 	if ok, err := r.open(ctx, shape, size, w); !ok || err != nil {
 		return false, err
 	}
-	r.copy(dst, size)
-	runtime.KeepAlive(r.numbers) // of chunks, and so of their mappings
+	defer runtime.KeepAlive(r.numbers) // of chunks, and so of their mappings
+	if n == to-from {
+		r.copy(dst, size)
+		return true, nil
+	}
+	all := []byte(nil)
+	if len(r.bases) == 1 && len(r.patches) == 0 {
+		all = r.bases[0].data(r, size)
+	} else {
+		r.dense = slices.Grow(r.dense[:0], int(n*size))[:n*size]
+		all = r.dense
+		r.copy(all, size)
+	}
+	at := int64(0)
+	live.Runs(from, to, func(a, b int64) {
+		copyFew(dst[at:], all[(a-low)*size:], (b-a)*size, size)
+		at += (b - a) * size
+	})
 	return true, nil
 }
 
-// cut makes the pieces of rows from row on, up to to or to the end of the leaf. It returns the row
-// behind them: row itself if some have no sample, or a sample in tiles.
-func (r *RangeCopier) cut(ctx context.Context, f *finder, row, to int64) (int64, error) {
-	x, place := f.walk.Here()
-	first, last := row, len(x.Refs)
-	for row < to && place < last {
-		physical, behind := f.live.Run(row)
-		for behind = min(behind, to); row < behind; {
-			for place < last && x.Rows[place+1] <= physical {
-				place++
+// plan finds physical rows [row, to). It returns false if a live row has no sample, or one in tiles.
+func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool, error) {
+	from := row
+	walk := chunkmap.NewWalker(c.tree.Tree)
+	var numbers []int32 // by ref of the leaf, one behind those of sources
+	on := base{source: -1}
+	for row < to {
+		x, place, end, moved, err := walk.Seek(ctx, row)
+		if err != nil {
+			return false, err
+		}
+		if moved {
+			if ctx.Err() != nil {
+				return false, errs.Cause(ctx, "find samples")
 			}
-			if place == last {
-				break
+			numbers = slices.Grow(numbers[:0], len(x.Chunks))[:len(x.Chunks)]
+			clear(numbers)
+		}
+		if place < 0 {
+			if !c.view.allDeleted(row, min(end, to)) {
+				return false, nil
 			}
+			row = end
+			continue
+		}
+		for ; row < to && place < len(x.Refs); place++ {
+			end := min(x.Rows[place+1], to)
 			ref := x.Refs[place]
 			if ref == chunkmap.NoSample {
-				return first, nil
+				if !c.view.allDeleted(row, end) {
+					return false, nil
+				}
+				row = end
+				continue
 			}
-			k := &f.known[ref]
-			if k.number == 0 {
+			if numbers[ref] == 0 {
 				if x.Chunks[ref].Tiles > 0 {
-					return first, nil
+					return false, nil
 				}
-				if err := r.number(ctx, f.c, &x.Chunks[ref], k); err != nil {
-					return first, err
+				if numbers[ref], err = r.number(ctx, c, &x.Chunks[ref]); err != nil {
+					return false, err
 				}
 			}
-			n := min(x.Rows[place+1]-physical, behind-row, math.MaxUint16)
-			item := x.Items[place] + physical - x.Rows[place]
-			r.pieces = append(r.pieces, piece{uint32(item), uint16(n), uint16(k.number - 1)})
-			s := &r.sources[k.number-1]
-			s.low, s.high, s.wanted = min(s.low, item), max(s.high, item+n), s.wanted+n
-			row, physical = row+n, physical+n
+			r.add(&on, numbers[ref]-1, row-from, x.Items[place]-x.Rows[place]+from, end-row)
+			row = end
 		}
 	}
-	return row, nil
+	r.flush(&on)
+	return len(r.sources) <= math.MaxUint16, nil
 }
 
-// number finds the source of a chunk.
-func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry, k *knownChunk) (err error) {
-	if k.chunk == nil {
-		if k.chunk, err = c.chunk(ctx, e, 0); err != nil {
-			return err
-		}
-	}
-	if k.number = r.numbers[k.chunk]; k.number == 0 {
-		n := len(r.sources)
-		if r.sources = r.sources[:min(n+1, cap(r.sources))]; len(r.sources) == n {
-			r.sources = append(r.sources, source{})
-		}
-		r.sources[n] = source{chunk: k.chunk, low: math.MaxInt64, scratch: r.sources[n].scratch}
-		k.number = int32(n) + 1
-		r.numbers[k.chunk] = k.number
-	}
-	return nil
+// allDeleted reports whether no physical row of [from, to) is live.
+func (v *View) allDeleted(from, to int64) bool {
+	return v.snap.Live.Logical(from) == v.snap.Live.Logical(to) && v.snap.Deleted.Contains(uint64(to-1))
 }
 
-// open brings the items that the pieces need. It returns false if some are not of the shape, or lie
-// too far apart.
+// number returns the number of the source of a chunk, from 1 on.
+func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry) (int32, error) {
+	ch, err := c.chunk(ctx, e, 0)
+	if err != nil || r.numbers[ch] > 0 {
+		return r.numbers[ch], err
+	}
+	n := len(r.sources)
+	if r.sources = r.sources[:min(n+1, cap(r.sources))]; len(r.sources) == n {
+		r.sources = append(r.sources, source{})
+	}
+	r.sources[n] = source{chunk: ch, shift: math.MinInt64, low: math.MaxInt64, scratch: r.sources[n].scratch}
+	r.numbers[ch] = int32(n) + 1
+	return r.numbers[ch], nil
+}
+
+// add adds n rows from at on. Those of a chunk whose items lie like the rows continue a base, over
+// the rows in between, which become patches.
+func (r *RangeCopier) add(on *base, number int32, at, shift, n int64) {
+	if number == on.source && at+shift == on.item+at-on.at {
+		on.n = at + n - on.at
+		r.sources[number].wanted += n
+		return
+	}
+	s := &r.sources[number]
+	item := at + shift
+	s.wanted += n
+	if again := s.shift == shift; n > patchRows || again || on.source < 0 {
+		r.flush(on)
+		*on = base{source: number, item: item, at: at, n: n}
+		s.shift = shift
+		return
+	}
+	s.shift = shift
+	s.low, s.high = min(s.low, item), max(s.high, item+n)
+	r.patches = append(r.patches, patch{at: uint32(at), item: uint32(item), n: uint16(n), source: uint16(number)})
+}
+
+// flush ends a base.
+func (r *RangeCopier) flush(on *base) {
+	if on.source >= 0 {
+		s := &r.sources[on.source]
+		s.low, s.high = min(s.low, on.item), max(s.high, on.item+on.n)
+		r.bases = append(r.bases, *on)
+	}
+}
+
+// open brings the items that are needed. It returns false if some are not of the shape, or lie too
+// far apart.
 func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, w *chunk.Worker) (bool, error) {
-	if len(r.sources) > math.MaxUint16 {
-		return false, nil
-	}
 	for i := range r.sources {
 		s := &r.sources[i]
 		n, x := s.high-s.low, s.chunk.Index
@@ -164,24 +227,40 @@ func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, 
 	return true, nil
 }
 
-// copy copies the pieces one behind the other.
-func (r *RangeCopier) copy(to []byte, size int64) {
-	for i := range r.pieces {
-		p := &r.pieces[i]
+// data returns the samples of a base.
+func (b *base) data(r *RangeCopier, size int64) []byte {
+	s := &r.sources[b.source]
+	return s.data[(b.item-s.low)*size:][:b.n*size]
+}
+
+// copy copies the samples of all physical rows that have one.
+func (r *RangeCopier) copy(dst []byte, size int64) {
+	for i := range r.bases {
+		b := &r.bases[i]
+		copy(dst[b.at*size:], b.data(r, size))
+	}
+	for i := range r.patches {
+		p := &r.patches[i]
 		s := &r.sources[p.source]
-		from, n := s.data[(int64(p.item)-s.low)*size:], int64(p.n)*size
-		switch {
-		case p.n > 4 || size != 4 && size != 8:
-			copy(to[:n], from)
-		case size == 4:
-			for k := int64(0); k < n; k += 4 {
-				binary.NativeEndian.PutUint32(to[k:], binary.NativeEndian.Uint32(from[k:]))
-			}
-		default:
-			for k := int64(0); k < n; k += 8 {
-				binary.NativeEndian.PutUint64(to[k:], binary.NativeEndian.Uint64(from[k:]))
-			}
+		copyFew(dst[int64(p.at)*size:], s.data[(int64(p.item)-s.low)*size:], int64(p.n)*size, size)
+	}
+}
+
+// fewBytes is the size up to which a loop over numbers is faster than a call of copy.
+const fewBytes = 32
+
+// copyFew copies n bytes of numbers of the given size.
+func copyFew(to, from []byte, n, size int64) {
+	switch {
+	case n > fewBytes || size != 4 && size != 8:
+		copy(to[:n], from)
+	case size == 4:
+		for k := int64(0); k < n; k += 4 {
+			binary.NativeEndian.PutUint32(to[k:], binary.NativeEndian.Uint32(from[k:]))
 		}
-		to = to[n:]
+	default:
+		for k := int64(0); k < n; k += 8 {
+			binary.NativeEndian.PutUint64(to[k:], binary.NativeEndian.Uint64(from[k:]))
+		}
 	}
 }
