@@ -68,6 +68,7 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 		return false, nil
 	}
 	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[*chunk.Chunk]int32{}
+	r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
 	if ok, err := r.plan(ctx, c, low, low+n); !ok || err != nil {
 		return false, err
 	}
