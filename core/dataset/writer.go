@@ -221,8 +221,14 @@ func (w *writer) finish(finish func(context.Context) error, abort func()) {
 }
 
 // take gives the items of count rows from row on to the chunk o, and hands over a chunk that this
-// completed. Only the row added last can be in the next chunk.
+// completed.
 func (w *writer) take(o *filling, ct *columnType, s *chunk.Sealed, row, count int64, update bool) {
+	o.take(s, row, count, func(runs []format.RowRange) { w.sealed(ct, s, runs, update) })
+}
+
+// take notes count rows from row on. If they completed a chunk, sealed receives its rows. Only the
+// row added last can be in the next chunk.
+func (o *filling) take(s *chunk.Sealed, row, count int64, sealed func(runs []format.RowRange)) {
 	if s == nil {
 		o.took(row, count)
 		return
@@ -231,15 +237,15 @@ func (w *writer) take(o *filling, ct *columnType, s *chunk.Sealed, row, count in
 	for _, r := range o.runs {
 		in += r.Count
 	}
-	if s.Rows == in+count {
+	whole := s.Rows == in+count
+	if whole {
 		o.took(row, count)
-		w.sealed(ct, s, o.runs, update)
-		o.runs = nil
-		return
 	}
-	w.sealed(ct, s, o.runs, update)
+	sealed(o.runs)
 	o.runs = nil
-	o.took(row, count)
+	if !whole {
+		o.took(row, count)
+	}
 }
 
 // addTiled stores an oversized array as tiles, each a chunk of its own.

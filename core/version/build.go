@@ -58,7 +58,7 @@ func (c *columnChange) updates(base, start int64) []chunkmap.Edit {
 		if n := len(edits); n > 0 && edits[n-1].To == e.Row && row != base {
 			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
 			edits[n-1].To++
-			if follows(last, &e) {
+			if chunkmap.Follows(last, &e) {
 				last.Rows++
 			} else {
 				edits[n-1].Entries = append(edits[n-1].Entries, e)
@@ -68,12 +68,6 @@ func (c *columnChange) updates(base, start int64) []chunkmap.Edit {
 		edits = append(edits, chunkmap.Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
 	}
 	return edits
-}
-
-// follows reports whether e continues last: the next item of the same chunk for the next row.
-func follows(last, e *format.Entry) bool {
-	return last.Session == e.Session && last.Ordinal == e.Ordinal && last.Tiles == 0 && e.Tiles == 0 &&
-		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
 }
 
 // Preview returns the dataset as a commit now would make it, without the commits of others.

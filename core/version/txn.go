@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -340,6 +341,39 @@ func (t *Txn) RewriteChunk(id format.UUID, e format.Entry, runs []format.RowRang
 		c.rewrites = append(c.rewrites, chunkmap.Edit{From: run.Start, To: run.Start + run.Count, Entries: []format.Entry{e}})
 		e.First += run.Count
 	}
+}
+
+// FoldChunk is RewriteChunk for a chunk that has the new samples of rows which this transaction
+// updates, too.
+func (t *Txn) FoldChunk(id format.UUID, e format.Entry, runs []format.RowRange, dirs ...[]byte) {
+	c := t.column(id)
+	e = c.place(t, e, dirs)
+	for _, run := range runs {
+		for row := run.Start; row < run.Start+run.Count; row++ {
+			one := e
+			one.Row, one.Rows = row, 1
+			if _, updated := c.updated[row]; updated {
+				c.updated[row] = one
+			} else if n := len(c.rewrites) - 1; n >= 0 && c.rewrites[n].To == row && chunkmap.Follows(&c.rewrites[n].Entries[0], &one) {
+				c.rewrites[n].To++
+				c.rewrites[n].Entries[0].Rows++
+			} else {
+				c.rewrites = append(c.rewrites, chunkmap.Edit{From: row, To: row + 1, Entries: []format.Entry{one}})
+			}
+			e.First++
+		}
+	}
+}
+
+// Updated returns the rows of the base that the transaction updates in a tensor, in order.
+func (t *Txn) Updated(id format.UUID) []int64 {
+	c := t.columns[id]
+	if c == nil {
+		return nil
+	}
+	rows := slices.Sorted(maps.Keys(c.updated))
+	n, _ := slices.BinarySearch(rows, t.base.Record.Rows)
+	return rows[:n]
 }
 
 // RewriteHoles takes away what deleted rows of the base hold in a tensor.

@@ -31,7 +31,23 @@ func cut(edits []Edit, from, to int64) []Edit {
 	return out
 }
 
-// Overlay applies edits to entries. Both are in order.
+// Follows reports whether e continues last: the next items of the same chunk for the next rows.
+func Follows(last, e *format.Entry) bool {
+	return last.Session == e.Session && last.Ordinal == e.Ordinal && last.Tiles == 0 && e.Tiles == 0 &&
+		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
+}
+
+// joined appends an entry, or adds its rows to the last one if it follows there.
+func joined(out []format.Entry, e *format.Entry) []format.Entry {
+	if n := len(out) - 1; n >= 0 && Follows(&out[n], e) && sameChunk(&out[n], e) {
+		out[n].Rows += e.Rows
+		return out
+	}
+	return append(out, *e)
+}
+
+// Overlay applies edits to entries. Both are in order. Entries that follow each other in one chunk
+// become one.
 func Overlay(old []format.Entry, edits []Edit) []format.Entry {
 	out := make([]format.Entry, 0, len(old)+len(edits)+1)
 	i := 0
@@ -63,7 +79,7 @@ func Overlay(old []format.Entry, edits []Edit) []format.Entry {
 			if e.Row < ed.From {
 				left := e
 				left.Rows = min(end, ed.From) - e.Row
-				out = append(out, left)
+				out = joined(out, &left)
 			}
 			if end > ed.To {
 				right := e
@@ -74,7 +90,9 @@ func Overlay(old []format.Entry, edits []Edit) []format.Entry {
 				break
 			}
 		}
-		out = append(out, ed.Entries...)
+		for i := range ed.Entries {
+			out = joined(out, &ed.Entries[i])
+		}
 	}
 	for {
 		e, ok := next()
@@ -82,7 +100,7 @@ func Overlay(old []format.Entry, edits []Edit) []format.Entry {
 			return out
 		}
 		skip()
-		out = append(out, e)
+		out = joined(out, &e)
 	}
 }
 

@@ -192,22 +192,48 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	var out []format.Child
 	children := p.Inner.Children
 	changed := len(children) // the first child that changes
+	var loose []format.Entry // of leaves that change, one behind the other
+	pack := func() {
+		out = append(out, b.leaves(loose, false)...)
+		loose = nil
+	}
 	for i, c := range children {
 		from, to := childRows(children, i)
 		mine := cut(edits, from, to)
 		if len(mine) == 0 {
+			pack()
 			out = append(out, c)
 			continue
 		}
 		changed = min(changed, i)
-		kids, err := b.rebuild(format.Root{Page: c.Page, Height: at.Height - 1}, mine)
+		child := format.Root{Page: c.Page, Height: at.Height - 1}
+		if child.Height == 0 && i+1 < len(children) {
+			p, err := b.load(child)
+			if err != nil {
+				return nil, err
+			}
+			es := Overlay(p.Leaf.Entries(), mine)
+			for k := range es {
+				loose = joined(loose, &es[k])
+			}
+			if len(loose) >= looseLeaves*b.old.pages.MaxEntries {
+				pack()
+			}
+			continue
+		}
+		pack()
+		kids, err := b.rebuild(child, mine)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, kids...)
 	}
+	pack()
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
+
+// looseLeaves bounds the leaves that are divided anew together. Edits may leave few entries in each.
+const looseLeaves = 16
 
 // childRows returns the rows that child i covers.
 func childRows(children []format.Child, i int) (from, to int64) {
