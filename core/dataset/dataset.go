@@ -421,6 +421,9 @@ func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed
 	if err := w.flush(ctx); err != nil {
 		return none, err
 	}
+	if err := w.fold(ctx); err != nil {
+		return none, err
+	}
 	head, err := w.txn.Commit(ctx, message, d.env.author())
 	if err != nil {
 		return none, err

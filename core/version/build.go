@@ -75,6 +75,23 @@ func (t *Txn) Preview(ctx context.Context) (*Snapshot, error) {
 	return t.build(ctx, t.base)
 }
 
+// Draft is Preview right before a Commit, which takes it over if nothing changes in between.
+func (t *Txn) Draft(ctx context.Context) (*Snapshot, error) {
+	s, err := t.build(ctx, t.base)
+	t.draft, t.drafted = s, t.changes
+	return s, err
+}
+
+// next is build for the next attempt of a commit.
+func (t *Txn) next(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
+	draft := t.draft
+	t.draft = nil // its pages get their names by the attempt
+	if draft != nil && onto == t.base && t.drafted == t.changes {
+		return draft, nil
+	}
+	return t.build(ctx, onto)
+}
+
 // build lays the transaction on top of onto. The result holds the new pages. It reads the pages
 // that it needs at once, level by level.
 func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {

@@ -63,7 +63,7 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 	race := race{}
 	for range commitTries {
 		race.start()
-		next, err := t.build(ctx, onto)
+		next, err := t.next(ctx, onto)
 		if err != nil {
 			return nil, err
 		}

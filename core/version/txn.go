@@ -37,6 +37,8 @@ type Txn struct {
 	// counted yet.
 	schemaBytes int64
 	tried       []attempt
+	draft       *Snapshot // see Draft
+	drafted     int       // changes, at that time
 
 	// rows that other commits updated in tensors that are rewritten here
 	newer map[format.UUID][]format.RowRange

@@ -1,0 +1,229 @@
+package dataset
+
+import (
+	"context"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/read"
+	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
+)
+
+// A commit rewrites rows whose samples scattered updates have spread over many chunks, so that a
+// dataset that is updated for long stays as fast as a new one. Each byte is then written once by its
+// update, and at most foldPart times when its rows are rewritten.
+const (
+	foldRows  = 16      // fewer updated rows in a commit leave nothing to rewrite
+	foldPart  = 3       // rows are rewritten once one of so many lies elsewhere
+	foldItem  = 4 << 10 // bytes of a sample, in the mean: larger ones have blocks of their own
+	foldWhole = 4096    // rows that lie together: they are read fast as they are
+	foldBatch = 16 << 10
+)
+
+// fold rewrites what the transaction leaves scattered. Everything that it has written is durable.
+func (w *writer) fold(ctx context.Context) error {
+	var after *version.Snapshot // the commit, if it were made now
+	for i := range w.txn.Schema().Tensors {
+		ct := w.byID[w.txn.Schema().Tensors[i].ID]
+		if ct.sampleCodec != nil || ct.list {
+			continue
+		}
+		rows := w.txn.Updated(ct.schema.ID)
+		if len(rows) < foldRows {
+			continue
+		}
+		if after == nil {
+			var err error
+			if after, err = w.txn.Draft(ctx); err != nil {
+				return err
+			}
+		}
+		f := &folding{w: w, ct: ct, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
+		err := f.run(ctx, after, rows)
+		f.out.builder.Abort()
+		f.io.Worker.Close()
+		if err != nil && (ctx.Err() != nil || !errs.Is(err, errs.Corrupt)) {
+			return errs.Wrap(errs.Storage, "rewrite updated tensor", ct.schema.Name, err)
+		}
+		// A damaged chunk stays as it is: what the commit changes does not depend on it.
+	}
+	if after == nil {
+		return nil
+	}
+	return w.flush(ctx)
+}
+
+// folding is the work on one tensor.
+type folding struct {
+	w      *writer
+	ct     *columnType
+	column *Column // of all physical rows
+	io     read.Reader
+	out    filling
+	last   chunk.Item // the sample of the row before
+}
+
+// run rewrites the scattered rows in the leaves of updated rows, which rise.
+func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64) error {
+	physical := *after
+	physical.Live = version.RowMap{}
+	v, err := newView(f.w.d, &physical, true)
+	if err != nil {
+		return err
+	}
+	if f.column, err = v.Column(f.ct.schema.Name); err != nil {
+		return err
+	}
+	f.io.Worker = v.NewWorker()
+	walk := chunkmap.NewWalker(f.column.tree.Tree)
+	for len(rows) > 0 {
+		x, place, _, _, err := walk.Seek(ctx, rows[0])
+		if err != nil {
+			return err
+		}
+		if place < 0 { // an update gives every row a sample
+			return errs.New(errs.Internal, "row %d has no place after its update", rows[0])
+		}
+		end := x.End()
+		for len(rows) > 0 && rows[0] < end {
+			rows = rows[1:]
+		}
+		for _, r := range scattered(x) {
+			if r[1] = min(r[1], f.w.txn.Base().Record.Rows); r[0] < r[1] {
+				if err := f.rewrite(ctx, after, r[0], r[1]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	s, err := f.out.builder.Seal()
+	if s != nil && err == nil {
+		f.sealed(s, f.out.runs)
+	}
+	return err
+}
+
+// scattered returns the ranges of a leaf's rows in which so many lie apart from the others that they
+// are to be rewritten.
+func scattered(x *chunkmap.Leaf) (out [][2]int64) {
+	// A chunk with the same distance between rows and items in all its places is one that updates
+	// have holed, a home. The other chunks of several places have the samples of updates.
+	n := len(x.Chunks)
+	home, shifts, seen, last := make([]bool, n), make([]int64, n), make([]int, n), make([]int, n)
+	for i, ref := range x.Refs {
+		if ref == chunkmap.NoSample {
+			continue
+		}
+		shift := x.Items[i] - x.Rows[i]
+		home[ref] = seen[ref] == 0 || home[ref] && shift == shifts[ref]
+		shifts[ref], last[ref] = shift, i
+		seen[ref]++
+	}
+	from, pieces, away := int64(-1), 0, int64(0)
+	end := func(row int64) {
+		if from >= 0 && pieces >= foldRows && away*foldPart+foldRows > row-from {
+			out = append(out, [2]int64{from, row})
+		}
+		from, pieces, away = -1, 0, 0
+	}
+	reach, several := -1, false // the last place of a home, and whether the place before is of many
+	for i, ref := range x.Refs {
+		n := x.Rows[i+1] - x.Rows[i]
+		if ref == chunkmap.NoSample || n >= foldWhole || x.Chunks[ref].Tiles > 0 {
+			end(x.Rows[i])
+			several = false
+			continue
+		}
+		if reach < i && !(several && seen[ref] > 1) {
+			end(x.Rows[i])
+		}
+		if several = seen[ref] > 1; several && home[ref] {
+			reach = max(reach, last[ref])
+		}
+		if from < 0 {
+			from = x.Rows[i]
+		}
+		if pieces++; !home[ref] || seen[ref] == 1 {
+			away += n
+		}
+	}
+	end(x.End())
+	return out
+}
+
+// rewrite gives physical rows [from, to) new chunks.
+func (f *folding) rewrite(ctx context.Context, after *version.Snapshot, from, to int64) error {
+	for ; from < to; from += foldBatch {
+		if ctx.Err() != nil {
+			return errs.Cause(ctx, "commit")
+		}
+		end := min(from+foldBatch, to)
+		segments, err := f.column.Segments(ctx, [][2]int64{{from, end}}, nil)
+		if err != nil {
+			return err
+		}
+		runs := make([]read.Values, len(segments))
+		for i := range segments {
+			s := &segments[i]
+			if s.Chunk == nil || s.Tiles != nil || s.Chunk.Index.Linked() || s.Chunk.Index.SampleCodec() != codec.None || s.Chunk.Index.ItemsBytes(0, s.Chunk.Index.Items()) > foldItem*s.Chunk.Index.Items() {
+				return nil
+			}
+			runs[i] = s.Values()
+		}
+		items, err := f.read(ctx, runs, from, end)
+		if err != nil {
+			return err
+		}
+		for i := range items {
+			row := from + int64(i)
+			if after.Deleted.Contains(uint64(row)) && f.last.Data != nil {
+				items[i] = f.last // nothing of a deleted sample is written again
+			}
+			f.last = items[i]
+			s, err := f.out.builder.AddRow(ctx, items[i:i+1])
+			if err != nil {
+				if s != nil {
+					s.Stream.Abort()
+				}
+				return err
+			}
+			f.out.take(s, row, 1, func(runs []format.RowRange) { f.sealed(s, runs) })
+		}
+	}
+	return nil
+}
+
+// read reads the samples of rows [from, to).
+func (f *folding) read(ctx context.Context, runs []read.Values, from, to int64) ([]chunk.Item, error) {
+	items := make([]chunk.Item, to-from)
+	for _, g := range read.Groups(runs) {
+		x := g.Segment.Chunk.Index
+		mem := make([]byte, g.Stored())
+		if err := f.io.Read(ctx, &g.Values, mem, f.column.Channels()); err != nil {
+			return nil, err
+		}
+		for _, i := range g.Runs {
+			r := &runs[i]
+			data := mem[x.ItemsBytes(g.Item, r.Item-g.Item):]
+			for k := range r.N {
+				size := r.ItemBytes(k)
+				items[r.Segment.Row-from+k] = chunk.Item{Data: data[:size:size], Shape: x.Shape(r.Item + k)}
+				data = data[size:]
+			}
+		}
+	}
+	return items, nil
+}
+
+// sealed hands a complete chunk of rows to the transaction.
+func (f *folding) sealed(s *chunk.Sealed, runs []format.RowRange) {
+	e := format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}
+	f.w.txn.FoldChunk(f.ct.schema.ID, e, runs, s.Dir)
+	if store := f.w.txn.Spill(); store != nil {
+		f.w.group.GoFor(f.w.caller, store)
+	}
+	f.w.finish(s.Stream.Finish, s.Stream.Abort)
+}
