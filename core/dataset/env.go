@@ -13,6 +13,8 @@ type Env struct {
 	Writer  string // names the software in commit records
 	// Author returns the name of the user, for commits, tags and views. Nil: commits have none.
 	Author func() string
+
+	foldRows int // of tests: as few rows are rewritten; 0: the constant
 }
 
 // author returns the name of the user, "" if the environment has none.

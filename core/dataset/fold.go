@@ -23,6 +23,14 @@ const (
 	foldBatch = 16 << 10
 )
 
+// fewest returns the least rows, and pieces of rows, that are rewritten.
+func (e *Env) fewest() int {
+	if e.foldRows > 0 {
+		return e.foldRows
+	}
+	return foldRows
+}
+
 // fold rewrites what the transaction leaves scattered. Everything that it has written is durable.
 func (w *writer) fold(ctx context.Context) error {
 	var after *version.Snapshot // the commit, if it were made now
@@ -32,7 +40,7 @@ func (w *writer) fold(ctx context.Context) error {
 			continue
 		}
 		rows := w.txn.Updated(ct.schema.ID)
-		if len(rows) < foldRows {
+		if len(rows) < w.d.env.fewest() {
 			continue
 		}
 		if after == nil {
@@ -91,7 +99,7 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 		for len(rows) > 0 && rows[0] < end {
 			rows = rows[1:]
 		}
-		for _, r := range scattered(x) {
+		for _, r := range scattered(x, f.w.d.env.fewest()) {
 			if r[1] = min(r[1], f.w.txn.Base().Record.Rows); r[0] < r[1] {
 				if err := f.rewrite(ctx, after, r[0], r[1]); err != nil {
 					return err
@@ -107,8 +115,8 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 }
 
 // scattered returns the ranges of a leaf's rows in which so many lie apart from the others that they
-// are to be rewritten.
-func scattered(x *chunkmap.Leaf) (out [][2]int64) {
+// are to be rewritten. Ranges of fewer pieces are left out.
+func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 	// A chunk with the same distance between rows and items in all its places is one that updates
 	// have holed, a home. The other chunks of several places have the samples of updates.
 	n := len(x.Chunks)
@@ -124,7 +132,7 @@ func scattered(x *chunkmap.Leaf) (out [][2]int64) {
 	}
 	from, pieces, away := int64(-1), 0, int64(0)
 	end := func(row int64) {
-		if from >= 0 && pieces >= foldRows && away*foldPart+foldRows > row-from {
+		if from >= 0 && pieces >= fewest && away*foldPart+int64(fewest) > row-from {
 			out = append(out, [2]int64{from, row})
 		}
 		from, pieces, away = -1, 0, 0

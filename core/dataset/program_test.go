@@ -137,7 +137,7 @@ func (w *world) env(h *handle) *Env {
 		h.faults = faultstore.New(p, nil)
 		return h.faults, nil
 	}
-	return &Env{Stores: storage.Registry{"mem": open}, Codecs: all.All(), Writer: "test"}
+	return &Env{Stores: storage.Registry{"mem": open}, Codecs: all.All(), Writer: "test", foldRows: 2}
 }
 
 func newWorld() (*world, error) {

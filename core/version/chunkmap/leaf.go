@@ -26,8 +26,8 @@ type Leaf struct {
 // NoSample is the ref of rows without a sample.
 const NoSample = math.MaxUint16
 
-// newLeaf returns the leaf of entries, which are in order.
-func newLeaf(entries []format.Entry) *Leaf {
+// NewLeaf returns the leaf of entries, which are in order.
+func NewLeaf(entries []format.Entry) *Leaf {
 	n := len(entries)
 	l := &Leaf{Rows: make([]int64, 0, n+1), Items: make([]int64, 0, n), Refs: make([]uint16, 0, n), entries: n}
 	type chunkID struct {

@@ -116,7 +116,7 @@ func (s *Store) fetch(ctx context.Context, root format.Root) (Page, error) {
 			if err != nil {
 				return Page{}, err
 			}
-			return Page{Leaf: newLeaf(leaf.Entries)}, nil
+			return Page{Leaf: NewLeaf(leaf.Entries)}, nil
 		}
 		inner, err := format.DecodeInner(data)
 		return Page{Inner: &inner}, err

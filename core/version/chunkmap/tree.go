@@ -257,7 +257,7 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 		}
 	}
 	for _, part := range split(len(entries), b.old.pages.MaxEntries, fill) {
-		leaf := newLeaf(entries[part.from:part.to])
+		leaf := NewLeaf(entries[part.from:part.to])
 		id := b.made.add(Page{Leaf: leaf})
 		out = append(out, format.Child{First: leaf.First(), Page: id, Entries: int64(leaf.Len())})
 	}

@@ -1,0 +1,308 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+	"deeplake/core/version/chunkmap"
+)
+
+// foldTensors are numbers, text and ragged arrays, all small, with and without a block codec.
+var foldTensors = []TensorSpec{
+	{Name: "n", DType: "float32", Compression: "none"}, {Name: "id", DType: "int64"}, {Name: "t", HType: "text"}, {Name: "r", DType: "uint8", Shape: tensor.Shape{-1}},
+}
+
+// foldModel is a dataset and its expected rows, of which each has the bytes of its samples.
+type foldModel struct {
+	t    *testing.T
+	d    *Dataset
+	rng  *rand.Rand
+	rows []map[string][]byte
+}
+
+// samples makes n samples of a tensor.
+func (m *foldModel) samples(name string, n int) (tensor.Rows, [][]byte) {
+	rows, all := tensor.Rows{Tensor: name}, make([][]byte, n)
+	for i := range all {
+		s := tensor.Sample{Form: tensor.FormArray}
+		switch name {
+		case "n":
+			s.DType, s.Shape, s.Data = tensor.Float32, tensor.Shape{}, binary.LittleEndian.AppendUint32(nil, m.rng.Uint32()&0x3fffffff)
+		case "id":
+			s.DType, s.Shape, s.Data = tensor.Int64, tensor.Shape{}, int64s(m.rng.Int64N(1000))
+		case "t":
+			s.Form, s.DType, s.Data = tensor.FormText, tensor.String, fmt.Appendf(nil, "word %d", m.rng.IntN(1<<(4*m.rng.IntN(6))))
+		case "r":
+			s.DType, s.Data = tensor.Uint8, bytes.Repeat([]byte{byte(m.rng.IntN(200))}, m.rng.IntN(9))
+			s.Shape = tensor.Shape{int64(len(s.Data))}
+		}
+		rows.Samples = append(rows.Samples, s)
+		all[i] = s.Data
+	}
+	return rows, all
+}
+
+func (m *foldModel) ok(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *foldModel) append(n int) {
+	m.t.Helper()
+	var cols []tensor.Rows
+	from := len(m.rows)
+	for range n {
+		m.rows = append(m.rows, map[string][]byte{})
+	}
+	for _, spec := range foldTensors {
+		rows, data := m.samples(spec.Name, n)
+		if spec.Name == "r" && m.rng.IntN(2) == 0 { // some have none
+			for i := range data {
+				if m.rng.IntN(50) == 0 {
+					rows.Samples[i], data[i] = tensor.Sample{Form: tensor.FormHole}, nil
+				}
+			}
+		}
+		cols = append(cols, rows)
+		for i := range data {
+			m.rows[from+i][spec.Name] = data[i]
+		}
+	}
+	m.ok(m.d.Append(context.Background(), cols, int64(n)))
+}
+
+// some returns about one in so many rows.
+func (m *foldModel) some(one int) []int64 {
+	var out []int64
+	for i := range m.rows {
+		if m.rng.IntN(one) == 0 {
+			out = append(out, int64(i))
+		}
+	}
+	return out
+}
+
+func (m *foldModel) update(rows []int64, names ...string) {
+	m.t.Helper()
+	var cols []tensor.Rows
+	for _, name := range names {
+		col, data := m.samples(name, len(rows))
+		cols = append(cols, col)
+		for i, row := range rows {
+			m.rows[row][name] = data[i]
+		}
+	}
+	m.ok(m.d.Update(context.Background(), rows, cols))
+}
+
+func (m *foldModel) commit() {
+	m.t.Helper()
+	_, err := m.d.Commit(context.Background(), "")
+	m.ok(err)
+}
+
+func (m *foldModel) check() {
+	m.t.Helper()
+	v := must[*View](m.t)(m.d.View(context.Background()))
+	for _, spec := range foldTensors {
+		got := readAll(m.t, v, spec.Name)
+		if len(got) != len(m.rows) {
+			m.t.Fatalf("tensor %q has %d rows, want %d", spec.Name, len(got), len(m.rows))
+		}
+		for i, row := range m.rows {
+			if !bytes.Equal(got[i], row[spec.Name]) {
+				m.t.Fatalf("tensor %q, row %d: %q, want %q", spec.Name, i, got[i], row[spec.Name])
+			}
+		}
+	}
+}
+
+// pieces returns the number of pieces that the rows of a tensor lie in.
+func (m *foldModel) pieces(name string) int64 {
+	return m.d.head.Record.Columns[m.d.head.Schema.Find(name).ID].Chunks
+}
+
+// TestFold updates, deletes and appends rows in many commits. Every row stays what it should be, and
+// the pieces that rows lie in do not grow with the number of commits.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			env := testEnv()
+			m := &foldModel{t: t, rng: rand.New(rand.NewPCG(seed, 5))}
+			m.d = must[*Dataset](t)(Create(ctx, env, "mem://fold", CreateOptions{}))
+			defer func() { _ = m.d.Close() }()
+			for _, spec := range foldTensors {
+				m.ok(m.d.CreateTensor(ctx, spec))
+			}
+			m.append(3000)
+			m.commit()
+			for range 25 {
+				switch m.rng.IntN(8) {
+				case 0:
+					m.append(m.rng.IntN(500))
+				case 1:
+					gone := m.some(20 + m.rng.IntN(100))
+					m.ok(m.d.DeleteRows(ctx, gone))
+					for _, row := range slices.Backward(gone) {
+						m.rows = slices.Delete(m.rows, int(row), int(row)+1)
+					}
+				}
+				m.update(m.some(2+m.rng.IntN(30)), "n", "id", "t", "r")
+				if m.rng.IntN(3) == 0 {
+					m.update(m.some(10), "t")
+				}
+				m.commit()
+				m.check()
+			}
+			for _, spec := range foldTensors {
+				// Two thirds of the rows may lie in pieces of their own, and no more.
+				if n := m.pieces(spec.Name); n > int64(len(m.rows)) {
+					t.Errorf("the %d rows of tensor %q lie in %d pieces", len(m.rows), spec.Name, n)
+				}
+			}
+			// Another program reads the same.
+			m.ok(m.d.Close())
+			m.d = must[*Dataset](t)(Open(ctx, env, "mem://fold", OpenOptions{}))
+			m.check()
+		})
+	}
+}
+
+// TestFoldBeside holds that a commit which rewrites rows gives way to one that came first.
+func TestFoldBeside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(9, 5))}
+	m.d = must[*Dataset](t)(Create(ctx, env, "mem://fold", CreateOptions{}))
+	defer func() { _ = m.d.Close() }()
+	for _, spec := range foldTensors {
+		m.ok(m.d.CreateTensor(ctx, spec))
+	}
+	m.append(2000)
+	m.commit()
+	other := &foldModel{t: t, rng: m.rng, rows: m.rows}
+	other.d = must[*Dataset](t)(Open(ctx, env, "mem://fold", OpenOptions{}))
+	defer func() { _ = other.d.Close() }()
+	var mine, theirs []int64
+	for row := range int64(2000) {
+		if row%5 < 2 {
+			mine = append(mine, row)
+		} else if row%5 < 4 {
+			theirs = append(theirs, row)
+		}
+	}
+	m.update(mine, "n", "t", "id", "r")
+	other.update(theirs, "n", "t", "id", "r")
+	other.commit()
+	m.commit()
+	m.check()
+	if n := m.pieces("n"); n > 2000 {
+		t.Errorf("2000 rows lie in %d pieces", n)
+	}
+}
+
+// TestFoldCosts holds that a year of updates writes at most four bytes for a byte changed, and that
+// it leaves few pieces.
+func TestFoldCosts(t *testing.T) {
+	t.Parallel()
+	const rows, width, commits = 6000, 32, 365
+	ctx := context.Background()
+	d := must[*Dataset](t)(Create(ctx, testEnv(), "mem://fold", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	spec := TensorSpec{Name: "v", DType: "float32", Shape: tensor.Shape{width}, Compression: "none"}
+	if err := d.CreateTensor(ctx, spec); err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(3, 5))
+	vectors := func(n int) []tensor.Rows {
+		data := make([]byte, 4*width*n)
+		for i := range data {
+			data[i] = byte(rng.Uint32())
+		}
+		return []tensor.Rows{{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{width}, Data: data}}}
+	}
+	if err := d.Append(ctx, vectors(rows), rows); err != nil {
+		t.Fatal(err)
+	}
+	must[any](t)(d.Commit(ctx, ""))
+	column := func() format.Column { return d.head.Record.Columns[d.head.Schema.Find("v").ID] }
+	before, changed, most := column().Bytes, int64(0), int64(0)
+	for range commits {
+		var some []int64
+		for row := range int64(rows) {
+			if rng.IntN(100) == 0 {
+				some = append(some, row)
+			}
+		}
+		if err := d.Update(ctx, some, vectors(len(some))); err != nil {
+			t.Fatal(err)
+		}
+		must[any](t)(d.Commit(ctx, ""))
+		changed += int64(len(some)) * 4 * width
+		most = max(most, column().Chunks)
+	}
+	if written := column().Bytes - before; written > 4*changed {
+		t.Errorf("%d commits wrote %d bytes for %d changed ones, %.1f each", commits, written, changed, float64(written)/float64(changed))
+	}
+	if most > rows {
+		t.Errorf("%d rows lay in %d pieces", rows, most)
+	}
+}
+
+// TestScattered has the layouts of a leaf by which rows are rewritten, or not.
+func TestScattered(t *testing.T) {
+	t.Parallel()
+	session := format.NewUUID()
+	// Each letter is a row of a chunk of that name; upper-case chunks have one item a row from the
+	// start of the leaf on, lower-case ones one behind the other; "." is a row without a sample.
+	leaf := func(rows string) *chunkmap.Leaf {
+		var entries []format.Entry
+		next := map[rune]int64{}
+		for i, c := range rows {
+			if c == '.' {
+				continue
+			}
+			e := format.Entry{Row: int64(i), Rows: 1, First: int64(i), Session: session, Ordinal: int64(c)}
+			if c >= 'a' {
+				e.First = next[c]
+				next[c]++
+			}
+			if n := len(entries) - 1; n >= 0 && chunkmap.Follows(&entries[n], &e) {
+				entries[n].Rows++
+			} else {
+				entries = append(entries, e)
+			}
+		}
+		return chunkmap.NewLeaf(entries)
+	}
+	for _, c := range []struct {
+		name, rows string
+		want       [][2]int64
+	}{
+		{"a chunk", "AAAAAAAAAAAA", nil},
+		{"chunks one behind the other", "AAABBBCCCDDDEEEFFF", nil},
+		{"few updates", "AAAAAAAaAAAAAAAAaAAAAAAAA", nil},
+		{"every third row", "aAAaAAaAAaAAaAA", [][2]int64{{0, 15}}},
+		{"every second row of one chunk of two", "AAAAAAAAABBBBBCcCcCcCcCcC", [][2]int64{{14, 25}}},
+		{"all rows, in several commits", "abcabcbacacbabcab", [][2]int64{{0, 17}}},
+		{"with holes", "aAAaAAaA..AAAAAAAAAAAAAAAAAA", [][2]int64{{0, 8}}},
+	} {
+		if got := scattered(leaf(c.rows), 4); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
