@@ -22,6 +22,17 @@ type GatherPlan struct {
 	Holes     []int32 // places of the rows that have no sample, in no order
 }
 
+// Spans returns the bytes that the samples lie in.
+func (l *GatherPlan) Spans() (out []Span) {
+	for i := range l.Runs {
+		r := &l.Runs[i]
+		for at := r.From; at < r.To; at = r.Chunk.BlockEnd(l.Items, at, r.To) {
+			out = r.Chunk.Spans(l.Items[at], 1, out)
+		}
+	}
+	return out
+}
+
 // Run is samples of one chunk.
 type Run struct {
 	Chunk    *Chunk

@@ -157,3 +157,8 @@ func (c *Column) Scattered(ctx context.Context, from, to int64) (bool, error) {
 func (c *Column) GatherRows(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
 	return read.PlanGather(ctx, c, c.ct.dtype, rows)
 }
+
+// ItemsOf finds rows of the dataset, as read.PlanItems does.
+func (c *Column) ItemsOf(ctx context.Context, rows []int64) (*chunk.GatherPlan, error) {
+	return read.PlanItems(ctx, c, rows)
+}

@@ -20,18 +20,36 @@ import (
 // none. Then, and after an error, the caller must locate rows one by one.
 func PlanGather(ctx context.Context, m Map, d tensor.DType, rows []int64) (*chunk.GatherPlan, error) {
 	g := gatherer{dtype: d, plan: &chunk.GatherPlan{}}
-	g.sort(ctx, rows)
-	if ctx.Err() != nil {
-		return nil, errs.Cause(ctx, "find samples")
-	}
-	if err := m.Find(ctx, g.rows, &g.found); err != nil || g.found.Tiled {
+	if ok, err := g.find(ctx, m, rows); !ok || err != nil {
 		return nil, err
 	}
 	if ok, err := g.fit(); !ok || err != nil {
 		return nil, err
 	}
-	g.dropHoles()
 	return g.plan, g.runs()
+}
+
+// PlanItems is PlanGather for samples of any shape and size, which Worker.Gather cannot copy. The
+// plan has no shape. Returns nil if some sample is in tiles.
+func PlanItems(ctx context.Context, m Map, rows []int64) (*chunk.GatherPlan, error) {
+	g := gatherer{plan: &chunk.GatherPlan{}}
+	if ok, err := g.find(ctx, m, rows); !ok || err != nil {
+		return nil, err
+	}
+	return g.plan, g.runs()
+}
+
+// find finds rows, unless some sample is in tiles.
+func (g *gatherer) find(ctx context.Context, m Map, rows []int64) (bool, error) {
+	g.sort(ctx, rows)
+	if ctx.Err() != nil {
+		return false, errs.Cause(ctx, "find samples")
+	}
+	if err := m.Find(ctx, g.rows, &g.found); err != nil || g.found.Tiled {
+		return false, err
+	}
+	g.dropHoles()
+	return true, nil
 }
 
 // gatherer converts rows to runs.
@@ -108,7 +126,7 @@ func (g *gatherer) fit() (bool, error) {
 		}
 		l.Shape, l.Size = shape, size
 	}
-	return len(g.found.Chunks) > 0, nil
+	return len(g.rows) > 0, nil
 }
 
 // dropHoles moves rows without a sample to the holes of the plan. From then on the positions of

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deeplake/core/chunk"
+	"deeplake/core/format"
 )
 
 // Group is runs of values that lie close together in one chunk, so that reading them with all items
@@ -41,18 +42,34 @@ func (g *Group) joins(r *Values) bool {
 	if g.Segment.Chunk != r.Segment.Chunk || g.Tiled() || g.Coded() {
 		return false
 	}
-	x, end := g.Segment.Chunk.Index, g.Item+g.N
-	if r.Item < end || x.Linked() {
+	return near(g.Segment.Chunk.Index, g.Item+g.N, r.Item)
+}
+
+// near reports whether items are read together up to end and from item on.
+func near(x *format.Index, end, item int64) bool {
+	if item <= end {
+		return item == end && !x.Linked()
+	}
+	if x.Linked() {
 		return false
 	}
-	if r.Item == end {
-		return true
-	}
-	if x.ItemsBytes(end, r.Item-end) <= joinBytes {
+	if x.ItemsBytes(end, item-end) <= joinBytes {
 		return true
 	}
 	b, first := x.BlockOf(end - 1)
-	return r.Item < first+x.BlockItems(b)
+	return item < first+x.BlockItems(b)
+}
+
+// Joined returns the first place behind from of a run whose item is not to be read together with
+// those before.
+func Joined(plan *chunk.GatherPlan, run *chunk.Run, from int) int {
+	to := from + 1
+	for ; to < run.To; to++ {
+		if last := plan.Items[to-1]; plan.Items[to] != last && !near(run.Chunk.Index, last+1, plan.Items[to]) {
+			break
+		}
+	}
+	return to
 }
 
 // byChunk lists the runs that have values: those of one chunk together, in order of items.

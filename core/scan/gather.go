@@ -2,8 +2,10 @@ package scan
 
 import (
 	"context"
+	"unsafe"
 
 	"deeplake/core/array"
+	"deeplake/core/chunk"
 	"deeplake/core/query"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
@@ -25,7 +27,13 @@ func inBulk(f *field, typ *array.Type) bool {
 
 // bulk reads rows of a column by the fastest way. c is nil where single segments are as fast.
 func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.Rows) (c *array.Column, err error) {
-	if rows.N < 2 || !inBulk(f, &typ) {
+	if text := !typ.List && typ.DType != 0 && !typ.DType.Fixed(); rows.N < 2 || text {
+		if rows.N < 2 {
+			return nil, nil
+		}
+		return r.texts(ctx, f, typ, rows)
+	}
+	if !inBulk(f, &typ) {
 		return nil, nil
 	}
 	if start, step, regular := f.view.Regular(); regular && rows.List == nil {
@@ -134,4 +142,68 @@ func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []in
 		}
 	}
 	return c, nil
+}
+
+// texts reads text, JSON or opaque values of rows that lie in many pieces: those of each chunk
+// together. c is nil where single segments are as fast, and where a sample cannot be read.
+func (r *reader) texts(ctx context.Context, f *field, typ array.Type, rows query.Rows) (c *array.Column, err error) {
+	if start, step, regular := f.view.Regular(); regular && step == 1 && rows.List == nil {
+		from := start + rows.From
+		if scattered, err := f.column.Scattered(ctx, from, from+rows.N); !scattered || err != nil {
+			return nil, nil // the segments report the error
+		}
+	}
+	plan, err := f.column.ItemsOf(ctx, append([]int64(nil), r.listed.rows(f.view, rows)...))
+	if err != nil || plan == nil {
+		return nil, ctx.Err()
+	}
+	r.worker(f)
+	if f.view.Remote() {
+		defer prefetch(ctx, r.io.Worker, plan.Spans())()
+	}
+	data := make([]string, rows.N)
+	for i := range plan.Runs {
+		run := &plan.Runs[i]
+		if run.Chunk.Index.DType() != f.column.DType() || run.Chunk.Index.Linked() {
+			return nil, nil
+		}
+		for from := run.From; from < run.To; {
+			to := read.Joined(plan, run, from)
+			if err := r.textsOf(ctx, f, plan, run, from, to, data); err != nil {
+				return nil, ctx.Err()
+			}
+			from = to
+		}
+	}
+	c = &array.Column{Type: typ, N: int(rows.N), Same: tensor.Shape{}, Data: data}
+	if len(plan.Holes) > 0 {
+		c.Null = make([]bool, rows.N)
+		for _, i := range plan.Holes {
+			c.Null[i] = true
+		}
+	}
+	return c, nil
+}
+
+// textsOf reads the values of places [from, to) of a plan with all items in between.
+func (r *reader) textsOf(ctx context.Context, f *field, plan *chunk.GatherPlan, run *chunk.Run, from, to int, data []string) error {
+	x, items := run.Chunk.Index, plan.Items[from:to]
+	low := items[0]
+	all := read.Values{Segment: &read.Segment{Chunk: run.Chunk, First: low, Rows: items[len(items)-1] - low + 1}, Item: low, N: items[len(items)-1] - low + 1}
+	mem := make([]byte, all.Stored())
+	if err := r.io.Read(ctx, &all, mem, f.column.Channels()); err != nil {
+		return err
+	}
+	text := unsafe.String(unsafe.SliceData(mem), len(mem)) // mem is not written any more
+	for i, item := range items {
+		at := x.ItemsBytes(low, item-low)
+		value := text[at : at+x.ItemBytes(item)]
+		r.decoded += int64(len(value))
+		if plan.Positions == nil {
+			data[from+i] = value
+		} else {
+			data[plan.Positions[from+i]] = value
+		}
+	}
+	return nil
 }
