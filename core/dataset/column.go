@@ -26,7 +26,7 @@ type Column struct {
 func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: chunkmap.NewFinder(v.snap.Tree(ct.schema.ID))}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
-		GatherPlan: c.gatherPlan, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
+		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
 	if ct.packs {
 		c.access.PackRun = c.packRun
 	}

@@ -265,3 +265,31 @@ func copyFew(to, from []byte, n, size int64) {
 		}
 	}
 }
+
+// copyRange is read.Access.CopyRange.
+func (c *Column) copyRange(ctx context.Context, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
+	v := c.view
+	if v.list != nil || v.step < 1 || v.step > mostWaste || to <= from || c.Encoded() || c.Sequence() {
+		return false, nil
+	}
+	var r RangeCopier
+	if v.step == 1 {
+		return r.Copy(ctx, c, v.live(from), v.live(to), shape, dst, w)
+	}
+	each := int64(len(dst)) / (to - from)
+	var all []byte
+	for from < to {
+		n := min(to-from, strideRows)
+		all = slices.Grow(all[:0], int(((n-1)*v.step+1)*each))[:((n-1)*v.step+1)*each]
+		low := v.live(from)
+		if ok, err := r.Copy(ctx, c, low, low+(n-1)*v.step+1, shape, all, w); !ok || err != nil {
+			return false, err
+		}
+		read.Stride(dst[:n*each], all, each, v.step)
+		from, dst = from+n, dst[n*each:]
+	}
+	return true, nil
+}
+
+// strideRows is the number of rows that are copied with those in between.
+const strideRows = 16 << 10

@@ -33,6 +33,9 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 			return nil, nil
 		}
 	}
+	if b, err := r.ranges(ctx, fields, rows, o); b != nil || err != nil {
+		return b, err
+	}
 	batch, plans, columns := &Batch{Rows: len(rows)}, make([]*chunk.GatherPlan, len(fields)), make([]int, len(fields))
 	var l layout
 	for i := range fields {
@@ -73,6 +76,64 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 		err = rowError(f.name, row, failed.Err)
 	}
 	if err != nil {
+		batch.Release()
+		return nil, err
+	}
+	return batch, nil
+}
+
+// rangeRows is the number of consecutive rows from which a job of them pays.
+const rangeRows = 8 << 10
+
+// ranges reads consecutive rows, without a plan of each. The batch is nil if rows cannot be read so.
+func (r *Reader) ranges(ctx context.Context, fields []field, rows []int64, o *Options) (*Batch, error) {
+	n := int64(len(rows))
+	if n < rangeRows || r.src.Remote() || rows[n-1]-rows[0] != n-1 {
+		return nil, nil
+	}
+	for i, row := range rows {
+		if row != rows[0]+int64(i) {
+			return nil, nil
+		}
+	}
+	batch := &Batch{Rows: len(rows)}
+	var l layout
+	shapes := make([]tensor.Shape, len(fields))
+	for i := range fields {
+		f := &fields[i]
+		if f.access.CopyRange == nil {
+			return nil, nil
+		}
+		one := f.gather(ctx, []int64{rows[0]}, bulkSample, false)
+		if one == nil {
+			return nil, nil
+		}
+		shapes[i] = one.Shape
+		if err := l.bulk(batch, f, one); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if batch.Slab, err = r.ring.Get(l.used); err != nil {
+		return nil, err
+	}
+	parts := (n + rangeRows - 1) / rangeRows
+	var other atomic.Bool // the rows must be read in another way
+	err = r.do(ctx, int(parts)*len(fields), min(o.Workers, task.Cores()), nil, func(ctx context.Context, k int, w *chunk.Worker) error {
+		i, part := k/int(parts), int64(k)%parts
+		from, to := part*n/parts, (part+1)*n/parts
+		size := batch.Columns[i].Size / n
+		dst := batch.Data(&batch.Columns[i])[from*size : to*size]
+		ok, err := false, error(nil)
+		if !other.Load() {
+			ok, err = fields[i].access.CopyRange(ctx, rows[0]+from, rows[0]+to, shapes[i], dst, w)
+		}
+		if !ok || err != nil {
+			other.Store(true)
+		}
+		return nil
+	})
+	if err != nil || other.Load() {
 		batch.Release()
 		return nil, err
 	}

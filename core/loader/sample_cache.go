@@ -33,7 +33,7 @@ func cached(c read.Column, cache samplecache.Cache) read.Column {
 // Access replaces the abilities that decode, and omits the ones that bypass the cache.
 func (c *cachedColumn) Access() read.Access {
 	a := c.access
-	a.DecodeRun, a.PackRun, a.DecodeROIs, a.GatherPlan = c.decodeRun, nil, nil, nil
+	a.DecodeRun, a.PackRun, a.DecodeROIs, a.GatherPlan, a.CopyRange = c.decodeRun, nil, nil, nil, nil
 	if a.Prefetch != nil {
 		a.Prefetch = c.prefetch
 	}

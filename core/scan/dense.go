@@ -2,13 +2,13 @@ package scan
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 
 	"deeplake/core/array"
 	"deeplake/core/dataset"
 	"deeplake/core/internal/invariant"
 	"deeplake/core/query"
+	"deeplake/core/read"
 )
 
 // Rows that lie close together are read with the rows in between. Whole blocks are read and checked
@@ -58,30 +58,11 @@ func (r *reader) strided(ctx context.Context, f *field, typ array.Type, low, n, 
 		if err != nil {
 			return nil, err
 		}
-		stride(to, from, each, step)
+		read.Stride(to, from, each, step)
 		c = evenColumn(whole.Type, int(n), whole.Same, data)
 	}
 	r.letGo(whole, c, before)
 	return c, nil
-}
-
-// stride copies values of so many bytes at equal distances.
-func stride(to, from []byte, each, step int64) {
-	step *= each
-	switch each {
-	case 4:
-		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+4 {
-			binary.NativeEndian.PutUint32(to[i:], binary.NativeEndian.Uint32(from[at:]))
-		}
-	case 8:
-		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+8 {
-			binary.NativeEndian.PutUint64(to[i:], binary.NativeEndian.Uint64(from[at:]))
-		}
-	default:
-		for at, i := int64(0), int64(0); i < int64(len(to)); at, i = at+step, i+each {
-			copy(to[i:i+each], from[at:])
-		}
-	}
 }
 
 // multiples returns the first n multiples of a step.
