@@ -88,11 +88,20 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 		all = r.dense
 		r.copy(all, size)
 	}
-	at := int64(0)
-	live.Runs(from, to, func(a, b int64) {
-		copyFew(dst[at:], all[(a-low)*size:], (b-a)*size, size)
-		at += (b - a) * size
-	})
+	logical, physical := live.Between(from, to)
+	row, at := from, low
+	for k := range physical {
+		end := to
+		if k+1 < len(logical) {
+			end = logical[k+1]
+		}
+		if k > 0 {
+			at = physical[k]
+		}
+		n := (end - row) * size
+		copyFew(dst, all[(at-low)*size:], n, size)
+		row, dst = end, dst[n:]
+	}
 	return true, nil
 }
 

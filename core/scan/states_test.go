@@ -8,6 +8,8 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/dataset"
+	"deeplake/core/loader"
+	"deeplake/core/order"
 	"deeplake/core/query"
 	"deeplake/core/tensor"
 )
@@ -125,6 +127,40 @@ func BenchmarkStates(b *testing.B) {
 					if _, err := p.Run(ctx); err != nil {
 						b.Fatal(err)
 					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(v.Len()), "ns/row")
+			})
+		}
+	}
+}
+
+// BenchmarkStatesLoad loads epochs of the same datasets.
+func BenchmarkStatesLoad(b *testing.B) {
+	ctx := context.Background()
+	views := states(b, 200_000, func(string) string { return "file://" + b.TempDir() + "/d" })
+	for _, load := range []struct {
+		name    string
+		options loader.Options
+	}{
+		{"numbers in order", loader.Options{BatchSize: 1024, Tensors: []string{"a", "d"}}},
+		{"numbers shuffled", loader.Options{BatchSize: 1024, Tensors: []string{"a", "d"}, Shuffle: order.Window}},
+		{"all shuffled", loader.Options{BatchSize: 1024, Shuffle: order.Window}},
+	} {
+		for _, name := range stateNames {
+			v := views[name]
+			b.Run(load.name+"/"+name, func(b *testing.B) {
+				l := must[*loader.Loader](b)(loader.Open(ctx, Plain(v), load.options))
+				defer l.Close()
+				for epoch := int64(0); b.Loop(); epoch++ {
+					e := must[*loader.Epoch](b)(l.Start(ctx, order.Pass{Epoch: epoch}))
+					for {
+						batch := must[*loader.Batch](b)(e.Next(ctx))
+						if batch == nil {
+							break
+						}
+						batch.Release()
+					}
+					e.Close()
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(v.Len()), "ns/row")
 			})

@@ -175,6 +175,17 @@ func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
 	}
 }
 
+// Between returns the runs that hold user rows [start, end), of which there are some: the first user
+// row of each, which may be before start, and its physical row. The slices are shared, read-only.
+func (m RowMap) Between(start, end int64) (logical, physical []int64) {
+	if m.logical == nil {
+		return []int64{start}, []int64{start}
+	}
+	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > start }) - 1
+	n := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] >= end })
+	return m.logical[k:n], m.physical[k:n]
+}
+
 // Logical is the inverse of Physical. For a deleted row it is the number of the next row that is
 // not deleted.
 func (m RowMap) Logical(row int64) int64 {
