@@ -66,33 +66,48 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 	return p, err
 }
 
+// Seeker implements read.Map.
+func (c *Column) Seeker() read.Seeker {
+	f := c.finder()
+	return &f
+}
+
+// Segment implements read.Seeker.
+func (f *finder) Segment(ctx context.Context, row, end int64) (read.Segment, error) {
+	s := read.Segment{Row: row, Rows: end - row}
+	if row < 0 { // see SelectOrMissing
+		return s, nil
+	}
+	p, err := f.find(ctx, row)
+	if err != nil {
+		return s, err
+	}
+	s.Rows = p.end - row
+	if p.entry == nil {
+		return s, nil
+	}
+	s.Chunk, s.First = p.known.chunk, row+p.move
+	if p.entry.Tiles > 0 {
+		s.First = 0
+		s.Tiles, err = f.c.tiles(ctx, row, p.entry)
+	}
+	return s, err
+}
+
 // Segments implements read.Map.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
 	f := c.finder()
 	for _, r := range runs {
 		for row := r[0]; row < r[1]; {
-			s := read.Segment{Row: row, Rows: r[1] - row}
-			if row >= 0 { // else see SelectOrMissing
-				p, err := f.find(ctx, row)
-				if err != nil {
-					return out, err
-				}
-				s.Rows = min(p.end, r[1]) - row
-				if p.entry != nil {
-					s.Chunk, s.First = p.known.chunk, row+p.move
-				}
-				if p.entry != nil && p.entry.Tiles > 0 {
-					s.First = 0
-					if s.Tiles, err = c.tiles(ctx, row, p.entry); err != nil {
-						return out, err
-					}
-				}
+			s, err := f.Segment(ctx, row, r[1])
+			if err != nil {
+				return out, err
 			}
-			var err error
+			s.Rows = min(s.Rows, r[1]-row)
+			row += s.Rows
 			if out, err = s.Append(out); err != nil {
 				return out, err
 			}
-			row += s.Rows
 		}
 	}
 	return out, nil

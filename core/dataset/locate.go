@@ -12,49 +12,6 @@ import (
 
 var _ read.Map = (*Column)(nil)
 
-// Segment implements read.Map.
-func (c *Column) Segment(ctx context.Context, row, end int64) (read.Segment, error) {
-	if row < 0 { // see SelectOrMissing
-		return read.Segment{Row: row, Rows: end - row}, nil
-	}
-	physical, from, to := c.view.snap.Live.Run(row)
-	shift := physical - row
-	e, ok, err := c.tree.Find(ctx, physical)
-	if err != nil {
-		return read.Segment{}, err
-	}
-	if !ok {
-		n, err := c.hole(ctx, physical, min(end, to)-row)
-		return read.Segment{Row: row, Rows: n}, err
-	}
-	s := read.Segment{Row: e.Row - shift, Rows: e.Rows, First: e.First}
-	if s.Chunk, err = c.chunk(ctx, &e, 0); err != nil {
-		return s, err
-	}
-	if e.Tiles > 0 {
-		s.First = 0
-		s.Tiles, err = c.tiles(ctx, row, &e)
-		return s, err
-	}
-	if cut := from - s.Row; cut > 0 { // the rows before are deleted, or lie elsewhere
-		s.Row, s.Rows, s.First = from, s.Rows-cut, s.First+cut
-	}
-	s.Rows = min(s.Rows, to-s.Row)
-	return s, nil
-}
-
-// hole counts the physical rows from row on, at most n, that have no sample. It has none itself.
-func (c *Column) hole(ctx context.Context, row, n int64) (int64, error) {
-	if n == 1 {
-		return n, nil
-	}
-	err := c.tree.Scan(ctx, row, row+n, func(next format.Entry) bool {
-		n = next.Row - row
-		return false
-	})
-	return n, err
-}
-
 // tiles returns the chunks of an oversized sample.
 func (c *Column) tiles(ctx context.Context, row int64, e *format.Entry) ([]*chunk.Chunk, error) {
 	tiles := make([]*chunk.Chunk, e.Tiles)
@@ -191,12 +148,13 @@ func (c *Column) unpacked(ctx context.Context) (int64, error) {
 		return 0, nil
 	}
 	var stored, unpacked int64
+	f := c.finder()
 	for i := range int64(probedRows) {
 		row := c.view.live((c.view.n - 1) * i / (probedRows - 1))
 		if row < 0 {
 			continue
 		}
-		s, err := c.Segment(ctx, row, row+1)
+		s, err := f.Segment(ctx, row, row+1)
 		if err != nil {
 			return 0, err
 		}

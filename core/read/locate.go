@@ -12,10 +12,8 @@ import (
 // Map locates the rows of one tensor. All methods may be called in parallel. A row is a row of the
 // dataset.
 type Map interface {
-	// Segment returns the largest segment that contains row. If row has no sample, the segment may
-	// end at end, which is behind row: callers need no rows from there on. It reads index pages and
-	// the directory of a chunk. The segment need not be checked against the directory.
-	Segment(ctx context.Context, row, end int64) (Segment, error)
+	// Seeker returns what finds the segments of single rows.
+	Seeker() Seeker
 	// Split appends the parts of runs [from, to), each in one segment, without holes. It reads
 	// index pages, but no directories. It omits rows without a found segment, and returns the first
 	// error.
@@ -28,6 +26,14 @@ type Map interface {
 	Find(ctx context.Context, rows []int64, f *Found) error
 }
 
+// Seeker finds segments of rows that mostly rise. It is for one goroutine.
+type Seeker interface {
+	// Segment returns a segment from row on, as large as possible. If row has no sample, the segment
+	// may end at end, which is behind row: callers need no rows from there on. It reads index pages
+	// and the directory of a chunk. The segment need not be checked against the directory.
+	Segment(ctx context.Context, row, end int64) (Segment, error)
+}
+
 // Found is the chunks of rows.
 type Found struct {
 	Chunks []*chunk.Chunk // each once
@@ -38,12 +44,12 @@ type Found struct {
 // Locator finds rows one after the other. It remembers the last segment, so that each segment is
 // looked up once if rows come in order. It is for one goroutine.
 type Locator struct {
-	m    Map
+	m    Seeker
 	last Segment
 }
 
 // NewLocator returns a locator of m.
-func NewLocator(m Map) Locator { return Locator{m: m} }
+func NewLocator(m Map) Locator { return Locator{m: m.Seeker()} }
 
 // seek returns the segment that contains row; see Map.Segment. It is valid until the next call.
 func (l *Locator) seek(ctx context.Context, row, end int64) (*Segment, error) {

@@ -46,6 +46,8 @@ func (s *Snapshot) Rows() int64 { return s.Record.Rows - s.Record.DeletedRows }
 type RowMap struct {
 	logical  []int64 // first user row of each run of live rows
 	physical []int64 // its physical row
+	blocks   []int32 // the run of every first of 2^shift user rows
+	shift    uint8
 }
 
 // longRun is the number of deleted rows in a row from which on their end is looked up instead of
@@ -102,6 +104,7 @@ func newRowMap(deleted *roaring64.Bitmap) RowMap {
 	}
 	m.logical = append(m.logical, live)
 	m.physical = append(m.physical, at)
+	m.index()
 	return m
 }
 
@@ -110,22 +113,8 @@ func (m RowMap) Physical(i int64) int64 {
 	if m.logical == nil {
 		return i
 	}
-	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
+	k := m.run(i)
 	return m.physical[k] + i - m.logical[k]
-}
-
-// Run returns the physical row of user row i, and the user rows [from, to) around i whose physical
-// rows follow each other.
-func (m RowMap) Run(i int64) (row, from, to int64) {
-	if m.logical == nil {
-		return i, 0, math.MaxInt64
-	}
-	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > i }) - 1
-	to = math.MaxInt64
-	if k+1 < len(m.logical) {
-		to = m.logical[k+1]
-	}
-	return m.physical[k] + i - m.logical[k], m.logical[k], to
 }
 
 // RowCursor maps user rows that mostly rise. It is for one goroutine.
@@ -144,15 +133,42 @@ func (c *RowCursor) Run(i int64) (row, behind int64) {
 	if m.logical == nil {
 		return i, math.MaxInt64
 	}
-	if m.logical[c.k] > i {
-		c.k = 0
+	if k := c.k; m.logical[k] > i || k+1 < len(m.logical) && m.logical[k+1] <= i {
+		c.k = m.run(i)
 	}
-	c.k = rowset.Seek(m.logical, c.k, i)
 	behind = math.MaxInt64
 	if c.k+1 < len(m.logical) {
 		behind = m.logical[c.k+1]
 	}
 	return m.physical[c.k] + i - m.logical[c.k], behind
+}
+
+// run returns the run of user row i.
+func (m *RowMap) run(i int64) int {
+	b := i >> m.shift
+	if b+1 >= int64(len(m.blocks)) {
+		b = int64(len(m.blocks)) - 1
+	}
+	return rowset.Seek(m.logical, int(m.blocks[b]), i)
+}
+
+// index makes the blocks, about one for each run: searches begin near their end.
+func (m *RowMap) index() {
+	n := len(m.logical)
+	if n == 0 {
+		return
+	}
+	for m.logical[n-1]>>m.shift >= int64(n) {
+		m.shift++
+	}
+	m.blocks = make([]int32, m.logical[n-1]>>m.shift+1)
+	k := 0
+	for b := range m.blocks {
+		for k+1 < n && m.logical[k+1] <= int64(b)<<m.shift {
+			k++
+		}
+		m.blocks[b] = int32(k)
+	}
 }
 
 // Runs calls fn for the physical rows [from, to) of each run of user rows [start, end) that lie
@@ -165,7 +181,7 @@ func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
 		fn(start, end)
 		return
 	}
-	for k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > start }) - 1; start < end; k++ {
+	for k := m.run(start); start < end; k++ {
 		stop := end
 		if k+1 < len(m.logical) {
 			stop = min(end, m.logical[k+1])
@@ -181,7 +197,7 @@ func (m RowMap) Between(start, end int64) (logical, physical []int64) {
 	if m.logical == nil {
 		return []int64{start}, []int64{start}
 	}
-	k := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] > start }) - 1
+	k := m.run(start)
 	n := sort.Search(len(m.logical), func(k int) bool { return m.logical[k] >= end })
 	return m.logical[k:n], m.physical[k:n]
 }
