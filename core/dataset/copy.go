@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"unsafe"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
@@ -89,20 +90,64 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 		r.copy(all, size)
 	}
 	logical, physical := live.Between(from, to)
-	row, at := from, low
-	for k := range physical {
-		end := to
-		if k+1 < len(logical) {
-			end = logical[k+1]
+	switch {
+	case size == 4 && aligned(dst, 4) && aligned(all, 4):
+		compact(wordsOf[uint32](dst), wordsOf[uint32](all), logical, physical, from, to, low)
+	case size == 8 && aligned(dst, 8) && aligned(all, 8):
+		compact(wordsOf[uint64](dst), wordsOf[uint64](all), logical, physical, from, to, low)
+	default:
+		row, at := from, low
+		for k := range physical {
+			end := runEnd(logical, k, to)
+			if k > 0 {
+				at = physical[k]
+			}
+			n := (end - row) * size
+			copy(dst[:n], all[(at-low)*size:])
+			row, dst = end, dst[n:]
 		}
+	}
+	return true, nil
+}
+
+// runEnd returns the row behind run k of rows up to to.
+func runEnd(logical []int64, k int, to int64) int64 {
+	if k+1 < len(logical) {
+		return logical[k+1]
+	}
+	return to
+}
+
+// compact copies the numbers of rows [from, to) out of those of all physical rows from low on.
+func compact[T uint32 | uint64](dst, all []T, logical, physical []int64, from, to, low int64) {
+	row, at, i := from, low, 0
+	for k := range physical {
+		end := runEnd(logical, k, to)
 		if k > 0 {
 			at = physical[k]
 		}
-		n := (end - row) * size
-		copyFew(dst, all[(at-low)*size:], n, size)
-		row, dst = end, dst[n:]
+		run := all[at-low:][:end-row]
+		if len(run) > 16 {
+			i += copy(dst[i:], run)
+		} else {
+			for _, v := range run {
+				dst[i] = v
+				i++
+			}
+		}
+		row = end
 	}
-	return true, nil
+}
+
+// aligned reports whether numbers of so many bytes can lie in p.
+func aligned(p []byte, bytes uintptr) bool {
+	return uintptr(unsafe.Pointer(unsafe.SliceData(p)))%bytes == 0
+}
+
+// wordsOf returns aligned bytes as numbers.
+func wordsOf[T uint32 | uint64](p []byte) []T {
+	var one T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(one)))
 }
 
 // plan finds physical rows [row, to). It returns false if a live row has no sample, or one in tiles.
