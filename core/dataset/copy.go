@@ -25,8 +25,8 @@ type RangeCopier struct {
 	bases   []base
 	patches []patch
 	sources []source
-	numbers map[*chunk.Chunk]int32 // of sources, from 1 on
-	dense   []byte                 // samples of all physical rows, deleted ones included
+	numbers map[chunkID]int32 // of sources, from 1 on
+	dense   []byte            // samples of all physical rows, deleted ones included
 }
 
 // base is rows of one chunk. Other rows may lie in between, which are patches.
@@ -54,8 +54,11 @@ type source struct {
 }
 
 // mostWaste is the number of items, or of physical rows, that are read for one that is needed. Where
-// more lie between, single rows are read instead.
-const mostWaste = 8
+// more lie between, single rows are read instead, unless all of them are wasteBytes at most.
+const (
+	mostWaste  = 8
+	wasteBytes = 256 << 10
+)
 
 // Copy copies the samples of rows [from, to) of the dataset into dst, one behind the other. They are
 // arrays of the given shape, which have at least a byte. It returns false where that does not hold
@@ -68,7 +71,7 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 	if size == 0 || n > math.MaxUint32 || n > mostWaste*(to-from) {
 		return false, nil
 	}
-	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[*chunk.Chunk]int32{}
+	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
 	r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
 	if ok, err := r.plan(ctx, c, low, low+n); !ok || err != nil {
 		return false, err
@@ -76,7 +79,7 @@ func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape
 	if ok, err := r.open(ctx, shape, size, w); !ok || err != nil {
 		return false, err
 	}
-	defer runtime.KeepAlive(r.numbers) // of chunks, and so of their mappings
+	defer runtime.KeepAlive(r) // and its chunks, and so their mappings
 	if n == to-from {
 		r.copy(dst, size)
 		return true, nil
@@ -208,17 +211,21 @@ func (v *View) allDeleted(from, to int64) bool {
 
 // number returns the number of the source of a chunk, from 1 on.
 func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry) (int32, error) {
+	id := chunkID{e.Session, e.Ordinal}
+	if k := r.numbers[id]; k > 0 {
+		return k, nil
+	}
 	ch, err := c.chunk(ctx, e, 0)
-	if err != nil || r.numbers[ch] > 0 {
-		return r.numbers[ch], err
+	if err != nil {
+		return 0, err
 	}
 	n := len(r.sources)
 	if r.sources = r.sources[:min(n+1, cap(r.sources))]; len(r.sources) == n {
 		r.sources = append(r.sources, source{})
 	}
 	r.sources[n] = source{chunk: ch, shift: math.MinInt64, low: math.MaxInt64, scratch: r.sources[n].scratch}
-	r.numbers[ch] = int32(n) + 1
-	return r.numbers[ch], nil
+	r.numbers[id] = int32(n) + 1
+	return r.numbers[id], nil
 }
 
 // add adds n rows from at on. Those of a chunk whose items lie like the rows continue a base, over
@@ -258,7 +265,7 @@ func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, 
 	for i := range r.sources {
 		s := &r.sources[i]
 		n, x := s.high-s.low, s.chunk.Index
-		if !s.chunk.Even() || n > mostWaste*s.wanted {
+		if !s.chunk.Even() || n > mostWaste*s.wanted && n*size > wasteBytes {
 			return false, nil
 		}
 		if s.low < 0 || s.high > x.Rows() {

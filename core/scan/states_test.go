@@ -93,10 +93,25 @@ func states(t testing.TB, n int, uri func(name string) string) map[string]*datas
 		}
 		return nil
 	})
+	make("a year of commits", func(d *dataset.Dataset) error {
+		for range 100 {
+			var part []int64
+			for row := range int64(n) {
+				if r.IntN(100) == 0 {
+					part = append(part, row)
+				}
+			}
+			if err := d.Update(ctx, part, stateRows(len(part), true, r)); err != nil {
+				return err
+			}
+			commit(d)
+		}
+		return nil
+	})
 	return out
 }
 
-var stateNames = []string{"fresh", "every second row", "a third deleted", "a third updated", "in ten commits"}
+var stateNames = []string{"fresh", "every second row", "a third deleted", "a third updated", "in ten commits", "a year of commits"}
 
 // BenchmarkStates runs queries of datasets that were changed in several ways. The figure to compare
 // is the time a row.
