@@ -4,13 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"deeplake/core/array"
+	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
 	"deeplake/core/loader"
 	"deeplake/core/order"
 	"deeplake/core/query"
+	"deeplake/core/storage"
+	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 )
 
@@ -41,7 +46,7 @@ func stateRows(n int, updated bool, r *rand.Rand) []tensor.Rows {
 }
 
 // states returns views of equal datasets of n rows, each changed in its way.
-func states(t testing.TB, n int, uri func(name string) string) map[string]*dataset.View {
+func states(t testing.TB, env *dataset.Env, n int, uri func(name string) string) map[string]*dataset.View {
 	t.Helper()
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(4, 8))
@@ -58,7 +63,7 @@ func states(t testing.TB, n int, uri func(name string) string) map[string]*datas
 	out := map[string]*dataset.View{}
 	make := func(name string, change func(d *dataset.Dataset) error) *dataset.View {
 		t.Helper()
-		d := must[*dataset.Dataset](t)(dataset.Create(ctx, testEnv(), uri(name), dataset.CreateOptions{}))
+		d := must[*dataset.Dataset](t)(dataset.Create(ctx, env, uri(name), dataset.CreateOptions{}))
 		t.Cleanup(func() { _ = d.Close() })
 		for _, spec := range stateTensors {
 			if err := d.CreateTensor(ctx, spec); err != nil {
@@ -113,29 +118,130 @@ func states(t testing.TB, n int, uri func(name string) string) map[string]*datas
 
 var stateNames = []string{"fresh", "every second row", "a third deleted", "a third updated", "in ten commits", "a year of commits"}
 
+// readCounter counts the reads of a store, each of a block of a chunk or of several.
+type readCounter struct{ reads, bytes atomic.Int64 }
+
+// stateWork is what is done with the datasets of states.
+var stateWork = []struct{ name, text string }{
+	{"SUM", "SELECT SUM(a) AS s"},
+	{"WHERE", "SELECT * WHERE a > 0.5 AND d % 7 = 1"},
+	{"LIKE", "SELECT * WHERE t LIKE '%word 13%'"},
+	{"GROUP BY", "SELECT d % 100 AS g, COUNT(*) AS n GROUP BY g"},
+	{"ORDER BY", "SELECT d ORDER BY a LIMIT 10"},
+	{"nearest", "SELECT d ORDER BY L2_NORM(v - ?) LIMIT 10"},
+}
+
+// stateVector is the parameter of the query for the nearest vectors.
+func stateVector() *array.Column {
+	return &array.Column{Type: array.Type{DType: tensor.Float32, Dims: 1, Shape: tensor.Shape{16}}, N: 1, Same: tensor.Shape{16}, Data: make([]float32, 16)}
+}
+
+// TestStateReads counts the reads of blocks that queries and epochs make of datasets which were
+// changed. A path that reads rows one by one needs thousands.
+func TestStateReads(t *testing.T) {
+	t.Parallel()
+	const rows = 30_000
+	ctx := context.Background()
+	counter, space := &readCounter{}, &mem.Space{}
+	open := func(ctx context.Context, name string, o storage.Options) (p storage.Provider, err error) {
+		p, err = space.Open(ctx, name, o)
+		return &counting{p, counter}, err
+	}
+	env := &dataset.Env{Stores: storage.Registry{"mem": open}, Codecs: all.All(), Writer: "test"}
+	views := states(t, env, rows, func(name string) string { return "mem://" + strings.ReplaceAll(name, " ", "-") })
+	count := func(run func()) (reads, bytes int64) {
+		reads, bytes = counter.reads.Load(), counter.bytes.Load()
+		run()
+		return counter.reads.Load() - reads, counter.bytes.Load() - bytes
+	}
+	check := func(work string, run func(v *dataset.View)) {
+		t.Helper()
+		fresh, all := count(func() { run(views["fresh"]) })
+		for _, name := range stateNames[1:] {
+			v := views[name]
+			reads, bytes := count(func() { run(v) })
+			// Every chunk of updates that rows still lie in may be read once more for each thread.
+			most, mostBytes := 3*fresh+16, 3*all+1<<20
+			if name == "a year of commits" {
+				most, mostBytes = 20*fresh+2000, 6*all+16<<20
+			}
+			if reads > most || bytes > mostBytes {
+				t.Errorf("%s, %s: %d reads of %d bytes; the new dataset takes %d of %d", work, name, reads, bytes, fresh, all)
+			}
+		}
+	}
+	for _, q := range stateWork {
+		check(q.name, func(v *dataset.View) {
+			o := query.Options{}
+			if q.name == "nearest" {
+				o.Params = []any{stateVector()}
+			}
+			p := must[*query.Plan](t)(query.Prepare(ctx, q.text, Of(v), nil, o))
+			must[*query.Result](t)(p.Run(ctx))
+		})
+	}
+	for _, shuffle := range []string{order.Sequential, order.Window} {
+		for _, tensors := range [][]string{{"a", "d"}, {"v"}, {"t"}} {
+			check(fmt.Sprint("epoch ", shuffle, tensors), func(v *dataset.View) {
+				epoch(t, Plain(v), loader.Options{BatchSize: 1024, Tensors: tensors, Shuffle: shuffle}, 0)
+			})
+		}
+	}
+	check("column", func(v *dataset.View) {
+		reader := loader.NewReader(Plain(v))
+		defer reader.Close()
+		list := make([]int64, v.Len())
+		for i := range list {
+			list[i] = int64(i)
+		}
+		must[*loader.Batch](t)(reader.Read(ctx, list, loader.ReadOptions{Tensors: []string{"a"}})).Release()
+	})
+}
+
+// counting is a store whose reads are counted.
+type counting struct {
+	storage.Provider
+	to *readCounter
+}
+
+func (c *counting) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	c.to.reads.Add(1)
+	c.to.bytes.Add(int64(len(dst)))
+	return c.Provider.ReadAt(ctx, key, dst, off)
+}
+
+// epoch loads all batches.
+func epoch(t testing.TB, src loader.Source, o loader.Options, n int64) {
+	t.Helper()
+	ctx := context.Background()
+	l := must[*loader.Loader](t)(loader.Open(ctx, src, o))
+	defer l.Close()
+	e := must[*loader.Epoch](t)(l.Start(ctx, order.Pass{Epoch: n}))
+	defer e.Close()
+	for {
+		batch := must[*loader.Batch](t)(e.Next(ctx))
+		if batch == nil {
+			return
+		}
+		batch.Release()
+	}
+}
+
 // BenchmarkStates runs queries of datasets that were changed in several ways. The figure to compare
 // is the time a row.
 func BenchmarkStates(b *testing.B) {
 	ctx := context.Background()
-	views := states(b, 200_000, func(string) string { return "file://" + b.TempDir() + "/d" })
-	zero := make([]float32, 16)
-	vector := &array.Column{Type: array.Type{DType: tensor.Float32, Dims: 1, Shape: tensor.Shape{16}}, N: 1, Same: tensor.Shape{16}, Data: zero}
-	for _, q := range []struct {
-		name, text string
-		params     []any
-	}{
-		{"SUM", "SELECT SUM(a) AS s", nil},
-		{"WHERE", "SELECT * WHERE a > 0.5 AND d % 7 = 1", nil},
-		{"LIKE", "SELECT * WHERE t LIKE '%word 13%'", nil},
-		{"GROUP BY", "SELECT d % 100 AS g, COUNT(*) AS n GROUP BY g", nil},
-		{"ORDER BY", "SELECT d ORDER BY a LIMIT 10", nil},
-		{"nearest", "SELECT d ORDER BY L2_NORM(v - ?) LIMIT 10", []any{vector}},
-	} {
+	views := states(b, testEnv(), 200_000, func(string) string { return "file://" + b.TempDir() + "/d" })
+	for _, q := range stateWork {
 		for _, name := range stateNames {
 			v := views[name]
 			b.Run(q.name+"/"+name, func(b *testing.B) {
+				o := query.Options{}
+				if q.name == "nearest" {
+					o.Params = []any{stateVector()}
+				}
 				for b.Loop() {
-					p, err := query.Prepare(ctx, q.text, Of(v), nil, query.Options{Params: q.params})
+					p, err := query.Prepare(ctx, q.text, Of(v), nil, o)
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -152,7 +258,7 @@ func BenchmarkStates(b *testing.B) {
 // BenchmarkStatesLoad loads epochs of the same datasets.
 func BenchmarkStatesLoad(b *testing.B) {
 	ctx := context.Background()
-	views := states(b, 200_000, func(string) string { return "file://" + b.TempDir() + "/d" })
+	views := states(b, testEnv(), 200_000, func(string) string { return "file://" + b.TempDir() + "/d" })
 	for _, load := range []struct {
 		name    string
 		options loader.Options
