@@ -49,7 +49,7 @@ def main() -> None:
         "# Datasets that were changed",
         "",
         f"{datetime.date.today()}, commit {machine.commit()}, {machine.cores()} cores, {arguments.rows:,} rows of five",
-        f"numbers, a text and {WIDTH} floats. `python benchmarks/states.py` writes this page. Ratio: the time a row over",
+        f"numbers, a text and {WIDTH} floats. `python benchmarks/states.py` writes this page. Ratio: the time a row by",
         f"that of a new dataset, the median of {ROUNDS} rounds in turn; the target is 1.5. The queries prune nothing.",
         "A year of commits updates 1 % of the rows in each of 100.",
         "",
@@ -126,7 +126,9 @@ def _local(views: dict[str, Dataset]) -> tuple[list[str], tuple[float, str]]:
                 start = time.perf_counter()
                 rows = run(view)
                 costs[name].append((time.perf_counter() - start) / rows * 1e9)
-        ratios = {s: statistics.median(a / b for a, b in list(zip(costs[s], costs["fresh"], strict=True))[1:]) for s in STATES}
+        ratios = {
+            s: statistics.median(a / b for a, b in list(zip(costs[s], costs["fresh"], strict=True))[1:]) for s in STATES
+        }
         worst = max(worst, *((ratio, f"{work}, {state}") for state, ratio in ratios.items()))
         fresh = statistics.median(costs["fresh"][1:])
         lines.append(f"| {work} | {fresh:.1f} | " + " | ".join(f"{ratios[s]:.2f}" for s in STATES) + " |")
@@ -142,19 +144,21 @@ REMOTE = {
 
 
 def _far(folder: Path, made: dict[str, Path]) -> list[str]:
-    lines = ["", "From the object store, each in a new process: seconds / requests / MB, and their ratios by the row.", ""]
+    lines = ["", "Each in a new process: seconds / requests / MB, and their ratios by the row.", ""]
     lines += [f"| from S3 at 25 ms | new | {' | '.join(STATES[1:])} |", "|---|---|" + "---|" * (len(STATES) - 1)]
     with remote.Servers("s3") as servers:
         store = servers["s3"]
         bucket = store.bucket()
         for name, place in made.items():
-            deeplake.copy(place, f"s3://{bucket}/{place.name}", dst_storage=deeplake.Storage(**store.settings(direct=True)))
+            direct = deeplake.Storage(**store.settings(direct=True))
+            deeplake.copy(place, f"s3://{bucket}/{place.name}", dst_storage=direct)
             print(f"copied {name}", flush=True)
         for work in REMOTE:
             found = {}
             for name, place in made.items():
                 store.reset()
-                command = [sys.executable, __file__, "--remote", f"s3://{bucket}/{place.name}", repr(store.settings()), work]
+                uri = f"s3://{bucket}/{place.name}"
+                command = [sys.executable, __file__, "--remote", uri, repr(store.settings()), work]
                 answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
                 counts = store.counts()
                 found[name] = (float(answer[0]), counts["requests"], counts["bytes_out"] / 1e6, int(answer[1]))

@@ -156,8 +156,8 @@ func (w *Worker) readOrLook(ctx context.Context, c *Chunk, block int, dst []byte
 	return err
 }
 
-// Show returns consecutive items as they are stored: in place if they lie in mapped memory, else read
-// into scratch, which grows. The caller holds keep while it uses data.
+// Show returns consecutive items as they are stored: in place if they lie in mapped memory, else
+// read into scratch, which grows. The caller holds keep while it uses data.
 func (w *Worker) Show(ctx context.Context, c *Chunk, item, count int64, scratch []byte) (data []byte, keep any, err error) {
 	if w.readAhead == nil {
 		if data, keep = c.Borrow(ctx, item, count); data != nil {

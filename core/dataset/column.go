@@ -17,14 +17,14 @@ import (
 type Column struct {
 	view *View
 	ct   *columnType
-	tree *chunkmap.Finder
+	tree chunkmap.Tree
 
 	access read.Access
 }
 
 // newColumn makes a column of v.
 func newColumn(v *View, ct *columnType) *Column {
-	c := &Column{view: v, ct: ct, tree: chunkmap.NewFinder(v.snap.Tree(ct.schema.ID))}
+	c := &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
 		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
 	if ct.packs {
@@ -56,7 +56,7 @@ func (c *Column) Encoded() bool { return c.ct.sampleCodec != nil }
 
 // chunk returns the chunk of an entry, or its k-th tile, after holding it against the tensor.
 func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Chunk, error) {
-	ch, err := c.view.d.chunks.get(ctx, c.tree.Tree, e, k)
+	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k)
 	if err == nil {
 		err = c.ct.fits(ch)
 	}

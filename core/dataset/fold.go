@@ -13,8 +13,8 @@ import (
 )
 
 // A commit rewrites rows whose samples scattered updates have spread over many chunks, so that a
-// dataset that is updated for long stays as fast as a new one. Each byte is then written once by its
-// update, and at most foldPart times when its rows are rewritten.
+// dataset that is updated for long stays as fast as a new one. Each byte is then written once by
+// its update, and at most foldPart times when its rows are rewritten.
 const (
 	foldRows  = 16      // fewer updated rows in a commit leave nothing to rewrite
 	foldPart  = 3       // rows are rewritten once one of so many lies elsewhere
@@ -86,7 +86,7 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 		return err
 	}
 	f.io.Worker = v.NewWorker()
-	walk := chunkmap.NewWalker(f.column.tree.Tree)
+	walk := chunkmap.NewWalker(f.column.tree)
 	for len(rows) > 0 {
 		x, place, _, _, err := walk.Seek(ctx, rows[0])
 		if err != nil {
@@ -114,8 +114,8 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 	return err
 }
 
-// scattered returns the ranges of a leaf's rows in which so many lie apart from the others that they
-// are to be rewritten. Ranges of fewer pieces are left out.
+// scattered returns the ranges of a leaf's rows in which so many lie apart from the others that
+// they are to be rewritten. Ranges of fewer pieces are left out.
 func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 	// A chunk with the same distance between rows and items in all its places is one that updates
 	// have holed, a home. The other chunks of several places have the samples of updates.

@@ -132,8 +132,8 @@ func (m *foldModel) pieces(name string) int64 {
 	return m.d.head.Record.Columns[m.d.head.Schema.Find(name).ID].Chunks
 }
 
-// TestFold updates, deletes and appends rows in many commits. Every row stays what it should be, and
-// the pieces that rows lie in do not grow with the number of commits.
+// TestFold updates, deletes and appends rows in many commits. Every row stays what it should be,
+// and the pieces that rows lie in do not grow with the number of commits.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {

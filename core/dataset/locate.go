@@ -3,14 +3,152 @@ package dataset
 import (
 	"context"
 	"math"
+	"slices"
 
 	"deeplake/core/chunk"
+	"deeplake/core/dataset/pieces"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/read"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+	"deeplake/core/version/chunkmap"
 )
 
 var _ read.Map = (*Column)(nil)
+
+// finder finds rows of a column that mostly rise. It is for one goroutine.
+type finder struct {
+	c     *Column
+	live  version.RowCursor
+	walk  chunkmap.Walker
+	known []knownChunk // of the leaf, by ref
+}
+
+// knownChunk is a chunk of a leaf.
+type knownChunk struct {
+	chunk  *chunk.Chunk // nil: it was not opened yet
+	number int32        // in Found.Chunks, from 1 on
+}
+
+func (c *Column) finder() finder {
+	return finder{c: c, live: c.view.snap.Live.Cursor(), walk: chunkmap.NewWalker(c.tree)}
+}
+
+// place is where consecutive rows of the dataset lie.
+type place struct {
+	end   int64         // the row behind the last one
+	entry *format.Entry // of the chunk; nil: the rows have no sample
+	known *knownChunk   // of the entry; of a sample in tiles, the first tile
+	move  int64         // from a row to its place in the chunk
+	shift int64         // from a row to its physical row
+}
+
+// find finds the place of a row.
+func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
+	physical, behind := f.live.Run(row)
+	p.shift = physical - row
+	x, at, end, moved, err := f.walk.Seek(ctx, physical)
+	if err != nil {
+		return p, err
+	}
+	if moved {
+		if ctx.Err() != nil {
+			return p, errs.Cause(ctx, "find samples")
+		}
+		f.known = slices.Grow(f.known[:0], len(x.Chunks))[:len(x.Chunks)]
+		clear(f.known)
+	}
+	p.end = min(end-p.shift, behind)
+	if at < 0 || x.Refs[at] == chunkmap.NoSample {
+		return p, nil
+	}
+	ref := x.Refs[at]
+	p.entry, p.move = &x.Chunks[ref], p.shift+x.Items[at]-x.Rows[at]
+	if p.known = &f.known[ref]; p.known.chunk == nil {
+		p.known.chunk, err = f.c.chunk(ctx, p.entry, 0)
+	}
+	return p, err
+}
+
+// Seeker implements read.Map.
+func (c *Column) Seeker() read.Seeker {
+	f := c.finder()
+	return &f
+}
+
+// Segment implements read.Seeker.
+func (f *finder) Segment(ctx context.Context, row, end int64) (read.Segment, error) {
+	s := read.Segment{Row: row, Rows: end - row}
+	if row < 0 { // see SelectOrMissing
+		return s, nil
+	}
+	p, err := f.find(ctx, row)
+	if err != nil {
+		return s, err
+	}
+	s.Rows = p.end - row
+	if p.entry == nil {
+		return s, nil
+	}
+	s.Chunk, s.First = p.known.chunk, row+p.move
+	if p.entry.Tiles > 0 {
+		s.First = 0
+		s.Tiles, err = f.c.tiles(ctx, row, p.entry)
+	}
+	return s, err
+}
+
+// Segments implements read.Map.
+func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
+	f := c.finder()
+	for _, r := range runs {
+		for row := r[0]; row < r[1]; {
+			s, err := f.Segment(ctx, row, r[1])
+			if err != nil {
+				return out, err
+			}
+			s.Rows = min(s.Rows, r[1]-row)
+			row += s.Rows
+			if out, err = s.Append(out); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// Find implements read.Map.
+func (c *Column) Find(ctx context.Context, rows []int64, found *read.Found) error {
+	found.Of = make([]int32, len(rows))
+	f := c.finder()
+	numbers := map[*chunk.Chunk]int32{} // of the chunks of other leaves
+	for i := 0; i < len(rows); {
+		p, err := f.find(ctx, rows[i])
+		if err != nil {
+			return err
+		}
+		number := int32(-1)
+		if p.entry != nil {
+			if found.Tiled = p.entry.Tiles > 0; found.Tiled {
+				return nil
+			}
+			if p.known.number == 0 {
+				if p.known.number = numbers[p.known.chunk]; p.known.number == 0 {
+					found.Chunks = append(found.Chunks, p.known.chunk)
+					p.known.number = int32(len(found.Chunks))
+					numbers[p.known.chunk] = p.known.number
+				}
+			}
+			number = p.known.number - 1
+		}
+		for ; i < len(rows) && rows[i] < p.end; i++ {
+			found.Of[i] = number
+			rows[i] += p.move
+		}
+	}
+	return nil
+}
 
 // tiles returns the chunks of an oversized sample.
 func (c *Column) tiles(ctx context.Context, row int64, e *format.Entry) ([]*chunk.Chunk, error) {
@@ -78,17 +216,6 @@ func (c *Column) Resolve(ctx context.Context, rows []int64, refs []chunk.Ref) er
 		}
 	}
 	return nil
-}
-
-// Locate appends the segments of runs of rows of the dataset, in their order. Each run is the first
-// row and the one behind the last; run [-1, 0) has no sample. It reads index pages.
-func (c *Column) Locate(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
-	for _, r := range runs {
-		if n := c.view.snap.Rows(); r[0] < -1 || r[1] > n {
-			return out, outOfRange(r[1]-1, n)
-		}
-	}
-	return read.Locate(ctx, c, runs, c.view.Remote(), out)
 }
 
 // gatherPlan plans a bulk read of rows of the view, in any order, repeats allowed. Returns nil if
@@ -177,3 +304,42 @@ func (c *Column) StoredBytes() int64 {
 	}
 	return int64(float64(rec.Columns[c.ct.schema.ID].Bytes) * float64(c.view.n) / float64(rec.Rows))
 }
+
+// Pieces returns the rows of the dataset, for reading many that lie in small pieces.
+func (c *Column) Pieces() *pieces.Rows {
+	snap := c.view.snap
+	return &pieces.Rows{
+		Tree: c.tree, Live: snap.Live,
+		Deleted: func(row int64) bool { return snap.Deleted.Contains(uint64(row)) },
+		Open:    func(ctx context.Context, e *format.Entry) (*chunk.Chunk, error) { return c.chunk(ctx, e, 0) },
+	}
+}
+
+// copyRange is read.Access.CopyRange.
+func (c *Column) copyRange(ctx context.Context, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
+	v := c.view
+	if v.list != nil || v.step < 1 || v.step > pieces.MostWaste || to <= from || c.Encoded() || c.Sequence() {
+		return false, nil
+	}
+	var r pieces.Copier
+	of := c.Pieces()
+	if v.step == 1 {
+		return r.Copy(ctx, of, v.live(from), v.live(to), shape, dst, w)
+	}
+	each := int64(len(dst)) / (to - from)
+	var all []byte
+	for from < to {
+		n := min(to-from, strideRows)
+		all = slices.Grow(all[:0], int(((n-1)*v.step+1)*each))[:((n-1)*v.step+1)*each]
+		low := v.live(from)
+		if ok, err := r.Copy(ctx, of, low, low+(n-1)*v.step+1, shape, all, w); !ok || err != nil {
+			return false, err
+		}
+		read.Stride(dst[:n*each], all, each, v.step)
+		from, dst = from+n, dst[n*each:]
+	}
+	return true, nil
+}
+
+// strideRows is the number of rows that are copied with those in between.
+const strideRows = 16 << 10

@@ -32,7 +32,7 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	if from >= to {
 		return nil, nil
 	}
-	z := zoner{c: c, plain: v.list == nil && v.step == 1, live: &v.snap.Live, walk: chunkmap.NewWalker(c.tree.Tree)}
+	z := zoner{c: c, plain: v.list == nil && v.step == 1, live: &v.snap.Live, walk: chunkmap.NewWalker(c.tree)}
 	at, low, high, ok := v.positions(from, to)
 	if !ok {
 		return z.list(ctx, from, to)

@@ -85,7 +85,8 @@ func (r *Reader) bulk(ctx context.Context, fields []field, rows []int64, o *Opti
 // rangeRows is the number of consecutive rows from which a job of them pays.
 const rangeRows = 8 << 10
 
-// ranges reads consecutive rows, without a plan of each. The batch is nil if rows cannot be read so.
+// ranges reads consecutive rows, without a plan of each. The batch is nil if rows cannot be read
+// so.
 func (r *Reader) ranges(ctx context.Context, fields []field, rows []int64, o *Options) (*Batch, error) {
 	n := int64(len(rows))
 	if n < rangeRows || r.src.Remote() || rows[n-1]-rows[0] != n-1 {

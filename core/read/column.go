@@ -88,9 +88,9 @@ type Access struct {
 	// GatherPlan plans a bulk read of small samples of one shape. It returns nil if the samples
 	// differ in shape, or if there are none.
 	GatherPlan func(ctx context.Context, rows []int64) (*chunk.GatherPlan, error)
-	// CopyRange copies the samples of rows [from, to), which are arrays of the given shape, into dst.
-	// It returns false, dst then being undefined, where they are not, where a row has no sample, and
-	// where other ways are faster or report the error.
+	// CopyRange copies the samples of rows [from, to), which are arrays of the given shape, into
+	// dst. It returns false, dst then being undefined, where they are not, where a row has no
+	// sample, and where other ways are faster or report the error.
 	CopyRange func(ctx context.Context, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error)
 	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It
 	// reads no sample. Nil: there are too many of them.

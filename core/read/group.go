@@ -20,8 +20,8 @@ type Group struct {
 const joinBytes = 1 << 10
 
 // Groups makes groups of runs, chunk by chunk. Rows that were updated or deleted divide the rows of
-// a chunk into many runs. It leaves out missing values. A run of files, links or tiles is a group of
-// its own.
+// a chunk into many runs. It leaves out missing values. A run of files, links or tiles is a group
+// of its own.
 func Groups(runs []Values) []Group {
 	order := byChunk(runs)
 	out := make([]Group, 0, min(len(order), 64))

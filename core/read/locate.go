@@ -28,9 +28,10 @@ type Map interface {
 
 // Seeker finds segments of rows that mostly rise. It is for one goroutine.
 type Seeker interface {
-	// Segment returns a segment from row on, as large as possible. If row has no sample, the segment
-	// may end at end, which is behind row: callers need no rows from there on. It reads index pages
-	// and the directory of a chunk. The segment need not be checked against the directory.
+	// Segment returns a segment from row on, as large as possible. If row has no sample, the
+	// segment may end at end, which is behind row: callers need no rows from there on. It reads
+	// index pages and the directory of a chunk. The segment need not be checked against the
+	// directory.
 	Segment(ctx context.Context, row, end int64) (Segment, error)
 }
 

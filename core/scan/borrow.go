@@ -24,7 +24,7 @@ func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*arra
 		return nil, nil
 	}
 	from := start + rows.From
-	if scattered, err := f.column.Scattered(ctx, from, from+rows.N); scattered || err != nil {
+	if scattered, err := f.column.Pieces().Scattered(ctx, from, from+rows.N); scattered || err != nil {
 		return nil, nil
 	}
 	return r.lies(ctx, f, typ, [][2]int64{{from, from + rows.N}})
@@ -36,8 +36,8 @@ func (r *reader) Return() {
 	r.borrowed = r.borrowed[:0]
 }
 
-// lies borrows a run of rows of the dataset from mapped memory, up to the end of the first piece. It returns
-// nil if they are not mapped, and after an error: the read that follows reports it.
+// lies borrows a run of rows of the dataset from mapped memory, up to the end of the first piece.
+// It returns nil if they are not mapped, and after an error: the read that follows reports it.
 func (r *reader) lies(ctx context.Context, f *field, typ array.Type, run [][2]int64) (*array.Column, error) {
 	d := f.column.DType()
 	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() || f.otherUnit() {

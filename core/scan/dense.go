@@ -97,7 +97,7 @@ func denseEnough(f *field, typ *array.Type, all, some int64) bool {
 // whole reads rows [from, to) of the dataset. c is nil where they lie in many pieces that cannot be
 // copied.
 func (r *reader) whole(ctx context.Context, f *field, typ array.Type, from, to int64) (c *array.Column, err error) {
-	if scattered, err := f.column.Scattered(ctx, from, to); err != nil {
+	if scattered, err := f.column.Pieces().Scattered(ctx, from, to); err != nil {
 		return nil, nil // the segments report it
 	} else if scattered && !f.view.Remote() {
 		return r.copied(ctx, f, typ, from, to)

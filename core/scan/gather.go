@@ -2,6 +2,7 @@ package scan
 
 import (
 	"context"
+	"slices"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -57,7 +58,7 @@ func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.
 // scattered reads rows [from, to) of the dataset if they lie in many pieces. c is nil where they do
 // not, and where some cannot be read so.
 func (r *reader) scattered(ctx context.Context, f *field, typ array.Type, from, to int64) (c *array.Column, err error) {
-	if scattered, err := f.column.Scattered(ctx, from, to); !scattered || err != nil {
+	if scattered, err := f.column.Pieces().Scattered(ctx, from, to); !scattered || err != nil {
 		return nil, nil // the segments report the error
 	}
 	if !f.view.Remote() {
@@ -72,8 +73,8 @@ func (r *reader) scattered(ctx context.Context, f *field, typ array.Type, from, 
 	return r.gather(ctx, f, typ, list)
 }
 
-// copied reads rows [from, to) of the dataset, one chunk after the other. c is nil where another way
-// must be taken.
+// copied reads rows [from, to) of the dataset, one chunk after the other. c is nil where another
+// way must be taken.
 func (r *reader) copied(ctx context.Context, f *field, typ array.Type, from, to int64) (*array.Column, error) {
 	each, err := typ.Shape.Elements()
 	if err != nil || each == 0 {
@@ -86,7 +87,7 @@ func (r *reader) copied(ctx context.Context, f *field, typ array.Type, from, to 
 		return nil, err
 	}
 	before := r.copier.Bytes
-	if ok, err := r.copier.Copy(ctx, f.column, from, to, typ.Shape, mem, r.io.Worker); !ok || err != nil {
+	if ok, err := r.copier.Copy(ctx, f.column.Pieces(), from, to, typ.Shape, mem, r.io.Worker); !ok || err != nil {
 		return nil, ctx.Err() // the other ways report which row cannot be read
 	}
 	r.io.Bytes += r.copier.Bytes - before
@@ -107,7 +108,7 @@ func evenColumn(typ array.Type, n int, shape tensor.Shape, data any) *array.Colu
 // gather reads rows of the dataset, the samples of each chunk together. c is nil where it cannot,
 // and where a sample cannot be read: the path of segments reports which.
 func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []int64) (c *array.Column, err error) {
-	plan, err := f.column.GatherRows(ctx, append([]int64(nil), list...))
+	plan, err := read.PlanGather(ctx, f.column, f.column.DType(), slices.Clone(list))
 	if err != nil || plan == nil || !plan.Shape.Equal(typ.Shape) && len(plan.Shape)+len(typ.Shape) > 0 {
 		return nil, nil
 	}
@@ -149,11 +150,11 @@ func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []in
 func (r *reader) texts(ctx context.Context, f *field, typ array.Type, rows query.Rows) (c *array.Column, err error) {
 	if start, step, regular := f.view.Regular(); regular && step == 1 && rows.List == nil {
 		from := start + rows.From
-		if scattered, err := f.column.Scattered(ctx, from, from+rows.N); !scattered || err != nil {
+		if scattered, err := f.column.Pieces().Scattered(ctx, from, from+rows.N); !scattered || err != nil {
 			return nil, nil // the segments report the error
 		}
 	}
-	plan, err := f.column.ItemsOf(ctx, append([]int64(nil), r.listed.rows(f.view, rows)...))
+	plan, err := read.PlanItems(ctx, f.column, slices.Clone(r.listed.rows(f.view, rows)))
 	if err != nil || plan == nil {
 		return nil, ctx.Err()
 	}

@@ -6,7 +6,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/chunk"
-	"deeplake/core/dataset"
+	"deeplake/core/dataset/pieces"
 	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/read"
@@ -20,7 +20,7 @@ type reader struct {
 	at       located
 	listed   rowList  // that were read last
 	picked   rowRange // of the list that was read last
-	copier   dataset.RangeCopier
+	copier   pieces.Copier
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // keeps borrowed columns valid

@@ -191,8 +191,9 @@ func (m RowMap) Runs(start, end int64, fn func(from, to int64)) {
 	}
 }
 
-// Between returns the runs that hold user rows [start, end), of which there are some: the first user
-// row of each, which may be before start, and its physical row. The slices are shared, read-only.
+// Between returns the runs that hold user rows [start, end), of which there are some: the first
+// user row of each, which may be before start, and its physical row. The slices are shared,
+// read-only.
 func (m RowMap) Between(start, end int64) (logical, physical []int64) {
 	if m.logical == nil {
 		return []int64{start}, []int64{start}

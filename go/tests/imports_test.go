@@ -160,11 +160,15 @@ var packageRules = []packageRule{
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
 		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
-			"core/version", "core/version/chunkmap", "core/version/maintain"),
+			"core/version", "core/version/chunkmap", "core/version/maintain", "core/dataset/pieces"),
+	},
+	{
+		dir: "core/dataset/pieces", why: "rows in many pieces: chunks and maps, but no views", never: noIO,
+		project: with(ofValues, "core/format", "core/chunk", "core/read", "core/version", "core/version/chunkmap"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
-		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset",
+		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset", "core/dataset/pieces",
 			"core/array", "core/query"),
 	},
 	{

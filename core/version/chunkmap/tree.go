@@ -3,7 +3,6 @@ package chunkmap
 import (
 	"context"
 	"sort"
-	"sync/atomic"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -69,32 +68,6 @@ func (t Tree) leaf(ctx context.Context, row int64) (*Leaf, error) {
 		}
 		at = format.Root{Page: p.Inner.Children[childOf(p.Inner.Children, row)].Page, Height: at.Height - 1}
 	}
-}
-
-// Finder finds entries of a tree. It remembers the last leaf, because a leaf covers thousands of
-// chunks, and the cache of pages takes a lock. All methods may be called in parallel.
-type Finder struct {
-	Tree
-	last atomic.Pointer[Leaf]
-}
-
-// NewFinder returns a finder of t.
-func NewFinder(t Tree) *Finder { return &Finder{Tree: t} }
-
-// Find returns the entry that covers row; ok is false in a hole.
-func (f *Finder) Find(ctx context.Context, row int64) (e format.Entry, ok bool, err error) {
-	if leaf := f.last.Load(); leaf != nil {
-		if e, ok = leaf.find(row); ok {
-			return e, true, nil
-		}
-	}
-	leaf, err := f.leaf(ctx, row)
-	if err != nil || leaf == nil {
-		return e, false, err
-	}
-	f.last.Store(leaf)
-	e, ok = leaf.find(row)
-	return e, ok, nil
 }
 
 // childOf is the index of the child that covers row.
@@ -232,7 +205,8 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
-// looseLeaves bounds the leaves that are divided anew together. Edits may leave few entries in each.
+// looseLeaves bounds the leaves that are divided anew together. Edits may leave few entries in
+// each.
 const looseLeaves = 16
 
 // childRows returns the rows that child i covers.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -124,7 +123,7 @@ func (m *treeModel) keep(made Pending) {
 func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
-	finder, walker := NewFinder(tree), NewWalker(tree)
+	walker := NewWalker(tree)
 	for row := range int64(len(cells)) + 5 {
 		want := cell{}
 		if row < int64(len(cells)) {
@@ -141,9 +140,6 @@ func checkTree(t *testing.T, tree Tree, cells []cell, rng *rand.Rand) {
 		// in order, and from leaf to leaf
 		for _, row := range []int64{row, rng.Int64N(int64(len(cells)) + 5)} {
 			e, ok, _ := tree.Find(ctx, row)
-			if found, has, err := finder.Find(ctx, row); err != nil || has != ok || !reflect.DeepEqual(found, e) {
-				t.Fatalf("row %d: the finder returns %+v, %v, %v; the tree %+v, %v", row, found, has, err, e, ok)
-			}
 			x, at, end, _, err := walker.Seek(ctx, row)
 			got, want := cell{}, cell{}
 			if ok {

@@ -1,4 +1,6 @@
-package dataset
+// Package pieces reads rows that lie in many pieces of few chunks, as scattered updates and
+// deletions leave them. It copies samples of one shape; it must not know views, schemas or queries.
+package pieces
 
 import (
 	"context"
@@ -13,13 +15,49 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 )
 
-// RangeCopier copies the samples of consecutive rows that lie in many pieces, as scattered updates
-// and deletions leave them. It copies each chunk over all its rows, puts updated samples over those,
-// and leaves out deleted rows last. It is for one goroutine.
-type RangeCopier struct {
+// Rows are the rows of one tensor.
+type Rows struct {
+	Tree    chunkmap.Tree
+	Live    version.RowMap
+	Deleted func(row int64) bool // whether a physical row is
+	Open    func(ctx context.Context, e *format.Entry) (*chunk.Chunk, error)
+}
+
+// scatteredRows is the number of rows that lie together, in the mean, below which rows are
+// scattered.
+const scatteredRows = 512
+
+// Scattered reports whether rows [from, to) lie in many small pieces. It reads index pages.
+func (r *Rows) Scattered(ctx context.Context, from, to int64) (bool, error) {
+	live, walk := r.Live.Cursor(), chunkmap.NewWalker(r.Tree)
+	most := (to - from) / scatteredRows
+	for n := int64(0); from < to; n++ {
+		if n > most+1 {
+			return true, nil
+		}
+		physical, behind := live.Run(from)
+		_, _, end, _, err := walk.Seek(ctx, physical)
+		if err != nil {
+			return false, err
+		}
+		from = min(end-physical+from, behind)
+	}
+	return false, nil
+}
+
+// allDeleted reports whether no physical row of [from, to) is live.
+func (r *Rows) allDeleted(from, to int64) bool {
+	return r.Live.Logical(from) == r.Live.Logical(to) && r.Deleted(to-1)
+}
+
+// Copier copies the samples of consecutive rows, as scattered updates and deletions leave them. It
+// copies each chunk over all its rows, puts updated samples over those, and leaves out deleted rows
+// last. It is for one goroutine.
+type Copier struct {
 	Bytes int64 // as stored, that were read
 
 	bases   []base
@@ -45,6 +83,12 @@ type patch struct {
 // patchRows is the most rows of a patch.
 const patchRows = 64
 
+// chunkID names a chunk.
+type chunkID struct {
+	session format.UUID
+	ordinal int64
+}
+
 // source is the items of one chunk that are needed.
 type source struct {
 	chunk             *chunk.Chunk
@@ -53,27 +97,27 @@ type source struct {
 	data, scratch     []byte
 }
 
-// mostWaste is the number of items, or of physical rows, that are read for one that is needed. Where
-// more lie between, single rows are read instead, unless all of them are wasteBytes at most.
+// MostWaste is the number of items, or of physical rows, that are read for one that is needed.
+// Where more lie between, single rows are read instead, unless all of them are wasteBytes at most.
 const (
-	mostWaste  = 8
+	MostWaste  = 8
 	wasteBytes = 256 << 10
 )
 
-// Copy copies the samples of rows [from, to) of the dataset into dst, one behind the other. They are
-// arrays of the given shape, which have at least a byte. It returns false where that does not hold
-// for all of them, where a row has no sample, or where the rows lie too far apart in their chunks:
-// dst is then undefined, and the rows are to be read in another way.
-func (r *RangeCopier) Copy(ctx context.Context, c *Column, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
-	live := &c.view.snap.Live
+// Copy copies the samples of rows [from, to) of the dataset into dst, one behind the other. They
+// are arrays of the given shape, which have at least a byte. It returns false where that does not
+// hold for all of them, where a row has no sample, or where the rows lie too far apart in their
+// chunks: dst is then undefined, and the rows are to be read in another way.
+func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
+	live := &of.Live
 	low := live.Physical(from)
 	n, size := live.Physical(to-1)+1-low, int64(len(dst))/(to-from)
-	if size == 0 || n > math.MaxUint32 || n > mostWaste*(to-from) {
+	if size == 0 || n > math.MaxUint32 || n > MostWaste*(to-from) {
 		return false, nil
 	}
 	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
 	r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
-	if ok, err := r.plan(ctx, c, low, low+n); !ok || err != nil {
+	if ok, err := r.plan(ctx, of, low, low+n); !ok || err != nil {
 		return false, err
 	}
 	if ok, err := r.open(ctx, shape, size, w); !ok || err != nil {
@@ -153,10 +197,11 @@ func wordsOf[T uint32 | uint64](p []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(one)))
 }
 
-// plan finds physical rows [row, to). It returns false if a live row has no sample, or one in tiles.
-func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool, error) {
+// plan finds physical rows [row, to). It returns false if a live row has no sample, or one in
+// tiles.
+func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error) {
 	from := row
-	walk := chunkmap.NewWalker(c.tree.Tree)
+	walk := chunkmap.NewWalker(of.Tree)
 	var numbers []int32 // by ref of the leaf, one behind those of sources
 	on := base{source: -1}
 	for row < to {
@@ -172,7 +217,7 @@ func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool,
 			clear(numbers)
 		}
 		if place < 0 {
-			if !c.view.allDeleted(row, min(end, to)) {
+			if !of.allDeleted(row, min(end, to)) {
 				return false, nil
 			}
 			row = end
@@ -182,7 +227,7 @@ func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool,
 			end := min(x.Rows[place+1], to)
 			ref := x.Refs[place]
 			if ref == chunkmap.NoSample {
-				if !c.view.allDeleted(row, end) {
+				if !of.allDeleted(row, end) {
 					return false, nil
 				}
 				row = end
@@ -192,7 +237,7 @@ func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool,
 				if x.Chunks[ref].Tiles > 0 {
 					return false, nil
 				}
-				if numbers[ref], err = r.number(ctx, c, &x.Chunks[ref]); err != nil {
+				if numbers[ref], err = r.number(ctx, of, &x.Chunks[ref]); err != nil {
 					return false, err
 				}
 			}
@@ -204,18 +249,13 @@ func (r *RangeCopier) plan(ctx context.Context, c *Column, row, to int64) (bool,
 	return len(r.sources) <= math.MaxUint16, nil
 }
 
-// allDeleted reports whether no physical row of [from, to) is live.
-func (v *View) allDeleted(from, to int64) bool {
-	return v.snap.Live.Logical(from) == v.snap.Live.Logical(to) && v.snap.Deleted.Contains(uint64(to-1))
-}
-
 // number returns the number of the source of a chunk, from 1 on.
-func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry) (int32, error) {
+func (r *Copier) number(ctx context.Context, of *Rows, e *format.Entry) (int32, error) {
 	id := chunkID{e.Session, e.Ordinal}
 	if k := r.numbers[id]; k > 0 {
 		return k, nil
 	}
-	ch, err := c.chunk(ctx, e, 0)
+	ch, err := of.Open(ctx, e)
 	if err != nil {
 		return 0, err
 	}
@@ -230,7 +270,7 @@ func (r *RangeCopier) number(ctx context.Context, c *Column, e *format.Entry) (i
 
 // add adds n rows from at on. Those of a chunk whose items lie like the rows continue a base, over
 // the rows in between, which become patches.
-func (r *RangeCopier) add(on *base, number int32, at, shift, n int64) {
+func (r *Copier) add(on *base, number int32, at, shift, n int64) {
 	if number == on.source && at+shift == on.item+at-on.at {
 		on.n = at + n - on.at
 		r.sources[number].wanted += n
@@ -251,7 +291,7 @@ func (r *RangeCopier) add(on *base, number int32, at, shift, n int64) {
 }
 
 // flush ends a base.
-func (r *RangeCopier) flush(on *base) {
+func (r *Copier) flush(on *base) {
 	if on.source >= 0 {
 		s := &r.sources[on.source]
 		s.low, s.high = min(s.low, on.item), max(s.high, on.item+on.n)
@@ -261,11 +301,11 @@ func (r *RangeCopier) flush(on *base) {
 
 // open brings the items that are needed. It returns false if some are not of the shape, or lie too
 // far apart.
-func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, w *chunk.Worker) (bool, error) {
+func (r *Copier) open(ctx context.Context, shape tensor.Shape, size int64, w *chunk.Worker) (bool, error) {
 	for i := range r.sources {
 		s := &r.sources[i]
 		n, x := s.high-s.low, s.chunk.Index
-		if !s.chunk.Even() || n > mostWaste*s.wanted && n*size > wasteBytes {
+		if !s.chunk.Even() || n > MostWaste*s.wanted && n*size > wasteBytes {
 			return false, nil
 		}
 		if s.low < 0 || s.high > x.Rows() {
@@ -290,13 +330,13 @@ func (r *RangeCopier) open(ctx context.Context, shape tensor.Shape, size int64, 
 }
 
 // data returns the samples of a base.
-func (b *base) data(r *RangeCopier, size int64) []byte {
+func (b *base) data(r *Copier, size int64) []byte {
 	s := &r.sources[b.source]
 	return s.data[(b.item-s.low)*size:][:b.n*size]
 }
 
 // copy copies the samples of all physical rows that have one.
-func (r *RangeCopier) copy(dst []byte, size int64) {
+func (r *Copier) copy(dst []byte, size int64) {
 	for i := range r.bases {
 		b := &r.bases[i]
 		copy(dst[b.at*size:], b.data(r, size))
@@ -326,31 +366,3 @@ func copyFew(to, from []byte, n, size int64) {
 		}
 	}
 }
-
-// copyRange is read.Access.CopyRange.
-func (c *Column) copyRange(ctx context.Context, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
-	v := c.view
-	if v.list != nil || v.step < 1 || v.step > mostWaste || to <= from || c.Encoded() || c.Sequence() {
-		return false, nil
-	}
-	var r RangeCopier
-	if v.step == 1 {
-		return r.Copy(ctx, c, v.live(from), v.live(to), shape, dst, w)
-	}
-	each := int64(len(dst)) / (to - from)
-	var all []byte
-	for from < to {
-		n := min(to-from, strideRows)
-		all = slices.Grow(all[:0], int(((n-1)*v.step+1)*each))[:((n-1)*v.step+1)*each]
-		low := v.live(from)
-		if ok, err := r.Copy(ctx, c, low, low+(n-1)*v.step+1, shape, all, w); !ok || err != nil {
-			return false, err
-		}
-		read.Stride(dst[:n*each], all, each, v.step)
-		from, dst = from+n, dst[n*each:]
-	}
-	return true, nil
-}
-
-// strideRows is the number of rows that are copied with those in between.
-const strideRows = 16 << 10
