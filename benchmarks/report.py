@@ -37,6 +37,7 @@ ORDER = (
     "ranks",
     "open",
     "query",
+    "states",
     "import",
     "lake_epoch",
     "first_epoch",

@@ -269,7 +269,7 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 		c.decide(s.DType)
 	}
 	if c.dtype.Fixed() {
-		return s, errs.New(errs.Type, "sample is %s, want an array of dtype %s", article(s.DType), c.dtype)
+		return s, errs.New(errs.Type, "sample is %s, want an array of dtype %s%s", article(s.DType), c.dtype, c.fileAdvice(s.DType))
 	}
 	if len(s.Data) > maxItemBytes {
 		return s, errs.New(errs.Invalid, "sample has %d bytes, want at most %d", len(s.Data), int64(maxItemBytes))
@@ -291,6 +291,19 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 		return c.json(s)
 	}
 	return s, nil
+}
+
+// fileAdvice says how a file is given, to a user who has given a path or bytes of one.
+func (c *checker) fileAdvice(d tensor.DType) string {
+	switch {
+	case !c.ct.htype.IsImage() && c.ct.htype.Base != "segment_mask":
+		return ""
+	case d == tensor.String:
+		return "; deeplake.read(path) gives the file at a path"
+	case d == tensor.Bytes:
+		return "; deeplake.read(bytes) gives a file in memory"
+	}
+	return ""
 }
 
 func article(d tensor.DType) string {

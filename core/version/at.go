@@ -110,8 +110,12 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 	}
 	var rec *format.Record
 	var err error
-	if when, notTime := time.Parse(time.RFC3339Nano, ref); notTime == nil {
-		rec, err = r.atTime(ctx, when)
+	if when, ok := timeOf(ref); ok {
+		if rec, err = r.atTime(ctx, when); err == nil && rec == nil {
+			return nil, r.beforeAll(ctx, ref)
+		}
+	} else if local, notTime := time.Parse("2006-01-02T15:04:05", strings.Replace(ref, " ", "T", 1)); notTime == nil {
+		return nil, errs.New(errs.Invalid, "at %q: the time has no zone; write %sZ for UTC, or an offset like +02:00", ref, local.Format("2006-01-02T15:04:05.999999999"))
 	} else if _, notUUID := format.ParseUUID(ref); notUUID == nil || isPrefix(ref) && strings.Trim(ref, "0123456789") == "" {
 		rec, err = r.atPrefix(ctx, ref)
 	} else {
@@ -121,6 +125,33 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 		err = r.noSuchCommit(ctx, fmt.Sprintf("%q", ref))
 	}
 	return rec, err
+}
+
+// timeOf reads a time with a zone. A time with fewer than nine digits of a fraction stands for the
+// end of its last digit, so that a time which was printed shorter finds the commit of that time.
+func timeOf(ref string) (time.Time, bool) {
+	when, err := time.Parse(time.RFC3339Nano, strings.Replace(ref, " ", "T", 1))
+	if err != nil {
+		return when, false
+	}
+	digits := 0
+	if _, fraction, ok := strings.Cut(ref, "."); ok {
+		digits = len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
+	}
+	unit := time.Second
+	for range min(digits, 9) {
+		unit /= 10
+	}
+	return when.Add(unit - 1), true
+}
+
+// beforeAll is the error for a time at which there was no version yet.
+func (r *Repo) beforeAll(ctx context.Context, ref string) error {
+	first, err := r.recordAt(ctx, format.BranchPoint{Branch: r.TSF.Main, Version: 0})
+	if err != nil {
+		return err
+	}
+	return errs.New(errs.NotFound, "at %s: dataset %q had no version then; its first one is of %s", ref, r.Store.URI(), first.Time.UTC().Format(time.RFC3339Nano))
 }
 
 // findName finds a tag or a branch of that name, nil if there is none. A name of both is

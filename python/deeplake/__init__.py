@@ -132,10 +132,13 @@ _MODULES = {
 }
 
 
+_PUBLIC = ("tql", "transforms")  # modules
+
+
 def __getattr__(name: str) -> object:
     module = _MODULES.get(name)
-    if name == "tql":
-        return import_module(f"{__name__}.tql")
+    if name in _PUBLIC:
+        return import_module(f"{__name__}.{name}")
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{module}"), name)
@@ -144,4 +147,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_PUBLIC})

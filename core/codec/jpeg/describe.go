@@ -30,7 +30,7 @@ func checkShape(s tensor.Shape, _ codec.Channels) error {
 		return errs.New(errs.Type, "sample has shape %s, a jpeg file has at most %d pixels a side; use png or no compression", s, maxSide)
 	}
 	if s[2] != 1 && s[2] != 3 {
-		return errs.New(errs.Type, "sample has %d channels, a jpeg file has 1 or 3; use png or no compression", s[2])
+		return codec.ChannelError(s, "a jpeg file has 1 or 3; use png or no compression")
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"deeplake/core/codec"
-	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -23,7 +22,7 @@ var descriptor = &codec.Descriptor{
 
 func checkShape(s tensor.Shape, _ codec.Channels) error {
 	if s[2] < 1 || s[2] > 4 {
-		return errs.New(errs.Type, "sample has %d channels, a png file has 1 to 4; use no compression", s[2])
+		return codec.ChannelError(s, "a png file has 1 to 4; use no compression")
 	}
 	return nil
 }

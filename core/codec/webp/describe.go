@@ -29,7 +29,7 @@ func checkShape(s tensor.Shape, want codec.Channels) error {
 		return errs.New(errs.Type, "sample has shape %s, a webp file has at most %d pixels a side; use png or no compression", s, maxSide)
 	}
 	if s[2] != 3 && s[2] != 4 && (s[2] != 1 || want != codec.Gray) {
-		return errs.New(errs.Type, "sample has %d channels, a webp file has 3 or 4; use htype image.gray for 1, or png", s[2])
+		return codec.ChannelError(s, "a webp file has 3 or 4; use htype image.gray for 1, or png")
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ def info(uri: str | None, device: bool, at: str, as_json: bool) -> None:
     lines = [
         f"{about['uri']}",
         f"  rows     {about['rows']:,}",
-        f"  version  {head['version']} ({head['commit'][:8]}, {head['time'][:19]})",
+        f"  version  {head['version']} ({head['commit'][:8]}, {head['time']})",
         f"  stored   {size(sum(tensor['bytes'] for tensor in about['tensors']))}",
     ]
     show(about, as_json, [*lines, *_tensor_table(about["tensors"])])

@@ -76,7 +76,7 @@ def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool,
         return
     commits = dataset.log(limit or 0)
     rows = [
-        [str(c["version"]), c["commit"][:8], c["time"][:19], f"{c['rows']:,}", c["author"], c["message"]]
+        [str(c["version"]), c["commit"][:8], c["time"], f"{c['rows']:,}", c["author"], c["message"]]
         for c in commits
     ]
     show(commits, as_json, table(["version", "commit", "time", "rows", "author", "message"], rows))
@@ -91,7 +91,7 @@ def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         at = lanes.index(entry["commit"])
         names = f" ({', '.join(entry['names'])})" if entry["names"] else ""
         stars = " ".join("*" if lane == at else "|" for lane in range(len(lanes)))
-        yield f"{stars}  {entry['commit'][:8]}{names} {entry['time'][:19]} {entry['rows']:,} rows  {entry['message']}"
+        yield f"{stars}  {entry['commit'][:8]}{names} {entry['time']} {entry['rows']:,} rows  {entry['message']}"
         parents = [parent for parent in entry["parents"] if parent not in lanes]
         before = len(lanes)
         lanes[at : at + 1] = parents[:1]
@@ -172,7 +172,7 @@ def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json
 
 def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
     return [
-        str(commit["version"]), commit["commit"][:8], commit["time"][:19], f"{commit['rows']:,}", commit["message"]
+        str(commit["version"]), commit["commit"][:8], commit["time"], f"{commit['rows']:,}", commit["message"]
     ]  # fmt: skip
 
 

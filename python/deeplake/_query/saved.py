@@ -13,6 +13,7 @@ from deeplake._query.query import Answer, Question
 from deeplake._rows.source import Pinned, Version, open_native
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
+from deeplake._versions.commit import time_of
 
 if TYPE_CHECKING:
     from deeplake._stores.storage import Storage, Stores
@@ -52,8 +53,7 @@ def saved_views(handle: _native.Dataset) -> list[SavedView]:
             about["commit"],
             about["version"],
             about["author"],
-            # fromisoformat of Python 3.10 takes neither Z nor nine digits.
-            datetime.datetime.fromisoformat(about["time"].rstrip("Z")[:26].split(".")[0] + "+00:00"),
+            time_of(about["time"]),
             about,
         )
         for about in handle.views() or ()

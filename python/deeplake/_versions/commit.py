@@ -32,7 +32,7 @@ class Commit:
     rows: int
 
     def __repr__(self) -> str:
-        when = self.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        when = self.time.isoformat()
         return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{printable(self.message)}")'
 
 
