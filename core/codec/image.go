@@ -93,10 +93,10 @@ func (h Header) Agrees(d tensor.DType, s tensor.Shape) bool {
 	return h.DType == d && h.Shape.Equal(s)
 }
 
-// ChannelError refuses a picture of shape (height, width, channels) for its number of channels. want
-// says which the codec has, and the way out.
+// ChannelError refuses a picture of shape (height, width, channels) for its number of channels.
+// want says which the codec has, and the way out.
 func ChannelError(s tensor.Shape, want string) error {
-	if s[0] <= 4 && s[2] > 4 {
+	if s[0] <= 4 && s[2] > 16 {
 		return errs.New(errs.Type, "sample has shape %s, a picture is (height, width, channels); use permute(1, 2, 0) of torch or transpose(1, 2, 0) of NumPy", s)
 	}
 	return errs.New(errs.Type, "sample has %d channels, %s", s[2], want)

@@ -93,7 +93,7 @@ func TestHTypes(t *testing.T) {
 			[]no{{zeros(tensor.Uint8, 4, 5, 4), "want (height, width, 3)"}, {zeros(tensor.Uint8, 4, 5), "(4, 5, 1), want (height, width, 3)"}}},
 		{TensorSpec{HType: "image.gray"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 1), zeros(tensor.Uint8, 4, 5)}, []no{{zeros(tensor.Uint8, 4, 5, 3), "want (height, width, 1)"}}},
 		{TensorSpec{HType: "image", Compression: "jpeg"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 3), zeros(tensor.Uint8, 4, 5)},
-			[]no{{zeros(tensor.Uint8, 4, 5, 4), "4 channels, a jpeg file has 1 or 3"}, {zeros(tensor.Uint8, 0, 5, 3), "cannot be empty"}, {zeros(tensor.Uint8, 1, 65501, 1), "65500 pixels a side"}}},
+			[]no{{zeros(tensor.Uint8, 4, 5, 4), "4 channels, a jpeg file has 1 or 3"}, {zeros(tensor.Uint8, 0, 5, 3), "cannot be empty"}, {zeros(tensor.Uint8, 3, 40, 50), "permute(1, 2, 0)"}, {text("a.jpg"), "deeplake.read(path)"}, {opaque("x"), "deeplake.read(bytes)"}, {zeros(tensor.Uint8, 1, 65501, 1), "65500 pixels a side"}}},
 		{TensorSpec{HType: "image", Compression: "png"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 4), zeros(tensor.Uint8, 4, 5, 2)}, []no{{zeros(tensor.Uint8, 4, 5, 5), "5 channels, a png file has 1 to 4"}}},
 		{TensorSpec{HType: "class_label", ClassNames: []string{"dog"}}, []tensor.Sample{zeros(tensor.Int64), zeros(tensor.Int64, 3), zeros(tensor.Uint8), text("cat")},
 			[]no{{zeros(tensor.Float32), "dtype float32"}, {zeros(tensor.Int64, 2, 2), "want () or (labels,)"}, {text(""), "is empty"}}},

@@ -335,6 +335,10 @@ func TestAt(t *testing.T) {
 		{ref: clock.Add(4 * time.Hour).Format(time.RFC3339Nano), want: 7},
 		{ref: "2030-01-01T09:30:00+08:00", want: 3},
 		{ref: "2001-01-01T00:00:00Z", kind: errs.NotFound},
+		// fewer digits than a record has stand for the end of the last one
+		{ref: commits[3].Record.Time.Format("2006-01-02T15:04:05Z"), want: 5},
+		{ref: commits[3].Record.Time.Format("2006-01-02 15:04:05.000Z"), want: 5},
+		{ref: commits[3].Record.Time.Format("2006-01-02T15:04:05"), kind: errs.Invalid},
 		{ref: strings.Repeat("f", 32), kind: errs.NotFound},
 		{ref: "abc", kind: errs.NotFound}, {ref: "yesterday", kind: errs.NotFound}, {ref: "-1", kind: errs.Invalid}, {ref: "", kind: errs.Invalid},
 	}

@@ -16,7 +16,7 @@ FOLDERS: dict[str, set[str]] = {
     "_samples": set(),
     "_rows": {"_stores", "_samples"},
     "_versions": {"_stores", "_rows"},
-    "_query": {"_stores", "_rows"},
+    "_query": {"_stores", "_rows", "_versions"},
     "_load": {"_samples", "_rows"},
     "_show": {"_stores"},
     "_hosts": {"_rows", "_load"},

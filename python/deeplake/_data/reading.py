@@ -69,6 +69,9 @@ class Reading(Loadable):
         names = self._source.names()
         return isinstance(name, str) and (name in names or any(one.startswith(f"{name}/") for one in names))
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return self._source.names()
+
     def __iter__(self) -> Iterator[Row]:
         """Yields the rows as they are at the start of the iteration."""
         return rows_of(self._source)

@@ -74,9 +74,6 @@ class View(Reading):
             return row_at(self._source.pinned_row(picked), picked)
         return self._select(picked)
 
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self.tensors)
-
     def filter(self, fn: Callable[[Row], object]) -> View:
         """Returns the rows for which `fn(row)` is true, in order.
 
