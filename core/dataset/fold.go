@@ -50,6 +50,7 @@ func (w *writer) fold(ctx context.Context) error {
 			}
 		}
 		f := &folding{w: w, ct: ct, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
+		f.io.Worker = chunk.NewWorker(w.d.env.Codecs)
 		err := f.run(ctx, after, rows)
 		f.out.builder.Abort()
 		f.io.Worker.Close()
@@ -85,7 +86,6 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 	if f.column, err = v.Column(f.ct.schema.Name); err != nil {
 		return err
 	}
-	f.io.Worker = v.NewWorker()
 	walk := chunkmap.NewWalker(f.column.tree)
 	for len(rows) > 0 {
 		x, place, _, _, err := walk.Seek(ctx, rows[0])

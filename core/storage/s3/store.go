@@ -257,7 +257,7 @@ func (w *wire) Do(rq *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPage(rs.Header) {
+	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPageOf(rs) {
 		return nil, w.s.explain(w.s.net.Refusal(rq, rs))
 	}
 	w.s.seen.Store(true)

@@ -110,7 +110,7 @@ func (s *store) send(ctx context.Context, rq *http.Request, data [][]byte) (http
 	if err != nil {
 		return nil, "", err
 	}
-	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPage(rs.Header) {
+	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPageOf(rs) {
 		return nil, "", s.explain(s.net.Refusal(rq, rs))
 	}
 	s.seen.Store(true)
