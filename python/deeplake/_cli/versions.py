@@ -76,8 +76,7 @@ def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool,
         return
     commits = dataset.log(limit or 0)
     rows = [
-        [str(c["version"]), c["commit"][:8], c["time"], f"{c['rows']:,}", c["author"], c["message"]]
-        for c in commits
+        [str(c["version"]), c["commit"][:8], c["time"], f"{c['rows']:,}", c["author"], c["message"]] for c in commits
     ]
     show(commits, as_json, table(["version", "commit", "time", "rows", "author", "message"], rows))
 
