@@ -49,15 +49,17 @@ func (w *writer) fold(ctx context.Context) error {
 				return err
 			}
 		}
-		f := &folding{w: w, ct: ct, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
+		gone := func(row int64) bool { return after.Deleted.Contains(uint64(row)) }
+		f := &folding{w: w, ct: ct, gone: gone, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
 		f.io.Worker = chunk.NewWorker(w.d.env.Codecs)
 		err := f.run(ctx, after, rows)
 		f.out.builder.Abort()
 		f.io.Worker.Close()
-		if err != nil && (ctx.Err() != nil || !errs.Is(err, errs.Corrupt)) {
+		if err != nil && (ctx.Err() != nil || errs.Is(err, errs.Internal)) {
 			return errs.Wrap(errs.Storage, "rewrite updated tensor", ct.schema.Name, err)
 		}
-		// A damaged chunk stays as it is: what the commit changes does not depend on it.
+		// Rows that cannot be read stay where they are: what the commit changes does not depend on
+		// them.
 	}
 	if after == nil {
 		return nil
@@ -72,7 +74,7 @@ type folding struct {
 	column *Column // of all physical rows
 	io     read.Reader
 	out    filling
-	last   chunk.Item // the sample of the row before
+	gone   func(row int64) bool
 }
 
 // run rewrites the scattered rows in the leaves of updated rows, which rise.
@@ -101,7 +103,7 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 		}
 		for _, r := range scattered(x, f.w.d.env.fewest()) {
 			if r[1] = min(r[1], f.w.txn.Base().Record.Rows); r[0] < r[1] {
-				if err := f.rewrite(ctx, after, r[0], r[1]); err != nil {
+				if err := f.rewrite(ctx, r[0], r[1]); err != nil {
 					return err
 				}
 			}
@@ -163,7 +165,7 @@ func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 }
 
 // rewrite gives physical rows [from, to) new chunks.
-func (f *folding) rewrite(ctx context.Context, after *version.Snapshot, from, to int64) error {
+func (f *folding) rewrite(ctx context.Context, from, to int64) error {
 	for ; from < to; from += foldBatch {
 		if ctx.Err() != nil {
 			return errs.Cause(ctx, "commit")
@@ -185,12 +187,11 @@ func (f *folding) rewrite(ctx context.Context, after *version.Snapshot, from, to
 		if err != nil {
 			return err
 		}
+		if !f.fill(items, from) {
+			continue // every row is deleted
+		}
 		for i := range items {
 			row := from + int64(i)
-			if after.Deleted.Contains(uint64(row)) && f.last.Data != nil {
-				items[i] = f.last // nothing of a deleted sample is written again
-			}
-			f.last = items[i]
 			s, err := f.out.builder.AddRow(ctx, items[i:i+1])
 			if err != nil {
 				if s != nil {
@@ -202,6 +203,27 @@ func (f *folding) rewrite(ctx context.Context, after *version.Snapshot, from, to
 		}
 	}
 	return nil
+}
+
+// fill puts the sample of a live row in the place of each deleted one, which keeps the place that it
+// has: nothing of it is written again, and rows and items stay side by side. It returns false if no
+// row is live.
+func (f *folding) fill(items []chunk.Item, from int64) bool {
+	first := 0
+	for first < len(items) && f.gone(from+int64(first)) {
+		first++
+	}
+	if first == len(items) {
+		return false
+	}
+	last := items[first]
+	for i := range items {
+		if f.gone(from + int64(i)) {
+			items[i] = last
+		}
+		last = items[i]
+	}
+	return true
 }
 
 // read reads the samples of rows [from, to).
@@ -229,7 +251,7 @@ func (f *folding) read(ctx context.Context, runs []read.Values, from, to int64) 
 // sealed hands a complete chunk of rows to the transaction.
 func (f *folding) sealed(s *chunk.Sealed, runs []format.RowRange) {
 	e := format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}
-	f.w.txn.FoldChunk(f.ct.schema.ID, e, runs, s.Dir)
+	f.w.txn.FoldChunk(f.ct.schema.ID, e, runs, f.gone, s.Dir)
 	if store := f.w.txn.Spill(); store != nil {
 		f.w.group.GoFor(f.w.caller, store)
 	}

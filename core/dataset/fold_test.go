@@ -10,8 +10,12 @@ import (
 	"slices"
 	"testing"
 
+	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage/faultstore"
+	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
 )
 
@@ -303,6 +307,128 @@ func TestScattered(t *testing.T) {
 	} {
 		if got := scattered(leaf(c.rows), 4); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestFoldAgain commits once more after a commit that failed while rows were rewritten.
+func TestFoldAgain(t *testing.T) {
+	t.Parallel()
+	for skip := 8; skip < 30; skip++ {
+		t.Run(fmt.Sprint(skip), func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			env, store := faulty(t, (&mem.Space{}).Open)
+			m := &foldModel{t: t, rng: rand.New(rand.NewPCG(9, 5))}
+			m.d = must[*Dataset](t)(Create(ctx, env, "x://fold", CreateOptions{}))
+			defer func() { _ = m.d.Close() }()
+			for _, spec := range foldTensors {
+				m.ok(m.d.CreateTensor(ctx, spec))
+			}
+			m.append(3000)
+			m.commit()
+			m.update(m.some(2), "n", "t", "id", "r")
+			store().SetPlan(faultstore.Plan{{Ops: faultstore.Writing(), Skip: skip, Times: faultstore.Always, Do: faultstore.Fail(errs.Storage)}})
+			_, err := m.d.Commit(ctx, "")
+			store().SetPlan(nil)
+			if err == nil || m.d.w.broken != nil {
+				return
+			}
+			m.check() // of a view with the changes
+			m.update(m.some(3), "n", "t", "id", "r")
+			m.check()
+			m.commit()
+			m.check()
+		})
+	}
+}
+
+// numbersAt returns numbers of tensor "b": of each row, the row and an offset.
+func numbersAt(rows []int64, offset int64) []tensor.Rows {
+	a := &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}}
+	for _, row := range rows {
+		a.Data = append(a.Data, int64s(row+offset)...)
+	}
+	return []tensor.Rows{{Tensor: "b", Array: a}}
+}
+
+// everySecond returns rows first, first+2, ... below 1000.
+func everySecond(first int64) (rows []int64) {
+	for row := first; row < 1000; row += 2 {
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TestFoldKeepsDeletedRows deletes a row in a commit that rewrites the rows around it. A merge that
+// restores the row finds its sample.
+func TestFoldKeepsDeletedRows(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(9, 5))}
+	m.d = must[*Dataset](t)(Create(ctx, testEnv(), "mem://fold", CreateOptions{}))
+	defer func() { _ = m.d.Close() }()
+	for _, spec := range foldTensors {
+		m.ok(m.d.CreateTensor(ctx, spec))
+	}
+	m.append(1000)
+	m.commit()
+	m.ok(m.d.Checkout(ctx, "other", true))
+	m.update([]int64{101}, "n")
+	m.commit()
+	m.ok(m.d.Checkout(ctx, "main", false))
+	m.ok(m.d.CreateTensor(ctx, TensorSpec{Name: "b", DType: "int64", Compression: "none"}))
+	all := slices.Sorted(slices.Values(append(everySecond(0), everySecond(1)...)))
+	m.ok(m.d.Update(ctx, all, numbersAt(all, 0)))
+	m.commit()
+	m.ok(m.d.Update(ctx, everySecond(0), numbersAt(everySecond(0), 5000)))
+	m.ok(m.d.DeleteRows(ctx, []int64{101}))
+	m.commit()
+	if n := m.pieces("b"); n > 10 {
+		t.Errorf("1000 rows lie in %d pieces: the commit has rewritten none", n)
+	}
+	if _, _, err := m.d.Merge(ctx, "other", version.OnConflictTheirs, ""); err != nil {
+		t.Fatal(err)
+	}
+	got := readAll(t, must[*View](t)(m.d.View(ctx)), "b")
+	if len(got) != 1000 || !bytes.Equal(got[101], int64s(101)) || !bytes.Equal(got[100], int64s(5100)) {
+		t.Errorf("%d rows, row 101 is %v", len(got), got[101])
+	}
+}
+
+// TestFoldLeavesDeletedSamples holds that a commit writes nothing of a deleted row again.
+func TestFoldLeavesDeletedSamples(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	d := must[*Dataset](t)(Create(ctx, testEnv(), "mem://fold", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "b", DType: "int64", Compression: "none"}); err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Sorted(slices.Values(append(everySecond(0), everySecond(1)...)))
+	gone := []int64{0, 1, 500, 999}
+	if err := d.Append(ctx, numbersAt(all, 7_000_000), 1000); err != nil {
+		t.Fatal(err)
+	}
+	must[any](t)(d.Commit(ctx, ""))
+	if err := d.Update(ctx, everySecond(1), numbersAt(everySecond(1), 5000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.DeleteRows(ctx, gone); err != nil {
+		t.Fatal(err)
+	}
+	must[any](t)(d.Commit(ctx, ""))
+	e, _, err := d.head.Tree(d.head.Schema.Tensors[0].ID).Find(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := must[[]byte](t)(d.store.Get(ctx, format.DataKey(e.Session, e.Ordinal)))
+	if !bytes.Contains(raw, int64s(7_000_002)) {
+		t.Fatal("row 2 was not rewritten")
+	}
+	for _, row := range gone {
+		if bytes.Contains(raw, int64s(row+7_000_000)) {
+			t.Errorf("the sample of deleted row %d was written again", row)
 		}
 	}
 }

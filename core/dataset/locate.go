@@ -53,11 +53,11 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 		return p, err
 	}
 	if moved {
+		f.known = slices.Grow(f.known[:0], len(x.Chunks))[:len(x.Chunks)]
+		clear(f.known)
 		if ctx.Err() != nil {
 			return p, errs.Cause(ctx, "find samples")
 		}
-		f.known = slices.Grow(f.known[:0], len(x.Chunks))[:len(x.Chunks)]
-		clear(f.known)
 	}
 	p.end = min(end-p.shift, behind)
 	if at < 0 || x.Refs[at] == chunkmap.NoSample {

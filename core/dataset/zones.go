@@ -43,6 +43,15 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 		if low, err = z.next(ctx, low, high); err != nil {
 			return nil, err
 		}
+		// Not every row is one of the view.
+		switch p := at(low); {
+		case v.list == nil && v.step < 0 && p > from:
+			low = v.live(p - 1)
+		case (v.list != nil || v.step > 0) && p < to:
+			low = v.live(p)
+		default:
+			low = high
+		}
 	}
 	if v.step < 0 && v.list == nil {
 		slices.Reverse(z.out)
@@ -99,7 +108,7 @@ func (z *zoner) list(ctx context.Context, from, to int64) ([]Zone, error) {
 			return append(z.out, Zone{From: from, To: to}), nil
 		}
 		if row = z.c.view.live(from); row < 0 {
-			z.add(row, row+1, nil)
+			z.add(row, row+1, nil, 0)
 		} else if _, err := z.next(ctx, row, row+1); err != nil {
 			return nil, err
 		}
@@ -127,9 +136,9 @@ func (z *zoner) next(ctx context.Context, row, end int64) (int64, error) {
 	case mixed:
 		z.mixed(row, end, x)
 	case place < 0 || x.Refs[place] == chunkmap.NoSample:
-		z.add(row, end, nil)
+		z.add(row, end, nil, 0)
 	default:
-		z.add(row, end, &x.Chunks[x.Refs[place]])
+		z.add(row, end, &x.Chunks[x.Refs[place]], x.Held[x.Refs[place]])
 	}
 	return end, nil
 }
@@ -155,15 +164,15 @@ func (z *zoner) zone(row, end int64, of any, bytes float64) *Zone {
 	return &z.out[len(z.out)-1]
 }
 
-// add adds rows of the chunk of an entry, nil being none.
-func (z *zoner) add(row, end int64, e *format.Entry) {
+// add adds rows of the chunk of an entry, of which it holds so many; nil is no chunk.
+func (z *zoner) add(row, end int64, e *format.Entry, held int64) {
 	if e == nil {
 		if n := z.zone(row, end, e, 0); n != nil {
 			n.Hole = true
 		}
 		return
 	}
-	if n := z.zone(row, end, e, float64(e.Bytes)/float64(e.Rows)); n != nil {
+	if n := z.zone(row, end, e, float64(e.Bytes)/float64(held)); n != nil {
 		n.Known, n.Stats = true, e.Stats
 		if z.plain {
 			n.entry = e

@@ -114,8 +114,6 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 		if rec, err = r.atTime(ctx, when); err == nil && rec == nil {
 			return nil, r.beforeAll(ctx, ref)
 		}
-	} else if local, notTime := time.Parse("2006-01-02T15:04:05", strings.Replace(ref, " ", "T", 1)); notTime == nil {
-		return nil, errs.New(errs.Invalid, "at %q: the time has no zone; write %sZ for UTC, or an offset like +02:00", ref, local.Format("2006-01-02T15:04:05.999999999"))
 	} else if _, notUUID := format.ParseUUID(ref); notUUID == nil || isPrefix(ref) && strings.Trim(ref, "0123456789") == "" {
 		rec, err = r.atPrefix(ctx, ref)
 	} else {
@@ -130,12 +128,13 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 // timeOf reads a time with a zone. A time with fewer than nine digits of a fraction stands for the
 // end of its last digit, so that a time which was printed shorter finds the commit of that time.
 func timeOf(ref string) (time.Time, bool) {
-	when, err := time.Parse(time.RFC3339Nano, strings.Replace(ref, " ", "T", 1))
+	when, err := time.Parse(time.RFC3339Nano, ref)
 	if err != nil {
 		return when, false
 	}
 	digits := 0
-	if _, fraction, ok := strings.Cut(ref, "."); ok {
+	if i := strings.IndexAny(ref, ".,"); i >= 0 {
+		fraction := ref[i+1:]
 		digits = len(fraction) - len(strings.TrimLeft(fraction, "0123456789"))
 	}
 	unit := time.Second
@@ -342,6 +341,11 @@ func (h *history) search(ctx context.Context, head *format.Record, prefix string
 }
 
 func (r *Repo) noSuchCommit(ctx context.Context, what string) error {
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
+		if when, err := time.Parse(layout, strings.Trim(what, `"`)); err == nil {
+			return errs.New(errs.Invalid, "at %s: want a time with a T and a zone; write %sZ for UTC, or an offset like +02:00", what, when.Format("2006-01-02T15:04:05.999999999"))
+		}
+	}
 	head, err := r.headRecord(ctx)
 	if err != nil {
 		return err

@@ -337,7 +337,9 @@ func TestAt(t *testing.T) {
 		{ref: "2001-01-01T00:00:00Z", kind: errs.NotFound},
 		// fewer digits than a record has stand for the end of the last one
 		{ref: commits[3].Record.Time.Format("2006-01-02T15:04:05Z"), want: 5},
-		{ref: commits[3].Record.Time.Format("2006-01-02 15:04:05.000Z"), want: 5},
+		{ref: commits[3].Record.Time.Format("2006-01-02T15:04:05.000Z"), want: 5},
+		{ref: commits[3].Record.Time.Add(-time.Second).Format("2006-01-02T15:04:05,000Z"), want: 4},
+		{ref: commits[3].Record.Time.Format("2006-01-02 15:04:05.000Z"), kind: errs.Invalid},
 		{ref: commits[3].Record.Time.Format("2006-01-02T15:04:05"), kind: errs.Invalid},
 		{ref: strings.Repeat("f", 32), kind: errs.NotFound},
 		{ref: "abc", kind: errs.NotFound}, {ref: "yesterday", kind: errs.NotFound}, {ref: "-1", kind: errs.Invalid}, {ref: "", kind: errs.Invalid},

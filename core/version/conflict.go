@@ -63,7 +63,9 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 		}
 		var err error
 		switch op.Op {
-		case format.OpAppend, format.OpAddTensor, format.OpRewrite, format.OpRestore:
+		case format.OpAppend, format.OpAddTensor, format.OpRewrite:
+		case format.OpRestore:
+			t.keepRestored(op)
 		case format.OpClassNames, format.OpRenameTensor:
 			err = t.checkDropped(rec, op)
 		case format.OpSetInfo:
@@ -84,6 +86,16 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 		}
 	}
 	return nil
+}
+
+// keepRestored keeps the samples of rows that a merge has restored: a rewrite may have left them
+// out.
+func (t *Txn) keepRestored(op format.Op) {
+	for id, c := range t.columns {
+		if len(c.rewrites) > 0 {
+			t.newer[id] = append(t.newer[id], op.Ranges...)
+		}
+	}
 }
 
 // checkDropped refuses their operations on a tensor that this transaction drops.

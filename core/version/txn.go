@@ -346,23 +346,31 @@ func (t *Txn) RewriteChunk(id format.UUID, e format.Entry, runs []format.RowRang
 }
 
 // FoldChunk is RewriteChunk for a chunk that has the new samples of rows which this transaction
-// updates, too.
-func (t *Txn) FoldChunk(id format.UUID, e format.Entry, runs []format.RowRange, dirs ...[]byte) {
+// updates, too. Where it has an item for a deleted row, the row keeps the sample that it has: a
+// merge may restore it.
+func (t *Txn) FoldChunk(id format.UUID, e format.Entry, runs []format.RowRange, deleted func(row int64) bool, dirs ...[]byte) {
 	c := t.column(id)
 	e = c.place(t, e, dirs)
+	// A commit that failed may have left rewrites of the same rows.
+	c.rewrites = chunkmap.Without(chunkmap.InOrder(c.rewrites), runs)
 	for _, run := range runs {
 		for row := run.Start; row < run.Start+run.Count; row++ {
 			one := e
 			one.Row, one.Rows = row, 1
+			e.First++
+			if deleted(row) {
+				continue
+			}
 			if _, updated := c.updated[row]; updated {
 				c.updated[row] = one
-			} else if n := len(c.rewrites) - 1; n >= 0 && c.rewrites[n].To == row && chunkmap.Follows(&c.rewrites[n].Entries[0], &one) {
+				continue
+			}
+			if n := len(c.rewrites) - 1; n >= 0 && c.rewrites[n].To == row && len(c.rewrites[n].Entries) == 1 && chunkmap.Follows(&c.rewrites[n].Entries[0], &one) {
 				c.rewrites[n].To++
 				c.rewrites[n].Entries[0].Rows++
-			} else {
-				c.rewrites = append(c.rewrites, chunkmap.Edit{From: row, To: row + 1, Entries: []format.Entry{one}})
+				continue
 			}
-			e.First++
+			c.rewrites = append(c.rewrites, chunkmap.Edit{From: row, To: row + 1, Entries: []format.Entry{one}})
 		}
 	}
 }

@@ -444,7 +444,7 @@ def test_printed_times_find_their_commit(tmp_path):
     printed = re.search(r"\d{4}-[^,]*", repr(ds.head))[0]
     assert printed == ds.head.time.isoformat()
     assert len(deeplake.open(ds.uri, at=printed)) == 2
-    with pytest.raises(deeplake.InvalidArgumentError, match="has no zone; write 2"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="want a time with a T and a zone; write 2"):
         deeplake.open(ds.uri, at=printed[:19])
     with pytest.raises(deeplake.NotFoundError, match="had no version then; its first one is of 2"):
         deeplake.open(ds.uri, at="2001-01-01T00:00:00Z")

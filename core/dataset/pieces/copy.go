@@ -65,6 +65,7 @@ type Copier struct {
 	sources []source
 	numbers map[chunkID]int32 // of sources, from 1 on
 	dense   []byte            // samples of all physical rows, deleted ones included
+	gaps    bool              // some rows are deleted
 }
 
 // base is rows of one chunk. Other rows may lie in between, which are patches.
@@ -116,6 +117,7 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 		return false, nil
 	}
 	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
+	r.gaps = n > to-from
 	r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
 	if ok, err := r.plan(ctx, of, low, low+n); !ok || err != nil {
 		return false, err
@@ -230,6 +232,10 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 				if !of.allDeleted(row, end) {
 					return false, nil
 				}
+				row = end
+				continue
+			}
+			if r.gaps && end-row <= patchRows && (on.source < 0 || numbers[ref] != on.source+1) && of.allDeleted(row, end) {
 				row = end
 				continue
 			}

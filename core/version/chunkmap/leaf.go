@@ -19,6 +19,7 @@ type Leaf struct {
 	Refs  []uint16 // of each place, an index into Chunks; NoSample: its rows have none
 	// Chunks has the first entry of each chunk.
 	Chunks []format.Entry
+	Held   []int64 // of each of Chunks, the rows that lie in it
 
 	entries int // places of chunks
 }
@@ -45,8 +46,9 @@ func NewLeaf(entries []format.Entry) *Leaf {
 		if !known || !sameChunk(&l.Chunks[ref], e) {
 			ref = uint16(len(l.Chunks))
 			refs[chunkID{e.Session, e.Ordinal}] = ref
-			l.Chunks = append(l.Chunks, *e)
+			l.Chunks, l.Held = append(l.Chunks, *e), append(l.Held, 0)
 		}
+		l.Held[ref] += e.Rows
 		l.add(e.Row, e.First, ref)
 		end = e.Row + e.Rows
 	}
@@ -67,7 +69,7 @@ func (l *Leaf) add(row, item int64, ref uint16) {
 }
 
 // bytes estimates the memory of the leaf.
-func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*18 + int64(len(l.Chunks))*224 + 160 }
+func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*18 + int64(len(l.Chunks))*232 + 184 }
 
 // Len returns the number of entries.
 func (l *Leaf) Len() int { return l.entries }
