@@ -205,9 +205,9 @@ func (f *folding) rewrite(ctx context.Context, from, to int64) error {
 	return nil
 }
 
-// fill puts the sample of a live row in the place of each deleted one, which keeps the place that it
-// has: nothing of it is written again, and rows and items stay side by side. It returns false if no
-// row is live.
+// fill puts the sample of a live row in the place of each deleted one, which keeps the place that
+// it has: nothing of it is written again, and rows and items stay side by side. It returns false if
+// no row is live.
 func (f *folding) fill(items []chunk.Item, from int64) bool {
 	first := 0
 	for first < len(items) && f.gone(from+int64(first)) {
