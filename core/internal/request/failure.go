@@ -97,8 +97,8 @@ func IsPage(h http.Header) bool {
 	return strings.TrimSpace(kind) == "text/html"
 }
 
-// IsPageOf is IsPage for an answer of an object store. Some stores give an empty answer, to a
-// request that they have done, the type of a web page: it has an ETag, or the status for no content.
+// IsPageOf is IsPage for an answer of an object store. Some stores give an empty answer the type of
+// a web page, to a request that they have done: it has an ETag, or the status for no content.
 func IsPageOf(rs *http.Response) bool {
 	empty := rs.ContentLength == 0 && (rs.Header.Get("ETag") != "" || rs.StatusCode == http.StatusNoContent)
 	return IsPage(rs.Header) && !empty
