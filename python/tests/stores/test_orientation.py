@@ -48,4 +48,5 @@ def test_a_loader_turns_prefetched_files(proxy: Server) -> None:
                         seen.append(row)
                 assert sorted(seen) == list(range(ROWS))
                 requests.append(proxy.counts()["requests"])
-        assert requests[1] <= requests[0] + 2, options
+        # Neighbours are joined as they come, so counts vary by six; a request for each file adds 60.
+        assert requests[1] <= requests[0] + ROWS // 4, options
