@@ -17,7 +17,7 @@ import (
 // its update, and at most foldPart times when its rows are rewritten.
 const (
 	foldRows  = 16      // fewer updated rows in a commit leave nothing to rewrite
-	foldPart  = 3       // rows are rewritten once one of so many lies elsewhere
+	foldPart  = 3       // neighbouring rows are rewritten once a third lies in other chunks
 	foldItem  = 4 << 10 // bytes of a sample, in the mean: larger ones have blocks of their own
 	foldWhole = 4096    // rows that lie together: they are read fast as they are
 	foldBatch = 16 << 10
@@ -31,7 +31,7 @@ func (e *Env) fewest() int {
 	return foldRows
 }
 
-// fold rewrites what the transaction leaves scattered. Everything that it has written is durable.
+// fold rewrites the rows that updates of the transaction leave scattered. flush has run before.
 func (w *writer) fold(ctx context.Context) error {
 	var after *version.Snapshot // the commit, if it were made now
 	for i := range w.txn.Schema().Tensors {
@@ -58,8 +58,7 @@ func (w *writer) fold(ctx context.Context) error {
 		if err != nil && (ctx.Err() != nil || errs.Is(err, errs.Internal)) {
 			return errs.Wrap(errs.Storage, "rewrite updated tensor", ct.schema.Name, err)
 		}
-		// Rows that cannot be read stay where they are: what the commit changes does not depend on
-		// them.
+		// A failed rewrite is no failed commit: the rows keep their old places.
 	}
 	if after == nil {
 		return nil
@@ -116,8 +115,8 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 	return err
 }
 
-// scattered returns the ranges of a leaf's rows in which so many lie apart from the others that
-// they are to be rewritten. Ranges of fewer pieces are left out.
+// scattered returns the ranges of a leaf's rows to rewrite: those of at least so many pieces, of
+// which updates have moved a third of the rows to other chunks.
 func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 	// A chunk with the same distance between rows and items in all its places is one that updates
 	// have holed, a home. The other chunks of several places have the samples of updates.
@@ -252,8 +251,6 @@ func (f *folding) read(ctx context.Context, runs []read.Values, from, to int64) 
 func (f *folding) sealed(s *chunk.Sealed, runs []format.RowRange) {
 	e := format.Entry{Session: s.Session, Ordinal: s.Ordinal, Bytes: s.Bytes, Stats: s.Stats}
 	f.w.txn.FoldChunk(f.ct.schema.ID, e, runs, f.gone, s.Dir)
-	if store := f.w.txn.Spill(); store != nil {
-		f.w.group.GoFor(f.w.caller, store)
-	}
+	f.w.spill()
 	f.w.finish(s.Stream.Finish, s.Stream.Abort)
 }

@@ -136,7 +136,7 @@ func (m *foldModel) pieces(name string) int64 {
 	return m.d.head.Record.Columns[m.d.head.Schema.Find(name).ID].Chunks
 }
 
-// TestFold updates, deletes and appends rows in many commits. Every row stays what it should be,
+// TestFold updates, deletes and appends rows in many commits. Every row keeps its value,
 // and the pieces that rows lie in do not grow with the number of commits.
 func TestFold(t *testing.T) {
 	t.Parallel()
@@ -267,7 +267,7 @@ func TestFoldCosts(t *testing.T) {
 	}
 }
 
-// TestScattered has the layouts of a leaf by which rows are rewritten, or not.
+// TestScattered holds which layouts of a leaf are rewritten.
 func TestScattered(t *testing.T) {
 	t.Parallel()
 	session := format.NewUUID()
@@ -430,5 +430,46 @@ func TestFoldLeavesDeletedSamples(t *testing.T) {
 		if bytes.Contains(raw, int64s(row+7_000_000)) {
 			t.Errorf("the sample of deleted row %d was written again", row)
 		}
+	}
+}
+
+// TestRechunkBesideRestore rewrites rows without the sample of a deleted one, while a merge
+// restores it. The later commit keeps the sample.
+func TestRechunkBesideRestore(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(9, 5))}
+	m.d = must[*Dataset](t)(Create(ctx, env, "mem://fold", CreateOptions{}))
+	defer func() { _ = m.d.Close() }()
+	for _, spec := range foldTensors {
+		m.ok(m.d.CreateTensor(ctx, spec))
+	}
+	m.append(1000)
+	m.commit()
+	m.ok(m.d.Checkout(ctx, "other", true))
+	m.update([]int64{101}, "n")
+	m.commit()
+	m.ok(m.d.Checkout(ctx, "main", false))
+	// a tensor that the other branch lacks
+	m.ok(m.d.CreateTensor(ctx, TensorSpec{Name: "b", DType: "int64"}))
+	all := slices.Sorted(slices.Values(append(everySecond(0), everySecond(1)...)))
+	m.ok(m.d.Update(ctx, all, numbersAt(all, 0)))
+	m.commit()
+	m.ok(m.d.DeleteRows(ctx, []int64{101}))
+	m.commit()
+	beside := must[*Dataset](t)(Open(ctx, env, "mem://fold", OpenOptions{}))
+	defer func() { _ = beside.Close() }()
+	if _, _, err := m.d.Merge(ctx, "other", version.OnConflictTheirs, ""); err != nil {
+		t.Fatal(err)
+	}
+	m.check()
+	if report := must[RechunkReport](t)(beside.Rechunk(ctx, RechunkOptions{All: true})); report.Commit == nil {
+		t.Fatal("nothing was rewritten")
+	}
+	m.ok(m.d.Refresh(ctx))
+	m.check()
+	if got := readAll(t, must[*View](t)(m.d.View(ctx)), "b"); !bytes.Equal(got[101], int64s(101)) {
+		t.Errorf("row 101 of the tensor that one branch has is %v", got[101])
 	}
 }

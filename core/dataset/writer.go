@@ -202,12 +202,17 @@ func (w *writer) sealed(ct *columnType, s *chunk.Sealed, runs []format.RowRange,
 	w.finish(s.Stream.Finish, s.Stream.Abort)
 }
 
-// addChunk hands an entry to the transaction, and stores the side pages that this fills.
-func (w *writer) addChunk(ct *columnType, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
-	w.txn.AddChunk(ct.schema.ID, e, runs, update, dirs...)
+// spill stores the side pages that are full, in the background.
+func (w *writer) spill() {
 	if store := w.txn.Spill(); store != nil {
 		w.group.GoFor(w.caller, store)
 	}
+}
+
+// addChunk hands an entry to the transaction, and stores the side pages that this fills.
+func (w *writer) addChunk(ct *columnType, e format.Entry, runs []format.RowRange, update bool, dirs ...[]byte) {
+	w.txn.AddChunk(ct.schema.ID, e, runs, update, dirs...)
+	w.spill()
 }
 
 func (w *writer) finish(finish func(context.Context) error, abort func()) {

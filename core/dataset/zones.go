@@ -59,9 +59,9 @@ func (c *Column) Zones(ctx context.Context, from, to int64) ([]Zone, error) {
 	return z.out, nil
 }
 
-// positions returns a function from rows of the dataset to the positions in [from, to) that have
-// lower rows, counted from the end if the step is negative, and the range of these rows. ok is
-// false if the rows do not rise evenly.
+// positions describes positions [from, to) of a view whose rows rise or fall. Their rows lie in
+// [low, high). at returns the first position of a row that is not below the given one. If rows
+// fall, it returns the position behind the last of such rows. ok is false for any other order.
 func (v *View) positions(from, to int64) (at func(row int64) int64, low, high int64, ok bool) {
 	first, last := v.live(from), v.live(to-1)
 	switch {
@@ -96,7 +96,7 @@ type zoner struct {
 	walk  chunkmap.Walker
 	at    func(row int64) int64 // see View.positions
 	out   []Zone
-	known any // what the last zone is of
+	known any // the entry or the leaf of the last zone
 }
 
 // list returns the zones of positions [from, to), whose rows are in any order.

@@ -74,8 +74,7 @@ func multiples(n, step int64) []int {
 	return out
 }
 
-// letGo gives back the memory of a column of which c has what is needed, and what was borrowed for
-// it.
+// letGo frees a column from which c was copied: its memory, or what it borrowed.
 func (r *reader) letGo(whole, c *array.Column, before int) {
 	r.Recycle(whole, c) // not borrowed memory
 	clear(r.borrowed[before:])

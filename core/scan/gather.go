@@ -3,6 +3,7 @@ package scan
 import (
 	"context"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -28,13 +29,12 @@ func inBulk(f *field, typ *array.Type) bool {
 
 // bulk reads rows of a column by the fastest way. c is nil where single segments are as fast.
 func (r *reader) bulk(ctx context.Context, f *field, typ array.Type, rows query.Rows) (c *array.Column, err error) {
-	if text := !typ.List && typ.DType != 0 && !typ.DType.Fixed(); rows.N < 2 || text {
-		if rows.N < 2 {
-			return nil, nil
-		}
+	switch {
+	case rows.N < 2:
+		return nil, nil
+	case !typ.List && typ.DType != 0 && !typ.DType.Fixed():
 		return r.texts(ctx, f, typ, rows)
-	}
-	if !inBulk(f, &typ) {
+	case !inBulk(f, &typ):
 		return nil, nil
 	}
 	if start, step, regular := f.view.Regular(); regular && rows.List == nil {
@@ -189,16 +189,24 @@ func (r *reader) texts(ctx context.Context, f *field, typ array.Type, rows query
 // textsOf reads the values of places [from, to) of a plan with all items in between.
 func (r *reader) textsOf(ctx context.Context, f *field, plan *chunk.GatherPlan, run *chunk.Run, from, to int, data []string) error {
 	x, items := run.Chunk.Index, plan.Items[from:to]
-	low := items[0]
-	all := read.Values{Segment: &read.Segment{Chunk: run.Chunk, First: low, Rows: items[len(items)-1] - low + 1}, Item: low, N: items[len(items)-1] - low + 1}
+	low, n := items[0], items[len(items)-1]-items[0]+1
+	all := read.Values{Segment: &read.Segment{Chunk: run.Chunk, First: low, Rows: n}, Item: low, N: n}
 	mem := make([]byte, all.Stored())
 	if err := r.io.Read(ctx, &all, mem, f.column.Channels()); err != nil {
 		return err
 	}
 	text := unsafe.String(unsafe.SliceData(mem), len(mem)) // mem is not written any more
+	wanted := int64(0)
+	for _, item := range items {
+		wanted += x.ItemBytes(item)
+	}
+	alone := mostlyGaps(wanted, all.Stored())
 	for i, item := range items {
 		at := x.ItemsBytes(low, item-low)
 		value := text[at : at+x.ItemBytes(item)]
+		if alone {
+			value = strings.Clone(value)
+		}
 		r.decoded += int64(len(value))
 		if plan.Positions == nil {
 			data[from+i] = value

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"deeplake/core/array"
 	"deeplake/core/codec/all"
@@ -121,7 +122,7 @@ var stateNames = []string{"fresh", "every second row", "a third deleted", "a thi
 // readCounter counts the reads of a store, each of a block of a chunk or of several.
 type readCounter struct{ reads, bytes atomic.Int64 }
 
-// stateWork is what is done with the datasets of states.
+// stateWork are the queries of the datasets of states.
 var stateWork = []struct{ name, text string }{
 	{"SUM", "SELECT SUM(a) AS s"},
 	{"WHERE", "SELECT * WHERE a > 0.5 AND d % 7 = 1"},
@@ -285,6 +286,45 @@ func BenchmarkStatesLoad(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(v.Len()), "ns/row")
 			})
+		}
+	}
+}
+
+// TestTextsOfGaps holds that few texts of a block do not keep the memory of all of them.
+func TestTextsOfGaps(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	const size = 200
+	d := must[*dataset.Dataset](t)(dataset.Create(ctx, testEnv(), "mem://gaps", dataset.CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, dataset.TensorSpec{Name: "t", HType: "text"}); err != nil {
+		t.Fatal(err)
+	}
+	rows := tensor.Rows{Tensor: "t"}
+	for i := range 100 {
+		rows.Samples = append(rows.Samples, textOf(tensor.String, strings.Repeat(string(rune('a'+i%26)), size)))
+	}
+	if err := d.Append(ctx, []tensor.Rows{rows}, 100); err != nil {
+		t.Fatal(err)
+	}
+	must[any](t)(d.Commit(ctx, ""))
+	table := Of(must[*dataset.View](t)(d.View(ctx)))
+	reader := table.Reader()
+	defer reader.Close()
+	for _, c := range []struct {
+		name   string
+		rows   []int64
+		shared bool // the texts stay where they were read
+	}{{"all", []int64{5, 6, 7, 8}, true}, {"few", []int64{5, 60, 90}, false}} {
+		texts := must[*array.Column](t)(reader.Read(ctx, 0, query.Rows{N: int64(len(c.rows)), List: c.rows}, query.Values, nil)).Data.([]string)
+		for i, row := range c.rows {
+			if want := strings.Repeat(string(rune('a'+row%26)), size); texts[i] != want {
+				t.Errorf("%s: row %d is %q", c.name, row, texts[i])
+			}
+		}
+		apart := uintptr(unsafe.Pointer(unsafe.StringData(texts[1]))) - uintptr(unsafe.Pointer(unsafe.StringData(texts[0])))
+		if shared := apart == uintptr(size*(c.rows[1]-c.rows[0])); shared != c.shared {
+			t.Errorf("%s: texts share the memory of a block: %v, want %v", c.name, shared, c.shared)
 		}
 	}
 }

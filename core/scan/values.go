@@ -38,8 +38,9 @@ func (v *values) plain(ctx context.Context, runs []read.Values, n int) (*array.C
 }
 
 // groups reads runs of values, those of a chunk that lie close together at once. put receives the
-// bytes of each item as stored; row is its place among all values. memory is that of one group.
-func (v *values) groups(ctx context.Context, runs []read.Values, memory func(n int64) []byte, put func(row int, item []byte)) error {
+// bytes of each item as stored; row is its place among all values. memory is that of one group;
+// gaps says that most of it is no value.
+func (v *values) groups(ctx context.Context, runs []read.Values, memory func(n int64) []byte, put func(row int, item []byte, gaps bool)) error {
 	rows, at := make([]int, len(runs)), 0
 	for i := range runs {
 		rows[i], at = at, at+int(runs[i].N)
@@ -49,18 +50,27 @@ func (v *values) groups(ctx context.Context, runs []read.Values, memory func(n i
 		if err := v.r.io.Read(ctx, &g.Values, mem, v.f.column.Channels()); err != nil {
 			return v.culprit(ctx, runs, g.Runs, mem, err)
 		}
+		wanted := int64(0)
+		for _, i := range g.Runs {
+			wanted += runs[i].Stored()
+		}
+		gaps := mostlyGaps(wanted, g.Stored())
 		for _, i := range g.Runs {
 			s := &runs[i]
 			data := mem[g.Segment.Chunk.Index.ItemsBytes(g.Item, s.Item-g.Item):]
 			for k := range s.N {
 				size := s.ItemBytes(k)
-				put(rows[i]+int(k), data[:size:size])
+				put(rows[i]+int(k), data[:size:size], gaps)
 				data = data[size:]
 			}
 		}
 	}
 	return nil
 }
+
+// mostlyGaps reports whether less than half of the bytes that were read are values. A text that
+// stayed in them would keep them all, which the account of the query does not count.
+func mostlyGaps(wanted, all int64) bool { return 2*wanted < all }
 
 // culprit reads the runs of a group that failed one by one, for an error that names the row.
 func (v *values) culprit(ctx context.Context, runs []read.Values, group []int32, mem []byte, err error) error {
@@ -76,8 +86,10 @@ func (v *values) culprit(ctx context.Context, runs []read.Values, group []int32,
 func (v *values) text(ctx context.Context, c *array.Column, runs []read.Values) error {
 	data := make([]string, c.N)
 	memory := func(n int64) []byte { return make([]byte, n) }
-	err := v.groups(ctx, runs, memory, func(row int, item []byte) {
-		if len(item) > 0 {
+	err := v.groups(ctx, runs, memory, func(row int, item []byte, gaps bool) {
+		if gaps {
+			data[row] = string(item)
+		} else if len(item) > 0 {
 			data[row] = unsafe.String(&item[0], len(item)) // the memory is not written any more
 		}
 		v.r.decoded += int64(len(item))
@@ -223,7 +235,7 @@ func (v *values) fill(ctx context.Context, runs []read.Values, l *layout, mem []
 		scratch = slices.Grow(scratch[:0], int(n))[:n]
 		return scratch
 	}
-	return v.groups(ctx, runs, memory, func(row int, item []byte) {
+	return v.groups(ctx, runs, memory, func(row int, item []byte, _ bool) {
 		from, _ := l.span(row, 1)
 		copy(mem[from*size:], item)
 	})

@@ -46,7 +46,7 @@ func (s *Snapshot) Rows() int64 { return s.Record.Rows - s.Record.DeletedRows }
 type RowMap struct {
 	logical  []int64 // first user row of each run of live rows
 	physical []int64 // its physical row
-	blocks   []int32 // the run of every first of 2^shift user rows
+	blocks   []int32 // of each 2^shift user rows, the run of the first
 	shift    uint8
 }
 
@@ -145,10 +145,7 @@ func (c *RowCursor) Run(i int64) (row, behind int64) {
 
 // run returns the run of user row i.
 func (m *RowMap) run(i int64) int {
-	b := i >> m.shift
-	if b+1 >= int64(len(m.blocks)) {
-		b = int64(len(m.blocks)) - 1
-	}
+	b := min(i>>m.shift, int64(len(m.blocks))-1)
 	return rowset.Seek(m.logical, int(m.blocks[b]), i)
 }
 

@@ -72,6 +72,13 @@ def test_the_log_shows_an_author(environ, config, author, tmp_path, cli):
     assert json.loads(cli("log", "ds", "--json"))[0]["author"] == author
 
 
+def test_printed_times_can_be_given_back(cli, place):
+    for line in cli("log", place).splitlines()[1:]:
+        version, commit, when = line.split()[:3]
+        assert when.endswith("Z")
+        assert f"version  {version} ({commit}, {when})" in cli("info", place, "--at", when)
+
+
 def test_log_diff_merge(cli, place):
     assert "10 rows" not in cli("diff", place, "main", "work")
     assert "x: 1 row (10) added; 1 row (3) updated" in cli("diff", place, "work", "main")

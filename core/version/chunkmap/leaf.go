@@ -10,7 +10,7 @@ import (
 )
 
 // Leaf is a leaf page. The entries of one chunk share all that is not their own: scattered updates
-// leave many entries of few chunks. It does not change.
+// leave many entries of few chunks. It does not change once it is stored.
 type Leaf struct {
 	// Rows are the first rows of places, which follow each other without a gap: entries, and rows
 	// without a sample between them. The last number is the row behind the last place.
@@ -150,9 +150,6 @@ func (w *Walker) Seek(ctx context.Context, row int64) (x *Leaf, place int, end i
 	w.at = rowset.Seek(x.Rows[:last], w.at, row)
 	return x, w.at, x.Rows[w.at+1], moved, nil
 }
-
-// Here returns the leaf and the place that the last Seek has found.
-func (w *Walker) Here() (x *Leaf, place int) { return w.leaf, w.at }
 
 // load finds the leaf that covers row.
 func (w *Walker) load(ctx context.Context, row int64) error {

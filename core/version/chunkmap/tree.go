@@ -205,8 +205,8 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
-// looseLeaves bounds the leaves that are divided anew together. Edits may leave few entries in
-// each.
+// looseLeaves bounds the entries, in full leaves, that are divided into new leaves together. Edits
+// may leave few entries in each old leaf.
 const looseLeaves = 16
 
 // childRows returns the rows that child i covers.

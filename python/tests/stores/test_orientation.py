@@ -24,7 +24,7 @@ def file_of(row: int) -> bytes:
 
 
 def test_a_loader_turns_prefetched_files(proxy: Server) -> None:
-    """The option takes the prefetched bytes: it requests nothing more, whether they fit or come window by window."""
+    """The option takes the prefetched bytes. Where they come window by window, it fetches some files twice."""
     uri = proxy.uri(proxy.new_bucket(), "turned")
     files = [file_of(row) for row in range(ROWS)]
     with deeplake.create(uri, storage=deeplake.Storage(**proxy.settings())) as ds:
@@ -32,7 +32,7 @@ def test_a_loader_turns_prefetched_files(proxy: Server) -> None:
         ds.extend({"images": [deeplake.read(data) for data in files]})
         ds.commit()
     for options in ({}, {"fetch_bytes": 100_000, "shuffle_bytes": 40_000}):
-        requests = []
+        requests, received = [], []
         for given in (False, True):
             with deeplake.open(uri, storage=deeplake.Storage(**proxy.settings(through_proxy=True))) as ds:
                 loader = ds.batches(
@@ -47,6 +47,11 @@ def test_a_loader_turns_prefetched_files(proxy: Server) -> None:
                         assert np.array_equal(image, np.asarray(want)), row
                         seen.append(row)
                 assert sorted(seen) == list(range(ROWS))
-                requests.append(proxy.counts()["requests"])
-        # Neighbours are joined as they come, so counts vary by six; a request for each file adds 60.
-        assert requests[1] <= requests[0] + ROWS // 4, options
+                counts = proxy.counts()
+                requests.append(counts["requests"])
+                received.append(counts["bytes_out"])
+        if options:
+            # The planner reads some files before their window is fetched. Requests vary by six.
+            assert received[1] <= received[0] * 1.5 and requests[1] <= requests[0] + ROWS // 4, (requests, received)
+        else:
+            assert received[1] <= received[0] * 1.01 and requests[1] <= requests[0] + 2, (requests, received)
