@@ -110,6 +110,9 @@ const (
 // hold for all of them, where a row has no sample, or where the rows lie too far apart in their
 // chunks: dst is then undefined, and the rows are to be read in another way.
 func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tensor.Shape, dst []byte, w *chunk.Worker) (bool, error) {
+	if runtime.GOOS == "js" {
+		return false, nil // all stores of a browser are remote: its program is smaller without
+	}
 	live := &of.Live
 	low := live.Physical(from)
 	n, size := live.Physical(to-1)+1-low, int64(len(dst))/(to-from)
