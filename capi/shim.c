@@ -169,6 +169,10 @@ FORWARD(view_slice,
 FORWARD(view_rows, (dl_view view, int64_t* rows, int64_t n, dl_error* err), (view, rows, n, err))
 FORWARD(view_outdated, (dl_view view, dl_text* tensor, int64_t row, int32_t* out, dl_error* err),
         (view, tensor, row, out, err))
+FORWARD(view_sources,
+        (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_buffer* json,
+         dl_error* err),
+        (ctx, view, rows, n, json, err))
 FORWARD(view_read,
         (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
          dl_device_in* device, dl_batch_export** out, dl_error* err),

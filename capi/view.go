@@ -98,6 +98,28 @@ func dlgo_view_outdated(h C.dl_view, tensor *C.dl_text, row C.int64_t, out *C.in
 	})
 }
 
+//export dlgo_view_sources
+func dlgo_view_sources(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onView(h, e, func(v *session.View) error {
+		if err := wantOut("read sources", out != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		at, err := numbers("rows", rows, n)
+		if err != nil {
+			return err
+		}
+		names, err := v.Sources(ctx, at)
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, names)
+	})
+}
+
 //export dlgo_view_read
 func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64_t, options *C.dl_text, on *C.dl_device_in, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
 	return onView(h, e, func(v *session.View) error {

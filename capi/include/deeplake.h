@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 5
+#define DL_ABI_MINOR 6
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -590,6 +590,11 @@ DL_API dl_status dl_view_rows(dl_view view, int64_t* rows, int64_t n, dl_error* 
 DL_API dl_status dl_view_outdated(dl_view view, dl_text* tensor, int64_t row, int32_t* out,
                                   dl_error* err);
 
+/* Names the files from which n rows were imported, as a JSON array of texts, null for a row that
+ * was not. The caller releases the buffer. */
+DL_API dl_status dl_view_sources(dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n,
+                                 dl_buffer* json, dl_error* err);
+
 /* Reads n rows into a batch on a device (NULL: the CPU). The caller frees *out by
  * dl_batch_export_free. It takes the JSON options of dl_loader_open that concern single rows.
  * "mark_holes", for one stacked tensor, allows zeros in place of missing samples. The array
@@ -881,7 +886,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \
     X(dataset_rename_tensor) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
-    X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) \
+    X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \
     X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
     X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \

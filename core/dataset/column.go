@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/read"
@@ -27,6 +28,9 @@ func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
 		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
+	if _, ok := v.types[origin.Tensor]; ok {
+		c.access.Origin = v.originOf
+	}
 	if ct.packs {
 		c.access.PackRun = c.packRun
 	}

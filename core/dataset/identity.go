@@ -1,10 +1,16 @@
 package dataset
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset/origin"
+	"deeplake/core/errs"
 )
 
 // Identity names the rows of v, in the same words on every machine. It returns the identity of the
@@ -64,4 +70,63 @@ func progression(rows []int64) (start, step int64, ok bool) {
 		}
 	}
 	return start, step, true
+}
+
+// OriginSpec makes the hidden tensor with the file of each row.
+func OriginSpec() TensorSpec {
+	return TensorSpec{Name: origin.Tensor, DType: "bytes", Compression: "zstd", Hidden: true}
+}
+
+// Origins returns the files from which rows of v were imported, nil for a row that was not. A view
+// of a dataset without imported rows has none.
+func Origins(ctx context.Context, v *View, rows []int64) ([]*origin.Origin, error) {
+	out := make([]*origin.Origin, len(rows))
+	c, err := v.Column(origin.Tensor)
+	if errs.Is(err, errs.NotFound) {
+		return out, nil
+	}
+	for _, row := range rows {
+		if err == nil && (row < 0 || row >= v.n) {
+			err = outOfRange(row, v.n)
+		}
+	}
+	refs := make([]chunk.Ref, len(rows))
+	if err == nil {
+		err = c.Resolve(ctx, rows, refs)
+	}
+	if err != nil {
+		return nil, errs.Wrap(errs.Internal, "read tensor", origin.Tensor, err)
+	}
+	w := v.NewWorker()
+	defer w.Close()
+	var p []byte
+	for i := range refs {
+		r := &refs[i]
+		if r.Hole() {
+			continue
+		}
+		if p = slices.Grow(p[:0], int(r.Stored))[:r.Stored]; err == nil {
+			err = c.Stored(ctx, r, p, w)
+		}
+		if err == nil {
+			var o origin.Origin
+			o, err = origin.Decode(p)
+			out[i] = &o
+		}
+		if err != nil {
+			return nil, errs.Op("read tensor", origin.Tensor).New(errs.KindOf(err), "row %d: %w", r.Row, err)
+		}
+	}
+	return out, nil
+}
+
+// originOf names the file of a row of the dataset, "" if there is none or it cannot be read.
+func (v *View) originOf(ctx context.Context, row int64) string {
+	all := v.derive()
+	all.n = v.snap.Rows()
+	found, err := Origins(ctx, all, []int64{row})
+	if err != nil || found[0] == nil {
+		return ""
+	}
+	return found[0].String()
 }

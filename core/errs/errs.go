@@ -83,6 +83,7 @@ type Error struct {
 	Op        string
 	Object    string
 	RequestID string // of the store's answer; not part of the message
+	row       int64  // of the sample at fault, plus one; 0: none is known
 	Err       error
 }
 
@@ -108,6 +109,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // that knows the operation uses Op, or Wrap on the way out.
 func New(k Kind, format string, args ...any) error {
 	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
+}
+
+// InRow is New for a failure of the samples of one row of a dataset, which RowOf reads. The message
+// names the row.
+func InRow(k Kind, row int64, format string, args ...any) error {
+	return &Error{Kind: k, Err: fmt.Errorf(format, args...), row: row + 1}
 }
 
 // At is an operation and the object that it works on. Its errors carry both.

@@ -52,6 +52,17 @@ func FieldsOf(err error) Fields {
 	return f
 }
 
+// RowOf returns the row of a dataset at fault, as the innermost error names it. ok is false if none
+// does.
+func RowOf(err error) (row int64, ok bool) {
+	walk(err, func(err error) {
+		if e, is := err.(*Error); is && e.row > 0 {
+			row, ok = e.row-1, true
+		}
+	})
+	return row, ok
+}
+
 // retryOf returns the Retry that follows from the kind alone.
 func retryOf(k Kind) Retry {
 	switch k {

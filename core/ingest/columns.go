@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -30,7 +31,7 @@ type row struct {
 	reason string // not empty: it is left out
 	values []value
 	bytes  int64 // read from the source
-	from   origin
+	from   origin.Origin
 }
 
 // value returns the value of a tensor; nil if the row has none.
@@ -65,8 +66,8 @@ func (r *row) set(k *kind, s tensor.Sample) {
 
 // sample returns the row's sample of a tensor, a hole if it has none.
 func (r *row) sample(name string) tensor.Sample {
-	if name == originTensor {
-		return textSample(tensor.Bytes, r.from.encode())
+	if name == origin.Tensor {
+		return textSample(tensor.Bytes, r.from.Encode())
 	}
 	if v := r.value(name); v != nil {
 		return v.Sample

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -267,7 +268,7 @@ func FuzzCompressedShard(f *testing.F) {
 			data = gzipped(t, data)
 		}
 		from := newReread(int64(len(data)), func(off int64) (storage.Body, error) { return fakeBody{bytes.NewReader(data[off:])}, nil })
-		s := newShard(&importer{env: env}, "lake://b/a.tgz", origin{key: "a.tgz", size: int64(len(data))}, &inflated{from: from, alive: func() error { return nil }})
+		s := newShard(&importer{env: env}, "lake://b/a.tgz", origin.Origin{Path: "a.tgz", Size: int64(len(data))}, &inflated{from: from, alive: func() error { return nil }})
 		s.size, s.packed = 1<<62, true
 		s.send = func(rows []row) error {
 			if n := size(rows); n > portionBytes+maxSample {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
@@ -109,7 +110,7 @@ func (im *importer) fetch(ctx context.Context, o *object) error {
 // sendOne hands over the only row of an object.
 func (o *object) sendOne(ctx context.Context, r row) error {
 	r.path = o.Key
-	if r.from.key == "" {
+	if r.from.Path == "" {
 		r.from = o.origin()
 	}
 	return o.send(ctx, []row{r})
@@ -145,7 +146,7 @@ func (im *importer) fatal(ctx context.Context, err error) bool {
 
 // ask begins to read an object at off. The version is that of the listing, or the present one if
 // the object has changed since. The returned origin describes the object actually read.
-func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.Body, origin, error) {
+func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.Body, origin.Origin, error) {
 	body, err := im.source.Range(ctx, o.Key, off, n, o.Tag)
 	if errs.Is(err, errs.Conflict) {
 		body, err = im.source.Range(ctx, o.Key, off, n, "")
@@ -154,11 +155,11 @@ func (im *importer) ask(ctx context.Context, o *object, off, n int64) (storage.B
 	if err != nil {
 		return nil, from, err
 	}
-	if tag := body.Tag(); tag != "" && tag != from.tag {
-		from.tag = tag
+	if tag := body.Tag(); tag != "" && tag != from.Tag {
+		from.Tag = tag
 	}
 	if size := body.Size(); size >= 0 {
-		from.size = size
+		from.Size = size
 	}
 	return body, from, nil
 }

@@ -85,7 +85,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		return row{}, err
 	}
 	defer func() { _ = body.Close() }()
-	if o.was != nil && !from.vague() && o.was.same(from) {
+	if o.was != nil && !from.Vague() && o.was.Same(from) {
 		return row{reason: unchanged}, nil
 	}
 	n := body.Len()
@@ -145,7 +145,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 		if err != nil {
 			return row{}, err
 		}
-		if o.was != nil && !from.vague() && o.was.same(from) {
+		if o.was != nil && !from.Vague() && o.was.Same(from) {
 			_ = body.Close()
 			return row{reason: unchanged}, nil
 		}
@@ -156,13 +156,13 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 			return row{}, errs.Wrap(errs.Storage, "read", o.Key, err)
 		}
 		r := row{bytes: int64(len(data)), from: from}
-		if from.size < 0 {
+		if from.Size < 0 {
 			return row{reason: "the source does not say how large it is, hence it cannot be linked"}, nil
 		}
-		link := tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.size, Tag: from.tag, Size: from.size}
+		link := tensor.Link{URL: urlOf(im.source.URI(), o.Key), Length: from.Size, Tag: from.Tag, Size: from.Size}
 		s, more, reason := im.linkTo(data, link, im.form(codec.RGB))
 		im.buffers.put(data)
-		if more && int64(len(data)) < from.size && n < maxHeadBytes {
+		if more && int64(len(data)) < from.Size && n < maxHeadBytes {
 			continue
 		}
 		r.set(imageKind, s)

@@ -34,6 +34,8 @@ type Options struct {
 	Classes []string `json:"classes"`
 	// "auto" (default): the first folder of a path is the class; "none"
 	Labels string `json:"labels"`
+	// "auto" (default): folders train, val and test are splits, with classes in them; "none"
+	Splits string `json:"splits"`
 	// objects read at once; default: 64, and 2 for each core from a folder
 	Workers int `json:"workers"`
 	// of the images: "auto" (default), "none", or the name of a sample codec
@@ -58,6 +60,9 @@ func (o Options) check(source string, reg *codec.Registry) error {
 	}
 	if o.Labels != "" && o.Labels != "auto" && o.Labels != "none" {
 		return errs.Op("import from", source).New(errs.Invalid, "labels is %q, want auto or none", o.Labels)
+	}
+	if o.Splits != "" && o.Splits != "auto" && o.Splits != "none" {
+		return errs.Op("import from", source).New(errs.Invalid, "splits is %q, want auto or none", o.Splits)
 	}
 	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Accept {
 		return errs.Op("import from", source).New(errs.Invalid, "on_error is %q, want %s or %s", o.OnError, LeaveOut, Accept)
@@ -95,6 +100,7 @@ type Report struct {
 	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
 	Bytes     int64    `json:"bytes"`     // read by this run
 	Classes   []string `json:"classes"`
+	Splits    []Split  `json:"splits"` // all rows of the dataset in them
 	// files of another kind than the tensor's, decoded and encoded again
 	Converted int64    `json:"converted"`
 	Accepted  int64    `json:"accepted"` // JPEG files that are cut, stored as they are

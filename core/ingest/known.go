@@ -6,6 +6,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 )
 
@@ -14,7 +15,7 @@ type span struct{ start, count int64 }
 
 // known is an object with its rows, as spans of neighbours.
 type known struct {
-	origin
+	origin.Origin
 	rows []span
 }
 
@@ -49,8 +50,8 @@ type runHeap []*keyRun
 func (h runHeap) Len() int { return len(h) }
 func (h runHeap) Less(i, j int) bool {
 	a, b := &h[i].at[0], &h[j].at[0]
-	if a.key != b.key {
-		return a.key < b.key
+	if a.Path != b.Path {
+		return a.Path < b.Path
 	}
 	return a.rows[0].start < b.rows[0].start
 }
@@ -70,7 +71,7 @@ func openKnown(ctx context.Context, v *dataset.View, after string) (*knownRows, 
 		return &knownRows{}, nil
 	}
 	k := &knownRows{worker: v.NewWorker()}
-	col, err := v.Column(originTensor)
+	col, err := v.Column(origin.Tensor)
 	if errs.Is(err, errs.NotFound) {
 		return k, nil
 	}
@@ -116,11 +117,11 @@ func (k *knownRows) findRuns(ctx context.Context, n int64) ([]int64, error) {
 	starts := []int64{0}
 	last := ""
 	for from := int64(0); from < n; from += scanRows {
-		err := k.read(ctx, from, min(n, from+scanRows), func(row int64, o origin) {
-			if o.key < last {
+		err := k.read(ctx, from, min(n, from+scanRows), func(row int64, o origin.Origin) {
+			if o.Path < last {
 				starts = append(starts, row)
 			}
-			last = o.key
+			last = o.Path
 		})
 		if err != nil {
 			return nil, err
@@ -130,7 +131,7 @@ func (k *knownRows) findRuns(ctx context.Context, n int64) ([]int64, error) {
 }
 
 // read calls fn for the rows from ... to-1 that have an origin.
-func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64, o origin)) error {
+func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64, o origin.Origin)) error {
 	rows := make([]int64, to-from)
 	for i := range rows {
 		rows[i] = from + int64(i)
@@ -151,11 +152,11 @@ func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64,
 		if err := k.col.Stored(ctx, r, p, k.worker); err != nil {
 			return err
 		}
-		o, err := decodeOrigin(p)
+		o, err := origin.Decode(p)
 		if err != nil {
 			return err
 		}
-		fn(from+int64(i), o)
+		fn(from+int64(i), o.File())
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (k *knownRows) read(ctx context.Context, from, to int64, fn func(row int64,
 // run. more reports whether there is such an object.
 func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more bool, err error) {
 	for {
-		for len(r.at) > 0 && r.at[0].key <= after && after != "" {
+		for len(r.at) > 0 && r.at[0].Path <= after && after != "" {
 			r.at = r.at[1:]
 		}
 		// The last object that was read may go on in the next piece.
@@ -173,12 +174,12 @@ func (k *knownRows) advance(ctx context.Context, r *keyRun, after string) (more 
 		}
 		to := min(r.end, r.next+int64(k.piece))
 		r.at = append([]known{}, r.at...)
-		err := k.read(ctx, r.next, to, func(row int64, o origin) {
-			if n := len(r.at); n > 0 && r.at[n-1].origin == o {
+		err := k.read(ctx, r.next, to, func(row int64, o origin.Origin) {
+			if n := len(r.at); n > 0 && r.at[n-1].Origin == o {
 				r.at[n-1].add(row)
 				return
 			}
-			r.at = append(r.at, known{origin: o, rows: []span{{row, 1}}})
+			r.at = append(r.at, known{Origin: o, rows: []span{{row, 1}}})
 		})
 		if err != nil {
 			return false, err
@@ -222,9 +223,9 @@ func (k *knownRows) take(ctx context.Context) (known, error) {
 			heap.Pop(&k.runs)
 		}
 		next := k.peek()
-		if next == nil || next.key != out.key {
+		if next == nil || next.Path != out.Path {
 			return out, nil
 		}
-		out.origin, out.rows = next.origin, append(out.rows, next.rows...)
+		out.Origin, out.rows = next.Origin, append(out.rows, next.rows...)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/storagetest"
@@ -33,12 +34,12 @@ func sourceLinks() storage.Options {
 func origins(t *testing.T, env *dataset.Env, uri string) []string {
 	t.Helper()
 	var out []string
-	for _, p := range stored(t, env, uri, originTensor) {
-		o, err := decodeOrigin(p)
+	for _, p := range stored(t, env, uri, origin.Tensor) {
+		o, err := origin.Decode(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, o.key)
+		out = append(out, o.Path)
 	}
 	return out
 }
@@ -185,9 +186,9 @@ func TestKnownRowsMerge(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(one.rows) != 1 || one.rows[0].count != 1 {
-				t.Fatalf("%q has rows %v", one.key, one.rows)
+				t.Fatalf("%q has rows %v", one.Path, one.rows)
 			}
-			got = append(got, one.key)
+			got = append(got, one.Path)
 		}
 		k.close()
 		var want []string
@@ -291,18 +292,4 @@ func TestOtherDatasetsAreLeftAlone(t *testing.T) {
 		}
 		j.Close()
 	}
-}
-
-func FuzzDecodeOrigin(f *testing.F) {
-	f.Add(origin{key: "a/b.jpg", tag: "\"x\"", size: 7}.encode())
-	f.Add(origin{size: -1}.encode())
-	f.Fuzz(func(t *testing.T, data []byte) {
-		o, err := decodeOrigin(data)
-		if err != nil {
-			return
-		}
-		if again, err := decodeOrigin(o.encode()); err != nil || again != o {
-			t.Fatalf("%+v became %+v, %v", o, again, err)
-		}
-	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 )
@@ -20,7 +21,7 @@ type object struct {
 	err    error   // why the import cannot go on; set before out is closed
 }
 
-func (o *object) origin() origin { return origin{key: o.Key, tag: o.Tag, size: o.Size} }
+func (o *object) origin() origin.Origin { return origin.Origin{Path: o.Key, Tag: o.Tag, Size: o.Size} }
 
 // match compares the listing with the rows of the view, both in byte order of names. It passes new
 // and changed objects to emit until emit returns false, and counts missing and unchanged ones.
@@ -48,12 +49,12 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 			return false
 		}
 		o := &object{Entry: e, format: formatOf(e.Key)}
-		if k := rows.peek(); k != nil && k.key == e.Key {
+		if k := rows.peek(); k != nil && k.Path == e.Key {
 			var taken known
 			if taken, failed = rows.take(ctx); failed != nil {
 				return false
 			}
-			if now := o.origin(); !now.vague() && taken.same(now) && e.Key != im.again {
+			if now := o.origin(); !now.Vague() && taken.Same(now) && e.Key != im.again {
 				im.count.unchanged.Add(1)
 				return true
 			}
@@ -86,11 +87,11 @@ func unsigned(key string) error {
 
 // passGone counts the objects with keys less than key ("": all) that are missing from the listing.
 func (im *importer) passGone(ctx context.Context, rows *knownRows, key string) error {
-	for k := rows.peek(); k != nil && (key == "" || k.key < key); k = rows.peek() {
+	for k := rows.peek(); k != nil && (key == "" || k.Path < key); k = rows.peek() {
 		if _, err := rows.take(ctx); err != nil {
 			return err
 		}
-		im.gone(k.key)
+		im.gone(k.Path)
 	}
 	return nil
 }

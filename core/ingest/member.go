@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"deeplake/core/dataset/origin"
 )
 
 const (
@@ -39,7 +41,7 @@ func memberKinds() []*kind { return []*kind{imageKind, labelKind, textKind, json
 // reservedNames returns the tensors that only members without a name of their own, and folders,
 // fill.
 func reservedNames() map[string]*kind {
-	names := map[string]*kind{originTensor: otherKind}
+	names := map[string]*kind{origin.Tensor: otherKind}
 	for _, k := range memberKinds() {
 		if k.fixed != "" {
 			names[k.fixed] = otherKind

@@ -60,6 +60,9 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		return nil, im.withdraw(write, commitErr)
 	}
 	im.finishReport()
+	if !canceled {
+		err = im.saveSplits(write)
+	}
 	return im.report, err
 }
 
@@ -131,6 +134,7 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	// The names of shards do not tell the codec of their pictures.
 	auto := im.o.Compression == "" || im.o.Compression == "auto"
 	im.own = auto && im.source.shards > 0 && !im.o.Link && im.o.Size == 0
+	im.splits = im.source.splits
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
 		im.numbering[labelTensor] = labelsByName
 	}
@@ -176,7 +180,7 @@ func (im *importer) created() error {
 func (im *importer) firstTensors(ctx context.Context) error {
 	specs := []dataset.TensorSpec{
 		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name(), Upright: im.o.Upright},
-		{Name: originTensor, DType: "bytes", Compression: "zstd", Hidden: true},
+		dataset.OriginSpec(),
 	}
 	if im.own {
 		specs[0].Compression = "" // that of the first picture, and the others stay as they are

@@ -27,6 +27,8 @@ type source struct {
 	// in natural order, of a folder; nil: no class folders, or they are not known beforehand
 	classes []string
 	labels  bool     // images lie in class folders
+	splits  bool     // the first folders are splits; classes lie within them
+	whole   bool     // no folder is taken for a split
 	given   []string // the classes that the caller wants; nil: those of the folders
 	codecs  *codec.Registry
 	kinds   map[codec.ID]int64 // images by codec, as their names tell
@@ -52,18 +54,21 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, codecs: env.Codecs, kinds: map[codec.ID]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, whole: o.Splits == "none", codecs: env.Codecs, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &list{Source: s}
 	}
 	return l, nil
 }
 
-// classOf returns the first folder of a key, "" for an object outside of folders. Names of a list
-// give their last folder.
+// classOf returns the first folder of a key, within its split, "" for an object outside of folders.
+// Names of a list give their last folder.
 func (l *source) classOf(key string) string {
 	if _, ok := l.Source.(*list); ok {
 		return listClass(key)
+	}
+	if l.splits {
+		key = withoutSplit(key)
 	}
 	class, _, found := strings.Cut(key, "/")
 	if !found {
@@ -100,6 +105,8 @@ func isMarker(e storage.Entry) bool {
 func (l *source) probe(ctx context.Context) error {
 	images := 0
 	classes := map[string]bool{}
+	_, listed := l.Source.(*list)
+	first := folders{other: listed || l.whole}
 	look := func(key string) bool {
 		if l.isOwn(key) {
 			return true
@@ -107,10 +114,12 @@ func (l *source) probe(ctx context.Context) error {
 		l.objects++
 		if isArchive(key) {
 			l.shards++
+			first.add(key)
 		}
 		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
 			images++
 			l.kinds[kind]++
+			first.add(key)
 			if class := l.classOf(key); class != "" {
 				l.labels = true
 				// The files of a class whose name is not text are left out.
@@ -137,6 +146,14 @@ func (l *source) probe(ctx context.Context) error {
 	}
 	if !l.local {
 		l.objects = 0
+		if err == nil && l.rest {
+			err = l.findRest(ctx, &first)
+		}
+	}
+	if l.splits = first.are(); l.splits {
+		if l.labels = l.labels && first.deep; l.local {
+			classes = first.below
+		}
 	}
 	for c := range classes {
 		l.classes = append(l.classes, c)

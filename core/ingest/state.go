@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 )
 
@@ -18,7 +19,7 @@ const stateKey = "ingest"
 func (im *importer) state(complete bool) map[string]any {
 	state := map[string]any{
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
-		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels,
+		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels, "splits": im.o.splits(), "split_folders": im.splits,
 		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(), "own": im.own,
 		"apply_exif_orientation": im.o.Upright,
 	}
@@ -45,6 +46,9 @@ func (im *importer) position(state map[string]any) error {
 // labels is the option with its default.
 func (o Options) labels() string { return cmp.Or(o.Labels, "auto") }
 
+// splits is the option with its default.
+func (o Options) splits() string { return cmp.Or(o.Splits, "auto") }
+
 // resume continues in the dataset of an earlier import of the same source, and refuses any other.
 func (im *importer) resume(desc dataset.Description) error {
 	state, _ := desc.Info[stateKey].(map[string]any)
@@ -58,7 +62,7 @@ func (im *importer) resume(desc dataset.Description) error {
 	for _, option := range []struct {
 		name string
 		now  any
-	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}, {"classes", im.o.Classes}, {"apply_exif_orientation", im.o.Upright}} {
+	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}, {"splits", im.o.splits()}, {"classes", im.o.Classes}, {"apply_exif_orientation", im.o.Upright}} {
 		// Imports of earlier versions stored fewer options.
 		if was, ok := state[option.name]; ok && fmt.Sprint(was) != fmt.Sprint(option.now) {
 			return otherOption(desc.URI, option.name, was, option.now)
@@ -73,6 +77,9 @@ func (im *importer) resume(desc dataset.Description) error {
 	if err := im.oldTensors(desc, state); err != nil {
 		return err
 	}
+	// Imports of earlier versions knew no splits, and took such folders for classes.
+	im.splits, _ = state["split_folders"].(bool)
+	im.source.splits = im.splits
 	if folders, ok := state["folders"].(bool); ok {
 		im.labels = folders
 	} else {
@@ -94,7 +101,7 @@ func (im *importer) oldTensors(desc dataset.Description, state map[string]any) e
 	asked := im.codec // auto keeps that of the dataset
 	im.own, _ = state["own"].(bool)
 	members, _ := state["members"].(map[string]any)
-	im.tensors, im.numbering = map[string]bool{originTensor: false}, map[string]numbering{}
+	im.tensors, im.numbering = map[string]bool{origin.Tensor: false}, map[string]numbering{}
 	for _, t := range desc.Tensors {
 		im.knownTensor(t.Name, t.Sequence, members)
 		if t.HType == labelKind.htype {

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"deeplake/core/codec"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -77,21 +78,21 @@ func (im *importer) readArchive(ctx context.Context, o *object) error {
 	if err != nil {
 		return err
 	}
-	if o.was != nil && o.Key != im.again && !from.vague() && o.was.same(from) {
+	if o.was != nil && o.Key != im.again && !from.Vague() && o.was.Same(from) {
 		_ = body.Close()
 		return o.send(ctx, []row{{path: o.Key, reason: unchanged}})
 	}
-	if from.size < 0 {
+	if from.Size < 0 {
 		_ = body.Close()
 		return o.send(ctx, []row{{path: o.Key, reason: "the source does not say how large it is, hence its members cannot be found"}})
 	}
-	r := newReread(from.size, func(off int64) (storage.Body, error) {
+	r := newReread(from.Size, func(off int64) (storage.Body, error) {
 		if body != nil && off == 0 {
 			b := body
 			body = nil
 			return b, nil
 		}
-		return im.source.Range(ctx, o.Key, off, -1, from.tag)
+		return im.source.Range(ctx, o.Key, off, -1, from.Tag)
 	})
 	s := newShard(im, urlOf(im.source.URI(), o.Key), from, r)
 	if compressed(o.Key) {
@@ -107,7 +108,7 @@ type shard struct {
 	im   *importer
 	url  string
 	name string
-	from origin
+	from origin.Origin
 	r    stream
 	size int64 // of the content of r; math.MaxInt64: not known
 	send func([]row) error
@@ -130,8 +131,8 @@ type shard struct {
 	ends  string           // a fault of the archive's end
 }
 
-func newShard(im *importer, url string, from origin, r stream) *shard {
-	return &shard{im: im, url: url, name: from.key, from: from, r: r, size: from.size, kinds: map[string]int64{}, head: make([]byte, headBytes)}
+func newShard(im *importer, url string, from origin.Origin, r stream) *shard {
+	return &shard{im: im, url: url, name: from.Path, from: from, r: r, size: from.Size, kinds: map[string]int64{}, head: make([]byte, headBytes)}
 }
 
 // scan reads the archive to its end. Faults of it are rows with a reason.
@@ -231,6 +232,7 @@ func (s *shard) member(h *tar.Header, data io.Reader) error {
 		return nil
 	}
 	s.row.from = s.from
+	s.row.from.Member = s.base
 	return s.take(strings.ToLower(kind), h, at, data)
 }
 
@@ -322,7 +324,7 @@ func (s *shard) picture(v value, h *tar.Header, at int64, data io.Reader) error 
 	if !s.im.o.Link {
 		return s.copyPicture(v, h, data, want)
 	}
-	link := tensor.Link{URL: s.url, Offset: at, Length: h.Size, Tag: s.from.tag, Size: s.from.size}
+	link := tensor.Link{URL: s.url, Offset: at, Length: h.Size, Tag: s.from.Tag, Size: s.from.Size}
 	have := 0
 	for n := min(int64(headBytes), h.Size); ; n = min(8*n, h.Size, maxHeadBytes) {
 		if int64(len(s.head)) < n {

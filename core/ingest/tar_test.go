@@ -12,6 +12,7 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/storagetest"
@@ -291,7 +292,7 @@ func FuzzShard(f *testing.F) {
 			return fakeBody{bytes.NewReader(data[off:])}, nil
 		})
 		defer r.close()
-		s := newShard(im, "lake://b/a.tar", origin{key: "a.tar", size: int64(len(data))}, r)
+		s := newShard(im, "lake://b/a.tar", origin.Origin{Path: "a.tar", Size: int64(len(data))}, r)
 		s.head = make([]byte, 512)
 		s.send = func(rows []row) error {
 			for i := range rows {

@@ -44,6 +44,7 @@ type importer struct {
 	names     map[string]*kind
 	numbering map[string]numbering // of the labels, by tensor
 	labels    bool                 // the first directory of an object is its class
+	splits    bool                 // the first directories are splits
 	after     string               // key of the last object that is written or left out
 	again     string               // key of the archive that the run before has left half written
 	partial   string               // key of the archive of which some rows are written, and not all
@@ -182,7 +183,7 @@ func (im *importer) release(r *row) {
 
 func (im *importer) skip(r *row, was *known) {
 	reason := r.reason
-	if was != nil && !formatOf(was.key).Members {
+	if was != nil && !formatOf(was.Path).Members {
 		reason += "; its row keeps what it had"
 	}
 	im.leaveOut(r.path, reason)

@@ -33,6 +33,7 @@ type Epoch struct {
 	readAhead  *readAhead           // nil: the store is remote
 	before     storage.Stats        // of the store when the epoch began
 	unwatch    func() bool
+	notes      atomic.Int64
 	halt       atomic.Bool // goroutines are to end as soon as they can
 
 	nextToken chan struct{} // taken by one caller of Next at a time
@@ -154,6 +155,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 		}
 		at := m.track.mark()
 		w.err = pl.plan(ctx, w, p)
+		w.nameFiles(ctx, pl.fields, &e.notes)
 		m.track.span("plan", at, "batch", seq)
 		e.publish(w, p)
 		if w.err != nil {
@@ -262,6 +264,7 @@ func (e *Epoch) finish(ctx context.Context, w *work, scratch *chunk.Worker) {
 	} else if err != nil {
 		w.err = err
 	}
+	w.nameFiles(ctx, e.loader.fields, &e.notes)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ready(w)

@@ -48,6 +48,7 @@ type failure struct {
 	row      int64
 	tensor   string
 	err      error
+	named    bool // err names the file of the row, if one is known
 }
 
 // plan is the memory of one batch's planning, reused from batch to batch.
@@ -456,5 +457,5 @@ func filter[T any](s []T, keep []bool) []T {
 // rowError adds the sample to err.
 func rowError(name string, row int64, err error) error {
 	k := errs.KindOf(err)
-	return errs.New(k, "read row %d of tensor %q: %w", row, name, err)
+	return errs.InRow(k, row, "read row %d of tensor %q: %w", row, name, err)
 }

@@ -74,27 +74,36 @@ func (r *Reader) Close() {
 // releases its slab. Without rows, the batch is empty and its stacked columns have the shape (0,).
 // After an error there is no slab to release.
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
+	b, fields, err := r.read(ctx, rows, o)
+	if err != nil && len(fields) > 0 {
+		err = fields[0].access.NameFile(ctx, err)
+	}
+	return b, err
+}
+
+// read is Read, and returns the tensors.
+func (r *Reader) read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, []field, error) {
 	src := r.src
 	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
 		Transform: o.Transform, Joint: o.Joint, Upright: o.Upright}
 	all, err := all.normal()
 	if err != nil {
-		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
+		return nil, nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
 	fields, err := all.fields(src)
 	if err == nil {
 		err = all.augmentAll(fields, r.workspaces)
 	}
 	if err != nil {
-		return nil, errs.Wrap(errs.Invalid, "read rows", "", err)
+		return nil, nil, errs.Wrap(errs.Invalid, "read rows", "", err)
 	}
 	if len(rows) > maxItems {
-		return nil, errs.Op("read rows", "").New(errs.Invalid, "%d rows at once, want at most %d", len(rows), maxItems)
+		return nil, nil, errs.Op("read rows", "").New(errs.Invalid, "%d rows at once, want at most %d", len(rows), maxItems)
 	}
 	n := src.Len()
 	for _, row := range rows {
 		if row < 0 || row >= n {
-			return nil, errs.Op("read rows", "").New(errs.Range, "row %d is outside [0, %d)", row, n)
+			return nil, nil, errs.Op("read rows", "").New(errs.Range, "row %d is outside [0, %d)", row, n)
 		}
 	}
 	if src.Remote() {
@@ -105,7 +114,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 		warm(ctx, cols, rows)
 	}
 	if b, err := r.bulk(ctx, fields, rows, &all, o.MarkHoles && len(fields) == 1); b != nil || err != nil {
-		return b, err
+		return b, fields, err
 	}
 	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
 	w := &work{}
@@ -115,9 +124,10 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 		defer r.workers.Return(pl.scratch)
 	}
 	if err := pl.plan(ctx, w, p); err != nil {
-		return nil, err
+		return nil, fields, err
 	}
-	return w.readAll(ctx, r, min(all.Workers, task.Cores()))
+	b, err := w.readAll(ctx, r, min(all.Workers, task.Cores()))
+	return b, fields, err
 }
 
 // spans appends the bytes that a job needs.

@@ -97,7 +97,7 @@ func (r *StoredReader) One(ctx context.Context, row int64, dst []byte) (int64, e
 		return n, r.copyParallel(ctx, 1, s.refs, [][]byte{dst[:n]})
 	}
 	if err := r.col.Stored(ctx, &s.refs[0], dst[:n], s.worker); err != nil {
-		return 0, rowError(r.col.Name(), s.refs[0].Row, err)
+		return 0, r.failed(ctx, &s.refs[0], err)
 	}
 	return n, nil
 }
@@ -200,11 +200,17 @@ func (r *StoredReader) copyRange(ctx context.Context, w *chunk.Worker, refs []ch
 	for i := range refs {
 		if len(dst[i]) > 0 {
 			if err := r.col.Stored(ctx, &refs[i], dst[i], w); err != nil {
-				return rowError(r.col.Name(), refs[i].Row, err)
+				return r.failed(ctx, &refs[i], err)
 			}
 		}
 	}
 	return nil
+}
+
+// failed returns the error of a sample, with its row and the file of that.
+func (r *StoredReader) failed(ctx context.Context, ref *chunk.Ref, err error) error {
+	access := r.col.Access()
+	return access.NameFile(ctx, rowError(r.col.Name(), ref.Row, err))
 }
 
 // storedSize returns the number of stored bytes of a sample, -1 for a hole.

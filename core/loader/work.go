@@ -199,6 +199,28 @@ func (w *work) settle(skip bool) {
 	w.loaded = int64(w.batch.Rows)
 }
 
+// nameFiles adds the files of the rows at fault to the error of w, and to its notes, of which
+// *notes were made before: a report shows the first ones alone.
+func (w *work) nameFiles(ctx context.Context, fields []field, notes *atomic.Int64) {
+	if len(fields) == 0 || fields[0].access.Origin == nil {
+		return
+	}
+	access := &fields[0].access
+	w.err = access.NameFile(ctx, w.err)
+	for _, list := range [][]failure{w.skips, w.accepts} {
+		for i := range list {
+			f := &list[i]
+			if f.named {
+				continue
+			}
+			if notes.Add(1) > 2*maxSkipNotes { // of skips and of accepts
+				return
+			}
+			f.err, f.named = access.NameFile(ctx, f.err), true
+		}
+	}
+}
+
 // settleAccepted makes the report of accepted rows, each of which is in it once.
 func (w *work) settleAccepted() {
 	w.accepts = slices.CompactFunc(inOrder(slices.Clone(w.accepted)), func(a, b failure) bool { return a.position == b.position })

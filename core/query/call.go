@@ -44,6 +44,7 @@ func plannedFunctions() []plannedFunction {
 	return []plannedFunction{
 		{"RANDOM", (*checker).random, "RANDOM(): a number of [0, 1) for each row, the same for the same seed"},
 		{"ROW_NUMBER", (*checker).rowNumber, "ROW_NUMBER(): the number of the row, from 0"},
+		{"SOURCE", (*checker).sourceOf, "SOURCE(table): the file from which a row was imported, without its folder; NULL if there is none"},
 		{"DATA", (*checker).data, "DATA(column, row): the value of a column at another row"},
 		{"BM25_SIMILARITY", (*checker).bm25, "BM25_SIMILARITY(text, words): how well a text fits the words, among the texts of all rows that are asked (Robertson and Zaragoza, 2009)"},
 		{"MAX_WEIGHT", (*checker).weights, "MAX_WEIGHT(condition: weight, ...): in SAMPLE BY, the greatest weight of the conditions that hold; 0 if none does"},
@@ -381,6 +382,48 @@ func draw(seed, which, row uint64) float64 {
 		z ^= z >> 31
 	}
 	return float64(z>>11) / (1 << 53)
+}
+
+// sourceOf reads the hidden column of a table. The table may be left out where one alone has it.
+func (c *checker) sourceOf(x *tql.Call, s *scope) (*node, error) {
+	of := ""
+	if len(x.Args) > 0 {
+		name, ok := x.Args[0].(*tql.Name)
+		if len(x.Args) > 1 || !ok || name.Of != "" {
+			return nil, c.fail(x.Pos(), "SOURCE takes the name of a table of FROM at most, as in SOURCE() or SOURCE(t)")
+		}
+		of = name.Name
+	} else if x.Star {
+		return nil, c.none(x)
+	}
+	var found *node
+	named := false
+	for i, o := range s.origins {
+		if of != "" && of != o.name {
+			continue
+		}
+		named = true
+		at := slices.IndexFunc(o.fields, func(f Field) bool { return f.Hidden })
+		if at < 0 {
+			continue
+		}
+		if found != nil {
+			return nil, c.fail(x.Pos(), "SOURCE(): rows of %q and of %q have files; write which, as in SOURCE(%s)", s.origins[found.ref.origin].name, o.name, o.name)
+		}
+		n, err := c.stored(x.Pos(), s, i, at)
+		if err != nil {
+			return nil, err
+		}
+		found = n
+	}
+	switch {
+	case found != nil:
+		return found, nil
+	case !named:
+		return nil, tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no source %q", of)
+	}
+	// The rows of a query, and of a dataset without imported rows, have no files.
+	return c.constantNode(x.Pos(), array.Constant(array.Of(tensor.String), nil, 1)), nil
 }
 
 func (c *checker) rowNumber(x *tql.Call, _ *scope) (*node, error) {

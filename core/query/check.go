@@ -320,7 +320,7 @@ func (c *checker) column(x *tql.Name, s *scope) (*node, error) {
 				continue
 			}
 			for j := range o.fields {
-				if o.fields[j].Name != name || s.hidden[[2]int{i, j}] && of == "" {
+				if o.fields[j].Hidden || o.fields[j].Name != name || s.hidden[[2]int{i, j}] && of == "" {
 					continue
 				}
 				if found != nil {
@@ -396,7 +396,9 @@ func (c *checker) unknown(x *tql.Name, s *scope) error {
 		for _, o := range s.origins {
 			of = of || x.Of == o.name
 			for _, f := range o.fields {
-				all = append(all, f.Name)
+				if !f.Hidden {
+					all = append(all, f.Name)
+				}
 			}
 		}
 		for name := range s.aliases {

@@ -114,7 +114,7 @@ func (c *checker) star(s *selected, col tql.Column) error {
 		found = true
 		for j, f := range o.fields {
 			at := [2]int{i, j}
-			if col.Of == "" && s.scope.hidden[at] {
+			if f.Hidden || col.Of == "" && s.scope.hidden[at] {
 				continue
 			}
 			var n *node

@@ -14,7 +14,7 @@ type Table interface {
 	Name() string
 	// Rows is the number of rows.
 	Rows() int64
-	// Columns lists the tensors in order of creation.
+	// Columns lists the tensors in order of creation, then a hidden column.
 	Columns() []Field
 	// Resolve returns the type of a column that holds for all rows of this version, with its number
 	// of axes. It reads index pages at most.
@@ -42,6 +42,9 @@ type Field struct {
 	// Cost is the approximate time to read a value, in nanoseconds. Conditions on costly columns
 	// are evaluated for fewer rows.
 	Cost float64
+	// Hidden: only SOURCE() reads the column, the files from which rows were imported. No name and
+	// no * means it.
+	Hidden bool
 	// Bytes estimates the size of a value in storage, Size its size in memory.
 	Bytes, Size float64
 }

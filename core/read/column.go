@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
 
@@ -95,6 +96,9 @@ type Access struct {
 	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It
 	// reads no sample. Nil: there are too many of them.
 	Zones func(ctx context.Context) ([]Zone, error)
+	// Origin names the file from which a row of the dataset was imported, "" if none is known. Nil:
+	// no row was imported.
+	Origin func(ctx context.Context, row int64) string
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
 	// Time says which time int64 numbers count; the zero value: none.
@@ -103,4 +107,21 @@ type Access struct {
 	Levels []Level
 	// Info is the user's notes about the tensor. It is shared, read-only.
 	Info map[string]any
+}
+
+// NameFile adds the file of the row at fault to an error of the column's samples, if both are
+// known.
+func (a *Access) NameFile(ctx context.Context, err error) error {
+	if err == nil || a.Origin == nil || errs.Is(err, errs.Canceled) {
+		return err
+	}
+	row, ok := errs.RowOf(err)
+	if !ok {
+		return err
+	}
+	file := a.Origin(ctx, row)
+	if file == "" {
+		return err
+	}
+	return errs.New(errs.KindOf(err), "%w; row %d is from %q", err, row, file)
 }

@@ -106,7 +106,7 @@ func (v *Values) named(i int64, err error) error {
 	if v.N > 1 && !v.Coded() {
 		return errs.New(errs.KindOf(err), "rows %d to %d: %w", row, v.Row(v.N-1), err)
 	}
-	return errs.New(errs.KindOf(err), "row %d: %w", row, err)
+	return errs.InRow(errs.KindOf(err), row, "row %d: %w", row, err)
 }
 
 // Reader reads values on one goroutine, and counts the stored bytes that it reads.

@@ -14,7 +14,7 @@ var _ query.Borrower = (*reader)(nil)
 
 // Borrow implements query.Borrower.
 func (r *reader) Borrow(ctx context.Context, column int, rows query.Rows) (*array.Column, error) {
-	f := r.table.fields[column]
+	f := r.table.field(column)
 	if rows.List != nil || rows.N == 0 || f.compute != nil || checkRows(rows, r.table.rows) != nil {
 		return nil, nil
 	}

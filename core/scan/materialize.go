@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/query"
@@ -210,7 +211,10 @@ func (m *copier) schema(ctx context.Context) error {
 		}
 		m.tensors = append(m.tensors, tensorOf{name: f.name, typ: typ})
 	}
-	return nil
+	if m.a.table.source == nil {
+		return nil
+	}
+	return m.d.CreateTensor(ctx, dataset.OriginSpec())
 }
 
 // step is the number of rows that go into a batch.
@@ -263,6 +267,29 @@ func (m *copier) batch(ctx context.Context, from, n int64) ([]tensor.Rows, error
 		}
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "column %q: %w", f.name, err)
+		}
+	}
+	if m.a.table.source == nil {
+		return out, nil
+	}
+	files, err := m.origins(ctx, from, n)
+	return append(out, files), err
+}
+
+// origins reads the files from which rows were imported.
+func (m *copier) origins(ctx context.Context, from, n int64) (tensor.Rows, error) {
+	out := tensor.Rows{Tensor: origin.Tensor, Samples: make([]tensor.Sample, n)}
+	rows := make([]int64, n)
+	for i := range rows {
+		rows[i] = from + int64(i)
+	}
+	found, err := dataset.Origins(ctx, m.a.origin, rows)
+	if err != nil {
+		return out, err
+	}
+	for i, o := range found {
+		if out.Samples[i] = (tensor.Sample{Form: tensor.FormHole}); o != nil {
+			out.Samples[i] = tensor.Sample{Form: tensor.FormText, DType: tensor.Bytes, Data: o.Encode()}
 		}
 	}
 	return out, nil

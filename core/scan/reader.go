@@ -42,7 +42,7 @@ func (r *reader) Close() {
 // Read reads rows of a column, by the contract of query.Reader. The shapes of a list are (number of
 // items,).
 func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want query.Want, part []query.Span) (*array.Column, error) {
-	f := r.table.fields[column]
+	f := r.table.field(column)
 	if rows.List != nil {
 		rows.N = int64(len(rows.List))
 	}
@@ -54,7 +54,7 @@ func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want que
 		if ctx.Err() != nil {
 			return nil, errs.Cause(ctx, "read tensor")
 		}
-		return nil, errs.Wrap(errs.Storage, "read tensor", f.name, err)
+		return nil, f.nameFile(ctx, errs.Wrap(errs.Storage, "read tensor", f.name, err))
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"deeplake/core/array"
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/read"
@@ -159,7 +160,7 @@ func (d *sourceViews) stored(ctx context.Context, o *query.Output, f *field) err
 	if err != nil {
 		return err
 	}
-	from := t.fields[o.Column]
+	from := t.field(o.Column)
 	if from.compute != nil {
 		f.typ = from.typ
 		f.compute = at(from.compute, d.result.Sources[o.Source].Rows)
@@ -224,6 +225,7 @@ func (d *sourceViews) finish(ctx context.Context, a *Result) error {
 	if plain {
 		a.view = a.origin
 	}
+	a.table.source = sourceField(a.origin)
 	return nil
 }
 
@@ -272,8 +274,12 @@ func (a *Result) Column(name string) (read.Column, error) {
 		}
 		return stored{Column: a.table.fields[i].column, name: name}, nil
 	}
-	if a.view != nil {
-		c, err := a.view.Column(name) // a hidden tensor, or the message of a dataset
+	of := a.view
+	if name == origin.Tensor {
+		of = a.origin
+	}
+	if of != nil {
+		c, err := of.Column(name) // a hidden tensor, or the message of a dataset
 		if err != nil {
 			return nil, err
 		}
@@ -410,6 +416,7 @@ func (a *Result) derive(n int64, words string, of func(*dataset.View) (*dataset.
 			return nil, err
 		}
 	}
+	out.table.source = sourceField(out.origin)
 	for _, v := range a.sourceRows {
 		w, err := same(v)
 		if err != nil {

@@ -79,7 +79,7 @@ func load(ctx context.Context, l *dataset.Loaded, again func(ctx context.Context
 	own := []*dataset.View{l.Rows}
 	a := &Result{view: l.Rows, base: l.Base, origin: l.Rows, sourceRows: own, reads: own}
 	if l.Rows != nil {
-		a.table = &Table{name: l.Base.URI(), rows: l.Rows.Len()}
+		a.table = &Table{name: l.Base.URI(), rows: l.Rows.Len(), source: sourceField(l.Rows)}
 	}
 	for _, c := range l.Saved.Columns {
 		if c.Tensor == "" || l.Rows == nil {

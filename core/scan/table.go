@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/array"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/tensor"
@@ -18,6 +19,7 @@ type Table struct {
 	name   string
 	rows   int64
 	fields []*field
+	source *field // the files from which rows were imported; nil: none was
 }
 
 var (
@@ -43,7 +45,7 @@ type field struct {
 
 // Of returns the rows of a view as a table, with the tensors that it lists.
 func Of(view *dataset.View) *Table {
-	t := &Table{name: view.URI(), rows: view.Len()}
+	t := &Table{name: view.URI(), rows: view.Len(), source: sourceField(view)}
 	for _, name := range view.Names() {
 		if c, err := view.Column(name); err == nil { // a view has the tensors that it lists
 			t.fields = append(t.fields, &field{name: name, view: view, column: c})
@@ -60,11 +62,46 @@ func (t *Table) Rows() int64 { return t.rows }
 
 // Columns lists the tensors in order of creation. The number of axes is left open: see Resolve.
 func (t *Table) Columns() []query.Field {
-	out := make([]query.Field, len(t.fields))
+	out := make([]query.Field, len(t.fields), len(t.fields)+1)
 	for i, f := range t.fields {
 		out[i] = f.describe()
 	}
+	if t.source != nil {
+		out = append(out, query.Field{Name: t.source.name, Type: t.source.typ, Hidden: true, Cost: costOfSource})
+	}
 	return out
+}
+
+// field returns a column by its number in Columns.
+func (t *Table) field(column int) *field {
+	if column == len(t.fields) {
+		return t.source
+	}
+	return t.fields[column]
+}
+
+// sourceField returns the column of the files from which the rows of v were imported. It is nil if
+// v has no imported rows, or is nil.
+func sourceField(v *dataset.View) *field {
+	if v == nil {
+		return nil
+	}
+	if _, err := v.Column(origin.Tensor); err != nil {
+		return nil
+	}
+	return &field{name: "source", typ: array.Of(tensor.String), compute: func(ctx context.Context, rows []int64) (*array.Column, error) {
+		found, err := dataset.Origins(ctx, v, rows)
+		if err != nil {
+			return nil, err
+		}
+		text, null := make([]string, len(rows)), make([]bool, len(rows))
+		for i, o := range found {
+			if null[i] = o == nil; o != nil {
+				text[i] = o.String()
+			}
+		}
+		return array.FromStrings(text, null), nil
+	}}
 }
 
 // The cost of reading a value in nanoseconds, as the loader measured it.
@@ -75,6 +112,7 @@ const (
 	costPerDecoded = 0.5
 	costPerByte    = 0.25
 	costOfCompute  = 100_000
+	costOfSource   = 400
 )
 
 func (f *field) describe() query.Field {
@@ -107,9 +145,18 @@ func typeOf(c *dataset.Column) array.Type {
 	return t
 }
 
+// nameFile adds the file of the row at fault to an error.
+func (f *field) nameFile(ctx context.Context, err error) error {
+	if f.column == nil {
+		return err
+	}
+	access := f.column.Access()
+	return access.NameFile(ctx, err)
+}
+
 // Resolve returns the facts that hold for all values of a column in this version. It caches them.
 func (t *Table) Resolve(ctx context.Context, column int) (array.Type, error) {
-	f := t.fields[column]
+	f := t.field(column)
 	if f.compute != nil {
 		return f.typ, nil
 	}
@@ -163,7 +210,7 @@ func unseen(c *dataset.Column) (int, tensor.Shape) {
 
 // Zones returns the facts of index pages about rows [from, to) of a column.
 func (t *Table) Zones(ctx context.Context, column int, from, to int64) ([]query.Zone, error) {
-	f := t.fields[column]
+	f := t.field(column)
 	if f.compute != nil {
 		return []query.Zone{{From: from, To: to}}, nil
 	}

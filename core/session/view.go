@@ -138,6 +138,35 @@ func (v *View) WithWeights(weights []float64) (*View, error) {
 	return weighed, nil
 }
 
+// Sources names the files from which rows were imported, nil for a row that was not, and for a row
+// that is joined, grouped or computed.
+func (v *View) Sources(ctx context.Context, rows []int64) ([]*string, error) {
+	of := v.view
+	if of == nil {
+		of = v.result.Origin()
+	}
+	out := make([]*string, len(rows))
+	for _, row := range rows {
+		if row < 0 || row >= v.Len() {
+			return nil, errs.Op("read sources", "").New(errs.Range, "row %d is outside [0, %d)", row, v.Len())
+		}
+	}
+	if of == nil {
+		return out, nil
+	}
+	found, err := dataset.Origins(ctx, of, rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, o := range found {
+		if o != nil {
+			name := o.String()
+			out[i] = &name
+		}
+	}
+	return out, nil
+}
+
 // Read reads rows into a batch, which the caller releases.
 func (v *View) Read(ctx context.Context, rows []int64, o loader.ReadOptions) (*loader.Batch, error) {
 	return v.reader.Read(ctx, rows, o)

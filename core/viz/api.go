@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/compute"
 	"deeplake/core/dataset"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/session"
 	"deeplake/core/tql"
@@ -25,7 +26,8 @@ type viewInfo struct {
 	Time    string       `json:"time"`
 	Query   string       `json:"query,omitempty"`
 	Tensors []tensorInfo `json:"tensors"`
-	Saves   bool         `json:"saves,omitempty"` // the call save is allowed
+	Saves   bool         `json:"saves,omitempty"`   // the call save is allowed
+	Sources bool         `json:"sources,omitempty"` // a column names the files of rows
 }
 
 // admit names a view and describes it. branch is that of its commit. It takes over the view and
@@ -38,6 +40,9 @@ func (s *Service) admit(v *session.View, info session.Info, branch string, end f
 	}
 	if !d.Head.Time.IsZero() {
 		out.Time = timeText(d.Head.Time)
+	}
+	if _, err := v.Column(origin.Tensor); err == nil {
+		out.Sources = true
 	}
 	for _, o := range info.Outputs {
 		for i := range out.Tensors {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
+	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 	"deeplake/core/read"
@@ -311,6 +312,11 @@ func textBody(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]b
 	data := make([]byte, one.ref.Size)
 	if err := one.column.Decode(ctx, &one.ref, data, w); err != nil {
 		return nil, err
+	}
+	if one.column.want.Name == origin.Tensor {
+		from, err := origin.Decode(data)
+		h.Kind = kindText
+		return []byte(from.String()), err
 	}
 	if len(data) > mostText {
 		h.Size = int64(len(data))

@@ -160,20 +160,21 @@ var packageRules = []packageRule{
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
 		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
-			"core/version", "core/version/chunkmap", "core/version/maintain", "core/dataset/pieces"),
+			"core/version", "core/version/chunkmap", "core/version/maintain", "core/dataset/origin", "core/dataset/pieces"),
 	},
+	{dir: "core/dataset/origin", why: "the samples that name the files of rows; reads no rows", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/dataset/pieces", why: "rows in many pieces: chunks and maps, but no views", never: noIO,
 		project: with(ofValues, "core/format", "core/chunk", "core/read", "core/version", "core/version/chunkmap"),
 	},
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
-		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset", "core/dataset/pieces",
-			"core/array", "core/query"),
+		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset", "core/dataset/origin",
+			"core/dataset/pieces", "core/array", "core/query"),
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset"),
+		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin"),
 	},
 	{
 		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},
@@ -191,7 +192,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/viz", why: "the calls of the visualizer's page; reads only, and knows neither HTTP nor loaders", never: noIO,
-		project: with(ofValues, area, lru, task, "core/storage", "core/codec", "core/chunk", "core/compute", "core/dataset", "core/read", "core/session",
+		project: with(ofValues, area, lru, task, "core/storage", "core/codec", "core/chunk", "core/compute", "core/dataset", "core/dataset/origin", "core/read", "core/session",
 			"core/tql", "core/transform", "core/version", "core/viz/draw", "core/viz/pca"),
 	},
 	{dir: "core/viz/pca", why: "principal components of vectors; no I/O", project: []string{"core/errs", task}, never: noIO},

@@ -261,6 +261,8 @@ class View:
         """Returns for each row its number in the dataset."""
     def outdated(self, tensor: str, row: int) -> bool:
         """Returns whether a sample may have changed since the view was made. Tensor "" is any, row -1 is any."""
+    def sources(self, rows: npt.ArrayLike) -> list[str | None]:
+        """Returns for each row the file from which it was imported; None: it was not."""
     def column(self, name: str) -> Column:
         """Returns one tensor of the view. Raises NotFoundError."""
     def plot(self, rows: npt.ArrayLike, options: Mapping[str, Any]) -> bytes:

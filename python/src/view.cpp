@@ -87,6 +87,19 @@ Numbers rows(const View& self) {
     return out;
 }
 
+py::object sources(const View& self, const py::object& rows) {
+    const Core& c = self.handle->core();
+    const Numbers at = to_rows(rows);
+    const dl_view h = self.handle->get();
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    Buffer json;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.view_sources(ctx, h, data, n, json.out(), err);
+    });
+    return json.json();
+}
+
 std::shared_ptr<Batch> read(const View& self, const py::object& rows, const py::object& options) {
     const Core& c = self.handle->core();
     const Numbers at = to_rows(rows);
@@ -142,6 +155,7 @@ void register_view(py::module_& m) {
         .def("slice", slice, arg("start"), arg("stop"), arg("step") = 1)
         .def("weigh", weigh, arg("weights"))
         .def("rows", rows)
+        .def("sources", sources, arg("rows"))
         .def("outdated", outdated, arg("tensor"), arg("row"))
         .def("plot", plot, arg("rows"), arg("options"))
         .def("read", read, arg("rows"), arg("options") = py::none());

@@ -468,6 +468,9 @@ static void queries(const char* uri) {
     int32_t outdated = 1;
     OK(dl_view_outdated(answer, "", -1, &outdated, &err));
     WANT(outdated == 0);
+    int64_t one[] = {0};
+    OK(dl_view_sources(none, answer, one, 1, &json, &err));
+    WANT(contains(&json, "[null]"));
     OK(dl_view_slice(answer, 0, 2, 1, &part, &err));
     OK(dl_query_explain(none, answer, "", NULL, 0, NULL, 0, "", &json, &err));
     WANT(contains(&json, "\"done\""));

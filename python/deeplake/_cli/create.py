@@ -45,6 +45,13 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     metavar="A,B,C|@FILE",
     help="Class names in the order of their numbers, in FILE one in each line; others are left out.",
 )
+@click.option(
+    "--splits",
+    type=click.Choice(["auto", "none"]),
+    default="auto",
+    show_default=True,
+    help="auto takes folders train, val, test for splits, and the folders in them for classes.",
+)
 @click.option("--follow-links", is_flag=True, help="Take in files behind symbolic links out of the source.")
 @click.option(
     "--on-error",
@@ -79,6 +86,7 @@ def create(
     link: bool,
     labels: str,
     classes: str | None,
+    splits: str,
     follow_links: bool,
     on_error: str,
     apply_exif_orientation: bool,
@@ -119,6 +127,7 @@ def create(
             ("--link", link),
             ("--checkpoint", checkpoint),
             ("--classes", classes),
+            ("--splits", splits != "auto"),
             ("--follow-links", follow_links),
             ("--on-error", on_error != "skip"),
             ("--apply-exif-orientation", apply_exif_orientation),
@@ -134,6 +143,7 @@ def create(
         "link": link,
         "labels": labels,
         "classes": None if classes is None else _classes(classes),
+        "splits": splits,
         "follow_links": follow_links,
         "on_error": on_error,
         "apply_exif_orientation": apply_exif_orientation,
@@ -240,6 +250,9 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
 def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
     yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
+    if report["splits"]:
+        parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
+        yield f"  saved the splits as views: {parts}; --splits none takes these folders for classes"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
     if report["unchanged"] or report["updated"] or report["removed"]:

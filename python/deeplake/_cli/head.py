@@ -44,11 +44,23 @@ def head(uri: str | None, count: int, text: str, images: str | None, at: str, as
         _show_images(view, count, images)
         return
     names = list(view.tensors)
+    shown = range(min(count, len(view)))
+    sources = view.source(shown)
+    imported = any(sources)
     classes = {name: tensor.class_names for name, tensor in view.tensors.items()}
     # One by one: a damaged sample must not hide the rows that a slice reads with it.
-    rows = [{name: _sample(view, row, name, classes[name]) for name in names} for row in range(min(count, len(view)))]
+    rows = [{name: _sample(view, row, name, classes[name]) for name in names} for row in shown]
     cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
-    show([_plain_errors(row) for row in rows], as_json, table(["row", *names], cells))
+    head = ["row", *names]
+    if imported:
+        head.append("source")
+        for line, source in zip(cells, sources, strict=True):
+            line.append(source or "-")
+    plain = [
+        {**_plain_errors(row), **({"_source": source} if imported else {})}
+        for row, source in zip(rows, sources, strict=True)
+    ]
+    show(plain, as_json, table(head, cells))
     failed = [(number, value) for number, row in enumerate(rows) for value in row.values() if isinstance(value, Error)]
     if failed:
         number, err = failed[0]

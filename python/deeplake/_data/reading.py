@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from deeplake._load.plan import Options
 from deeplake._names import checks_keywords
 from deeplake._rows import tensor as _tensor
 from deeplake._rows.row import Row, rows_at, rows_of
-from deeplake._rows.source import Source
+from deeplake._rows.source import Source, sources
 from deeplake._rows.tensor import Tensor
 from deeplake._text import printable, table
 
@@ -60,6 +60,24 @@ class Reading(Loadable):
         return self._source.pinned().numbers()
 
     indices = rows
+
+    @overload
+    def source(self, rows: int) -> str | None: ...
+    @overload
+    def source(self, rows: Any = None) -> list[str | None]: ...
+    def source(self, rows: Any = None) -> str | list[str | None] | None:
+        """Returns the file from which a row was imported: its path within the folder or bucket
+        that `deeplake create` read. Of an archive, the name of the row's members follows, as in
+        "shards/0.tar/cat/17".
+
+        Args:
+            rows: an int gives one path; a slice, ints or a boolean mask give a list, None of all
+                rows.
+
+        Returns:
+            None for a row that was not imported, or that a query joined or computed.
+        """
+        return sources(self._source, rows)
 
     def __len__(self) -> int:
         return self._source.length()

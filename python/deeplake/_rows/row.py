@@ -49,6 +49,12 @@ class Row(Mapping[str, Any]):
         rows = _index.compose(block.source.rows, block.rows)
         return int(block.source.version.numbers(rows[self._position : self._position + 1])[0])
 
+    @property
+    def source(self) -> str | None:
+        """The file from which the row was imported, as `Dataset.source` names it."""
+        block = self._block
+        return block.source.view().sources(block.rows[self._position : self._position + 1])[0]
+
     def __getitem__(self, name: str) -> Any:
         try:
             return self._values[name]

@@ -253,6 +253,15 @@ class Pinned(Source):
         return (view if weights is None else view.weigh(weights)).loader(options)
 
 
+def sources(source: Source, rows: Any = None) -> str | list[str | None] | None:
+    """Returns the files from which rows were imported: of an int one, of other rows a list."""
+    pinned = source.pinned()
+    picked = range(pinned.length()) if rows is None else _index.parse(rows, pinned.length())
+    if isinstance(picked, int):
+        return pinned.view().sources([picked])[0]
+    return pinned.view().sources(_index.as_array(picked))
+
+
 def _timed(pinned: Pinned, columns: dict[str, Any]) -> dict[str, Any]:
     """Replaces the numbers that count time by times of NumPy."""
     tensors = pinned.tensors()

@@ -8,6 +8,7 @@ export interface View {
   query?: string;            // canonical text of the query that the view is the result of
   tensors: Tensor[];
   saves?: boolean;           // api/save is allowed
+  sources?: boolean;         // the column "_source" names the files of imported rows
 }
 export interface Tensor {
   name: string;              // "images", "truth/boxes"

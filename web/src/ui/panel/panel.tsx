@@ -16,6 +16,7 @@ import { SampleValue } from "../widgets/value";
 import { fileOf, save } from "./download";
 
 const page = 50;
+const sourceColumn = "_source"; // the file from which a row was imported
 
 export function RowPanel() {
   const store = useApp((s) => s.store);
@@ -49,6 +50,8 @@ export function rowCode(at: string, query: string, row: number, index: number | 
 function RowHead({ store, row }: { store: SampleStore; row: number }) {
   const model = useModel();
   const { at, query } = useApp((s) => s.place);
+  const source = useSample(store, row, sourceColumn, store.view.sources === true).value;
+  const file = source?.kind === "text" ? source.text : "";
   const index = store.index(row);
   const code = rowCode(at, query, row, index);
   const copy = async (text: string, what: string): Promise<void> =>
@@ -64,6 +67,10 @@ function RowHead({ store, row }: { store: SampleStore; row: number }) {
         <IconButton icon="link" label="Copy the link to this row"
           onClick={() => void copy(model.navigation.link({ row }), "the link")} />
       </div>
+      {file && <div class="snippet" data-testid="source">
+        <span class="quiet">from</span> <code>{file}</code>
+        <IconButton icon="copy" label="Copy the name of the file" onClick={() => void copy(file, file)} />
+      </div>}
     </div>
   );
 }
