@@ -429,7 +429,9 @@ func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed
 		return none, err
 	}
 	d.head, d.w, d.seen = head, nil, nil
-	return version.Describe(head.Record), nil
+	made := version.Describe(head.Record)
+	made.Renumbered = head.Renumbered
+	return made, nil
 }
 
 // Discard drops the uncommitted changes.

@@ -385,12 +385,15 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 	if err != nil {
 		return none, false, err
 	}
+	d.repo.OnRenumber = d.renumber
 	head, done, err := d.repo.Merge(ctx, theirs, on, message, d.env.author())
 	if err != nil {
 		return none, false, err
 	}
 	d.head = head
-	return version.Describe(head.Record), done, nil
+	made := version.Describe(head.Record)
+	made.Renumbered = head.Renumbered
+	return made, done, nil
 }
 
 // RenameTensor gives a tensor, or a group of tensors, another name. Values and history stay with

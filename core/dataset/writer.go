@@ -58,13 +58,17 @@ func (o *filling) took(row, count int64) {
 	o.runs = append(o.runs, format.RowRange{Start: row, Count: count})
 }
 
-func newWriter(d *Dataset) (*writer, error) {
+func newWriter(d *Dataset) (*writer, error) { return newWriterOn(d, d.head) }
+
+// newWriterOn makes a writer on top of s.
+func newWriterOn(d *Dataset, s *version.Snapshot) (*writer, error) {
 	w := &writer{
-		d: d, txn: d.repo.Begin(d.head), session: chunk.NewSession(d.store), types: map[string]*columnType{},
+		d: d, txn: d.repo.Begin(s), session: chunk.NewSession(d.store), types: map[string]*columnType{},
 		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{},
 		group: newGroup(), caller: context.Background(),
 	}
 	w.abort, w.empty, w.preview = w.dropAll, w.untouched, w.flushed
+	w.txn.OnRenumber = w.renumber
 	return w, w.resolveTypes()
 }
 

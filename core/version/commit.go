@@ -63,6 +63,9 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 	race := race{}
 	for range commitTries {
 		race.start()
+		if err := t.renumber(ctx, onto); err != nil {
+			return nil, err
+		}
 		next, err := t.next(ctx, onto)
 		if err != nil {
 			return nil, err
@@ -83,7 +86,7 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 			return nil, err
 		}
 		if winner == rec {
-			next.held = nil
+			next.held, next.Renumbered = nil, t.renumbered
 			return next, nil
 		}
 		if err := race.lost(ctx); err != nil {

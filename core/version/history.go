@@ -271,6 +271,8 @@ type Committed struct {
 	Author  string    `json:"author"`
 	Message string    `json:"message"`
 	Rows    int64     `json:"rows"`
+	// labels that the commit gave other numbers, as other classes came first; of a new commit alone
+	Renumbered []Renumbered `json:"renumbered,omitempty"`
 }
 
 // Describe makes the log entry of a record.

@@ -39,9 +39,10 @@ func StrategyOf(name string) (Strategy, error) {
 // changes the commit is made all the same, since a branch is a log of its own. If theirs has none,
 // done is false and s is the head.
 //
-// If the sides contradict each other, on decides. Class names that continue differently, differing
-// dtypes and shapes, and two tensors of one name cannot be decided: they are always errs.Conflict,
-// with a ConflictError. If another writer commits first, the merge is computed again. After an
+// Classes are the same by name: labels that theirs numbers otherwise get the numbers of ours, by
+// OnRenumber. If the sides contradict each other, on decides. Two names of
+// one class, differing dtypes and shapes, and two tensors of one name cannot be decided: they are
+// always errs.Conflict, with a ConflictError. If another writer commits first, the merge is computed again. After an
 // error nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing
 // to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
@@ -99,7 +100,8 @@ func (h *history) merged(ctx context.Context, ours, theirs *Snapshot, on Strateg
 	if !news(ap.b) {
 		return nil, nil
 	}
-	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowset.Set{}}
+	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowset.Set{},
+		numbers: map[format.UUID]*Renumbering{}, moved: map[format.UUID][]string{}}
 	if m.base, err = h.repo.load(ctx, ap.base); err != nil {
 		return nil, err
 	}
@@ -140,9 +142,13 @@ type merger struct {
 	there  map[format.UUID]*format.TensorSchema // the tensors of theirs
 	whole  map[format.UUID]bool
 
-	updates  map[format.UUID]rowset.Set // rows that get their value
-	deleted  rowset.Set                 // rows that ours deletes
-	restored rowset.Set                 // rows that ours had deleted and has again
+	updates    map[format.UUID]rowset.Set   // rows that get their value
+	numbers    map[format.UUID]*Renumbering // of the tensors whose labels get other numbers
+	moved      map[format.UUID][]string     // their classes
+	renumbered []Renumbered
+
+	deleted  rowset.Set // rows that ours deletes
+	restored rowset.Set // rows that ours had deleted and has again
 }
 
 // run decides, then builds.
@@ -177,7 +183,7 @@ const mergeRemedy = `merge with on_conflict="ours" or "theirs", or make the two 
 func schemaRemedy(kind string) string {
 	switch kind {
 	case classNamesTwice:
-		return "on_conflict does not decide it, as labels are stored by number; append the rows of one side to the other again, with the labels as text"
+		return "on_conflict does not decide it; give the class the same name on both sides by rename_class(), commit, and merge again"
 	case appendTwice:
 		return "on_conflict does not decide it; append the rows of one side to the other again, as the other has them"
 	}

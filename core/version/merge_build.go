@@ -43,7 +43,11 @@ func (m *merger) build(ctx context.Context) (*Snapshot, error) {
 		b.ops = append(b.ops, format.Op{Op: format.OpRestore, Ranges: m.restored})
 		b.restore(m.restored)
 	}
-	return b.run(ctx)
+	s, err := b.run(ctx)
+	if err == nil {
+		s.Renumbered = m.renumbered
+	}
+	return s, err
 }
 
 func (b *build) restore(rows rowset.Set) {
@@ -91,7 +95,10 @@ func (m *merger) tensor(ctx context.Context, b *build, id format.UUID) error {
 		from = append(m.known.Inverse().Within(rows).Inverse(), m.fresh...)
 		b.ops = append(b.ops, format.Op{Op: format.OpUpdate, Tensor: id, Ranges: rows})
 	}
-	tree := m.theirs.Tree(id)
+	tree, err := m.source(ctx, b, id, from)
+	if err != nil {
+		return err
+	}
 	edits, err := m.take(ctx, tree, from)
 	if err != nil {
 		return err

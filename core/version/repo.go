@@ -20,6 +20,9 @@ type Repo struct {
 	Pages  *chunkmap.Store
 	Writer string           // names the software in records
 	Now    func() time.Time // the clock; a test may set its own
+	// OnRenumber gives labels of a merged commit the numbers of this branch. Nil: classes that the
+	// two number differently are a conflict.
+	OnRenumber Renumber
 
 	name   string // of the branch
 	branch format.UUID

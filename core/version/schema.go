@@ -96,15 +96,8 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 		}
 		their.Name = my.Name
 	}
-	n := min(len(my.ClassNames), len(their.ClassNames))
-	for i := range n {
-		if my.ClassNames[i] != their.ClassNames[i] {
-			return &clash{classNamesTwice, my.ID, my.Name,
-				fmt.Sprintf("%s named class %d of tensor %q %q, %s it is %q", words.stands, i, my.Name, their.ClassNames[i], words.laid, my.ClassNames[i])}
-		}
-	}
-	if len(my.ClassNames) > n || their.ClassNames == nil {
-		their.ClassNames = slices.Clone(my.ClassNames)
+	if c := layClasses(before, my, their, words); c != nil {
+		return c
 	}
 	if undecided(before) && !undecided(my) {
 		if !undecided(their) && (their.DType != my.DType || their.Time != my.Time) {
@@ -130,6 +123,25 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	if !sameInfo(my.Info, before.Info) && sameInfo(their.Info, before.Info) {
 		their.Info = my.Info
 	}
+	return nil
+}
+
+// layClasses brings the classes that my changed since before into their. Numbers stay.
+func layClasses(before, my, their *format.TensorSchema, words sides) *clash {
+	if my.ClassNames == nil || slices.Equal(my.ClassNames, before.ClassNames) && their.ClassNames != nil {
+		return nil
+	}
+	names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
+	if what != "" {
+		what = fmt.Sprintf(what, words.stands, words.laid)
+	} else if !inPlace(numbers) {
+		i := firstMoved(numbers)
+		what = fmt.Sprintf("%s gave number %d to class %q, %s it is that of %q", words.stands, i, names[i], words.laid, my.ClassNames[i])
+	}
+	if what != "" {
+		return &clash{classNamesTwice, my.ID, my.Name, fmt.Sprintf("tensor %q: %s", my.Name, what)}
+	}
+	their.ClassNames = names
 	return nil
 }
 
@@ -244,6 +256,7 @@ func (m *merger) mergeSchemas() error {
 			there = theirs.Index() // its tensors have moved
 		}
 	}
+	m.uniteClasses(base, ours, theirs)
 	out, c := layTensors(base, theirs, ours, sides{"this branch", "in the one to be merged"})
 	if c != nil {
 		return m.conflict(c.kind, c.tensor, nil, schemaRemedy(c.kind), "%s", c.what)

@@ -25,6 +25,8 @@ type Snapshot struct {
 	Live    RowMap
 	pages   *chunkmap.Store
 	held    chunkmap.Pending // a preview's pages
+
+	Renumbered []Renumbered // by the commit or merge that made the snapshot
 }
 
 // Tree is the chunk map of a tensor.

@@ -40,6 +40,11 @@ type Txn struct {
 	draft       *Snapshot // see Draft
 	drafted     int       // changes, at that time
 
+	// OnRenumber gives labels of the transaction their new numbers, and returns the number of rows
+	// that it writes again. Nil: classes that two writers number differently are a conflict.
+	OnRenumber func(ctx context.Context, r Renumbering) (rows int64, err error)
+	renumbered []Renumbered
+
 	// rows that other commits updated in tensors that are rewritten here
 	newer map[format.UUID][]format.RowRange
 	// the last other commit that did something to a tensor

@@ -1,0 +1,265 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"deeplake/core/chunk"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
+	"deeplake/core/version/maintain"
+)
+
+// labelled makes a dataset with labels of two classes, in three forms, and masks.
+func labelled(t *testing.T, env *Env, uri string) *Dataset {
+	t.Helper()
+	ctx := context.Background()
+	d := must[*Dataset](t)(Create(ctx, env, uri, CreateOptions{}))
+	t.Cleanup(func() { _ = d.Close() })
+	for _, s := range []TensorSpec{
+		{Name: "one", HType: "class_label", ClassNames: []string{"cat", "dog"}},
+		{Name: "small", HType: "class_label", DType: "uint8", ClassNames: []string{"cat", "dog"}},
+		{Name: "list", HType: "sequence[class_label]", ClassNames: []string{"cat", "dog"}},
+		{Name: "mask", HType: "segment_mask", DType: "uint8", Compression: "png", ClassNames: []string{"cat", "dog"}},
+	} {
+		if err := d.CreateTensor(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+func name(class string) tensor.Sample {
+	return tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(class)}
+}
+
+// label appends or updates a row whose labels are all of one class. Masks are by number: those of
+// the class in d.
+func label(t *testing.T, d *Dataset, row int64, class string) {
+	t.Helper()
+	ctx := context.Background()
+	if names := classesOf(t, d, "mask"); !slices.Contains(names, class) {
+		must[*writer](t)(d.transaction()).txn.Schema().Find("mask").ClassNames = append(slices.Clone(names), class)
+	}
+	number := byte(slices.Index(classesOf(t, d, "mask"), class))
+	cols := []tensor.Rows{
+		{Tensor: "one", Samples: []tensor.Sample{name(class)}}, {Tensor: "small", Samples: []tensor.Sample{name(class)}},
+		{Tensor: "list", Samples: []tensor.Sample{name(class), name("cat"), name(class)}, RowItems: []int64{3}},
+		{Tensor: "mask", Samples: []tensor.Sample{{Form: tensor.FormArray, DType: tensor.Uint8, Shape: tensor.Shape{1, 3}, Data: []byte{0, number, 1}}}},
+	}
+	var err error
+	if row < 0 {
+		err = d.Append(ctx, cols, 1)
+	} else {
+		err = d.Update(ctx, []int64{row}, cols)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// classesOf returns the classes of a tensor, with those that are not committed.
+func classesOf(t *testing.T, d *Dataset, name string) []string {
+	t.Helper()
+	for _, ts := range must[Description](t)(d.Describe()).Tensors {
+		if ts.Name == name {
+			return ts.ClassNames
+		}
+	}
+	t.Fatalf("no tensor %q", name)
+	return nil
+}
+
+// labelsOf reads the classes of all rows, which must agree in all tensors.
+func labelsOf(t *testing.T, d *Dataset) []string {
+	t.Helper()
+	v := must[*View](t)(d.View(t.Context()))
+	classes := map[string][]string{}
+	for _, n := range v.Names() {
+		classes[n] = must[*Column](t)(v.Column(n)).ClassNames()
+	}
+	class := func(name string, data []byte, at int) string {
+		if at < len(data) && int(data[at]) < len(classes[name]) {
+			return classes[name][data[at]]
+		}
+		return fmt.Sprintf("%v of %q", data, classes[name])
+	}
+	var out []string
+	for row := range v.Len() {
+		one := class("one", sampleOf(t, v, "one", row).Data, 0)
+		small := class("small", sampleOf(t, v, "small", row).Data, 0)
+		mask := sampleOf(t, v, "mask", row).Data
+		items := itemsOf(t, v, "list", row)
+		if got := []string{small, class("mask", mask, 1), class("list", items[0], 0), class("list", items[2], 0)}; slices.ContainsFunc(got, func(s string) bool { return s != one }) {
+			t.Errorf("row %d is of class %q and %q", row, one, got)
+		}
+		if class("mask", mask, 0) != "cat" || class("mask", mask, 2) != "dog" || class("list", items[1], 0) != "cat" {
+			t.Errorf("row %d has lost its other labels: mask %v, list %v", row, mask, items)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// itemsOf reads the items of a row of a sequence.
+func itemsOf(t *testing.T, v *View, name string, row int64) [][]byte {
+	t.Helper()
+	c := must[*Column](t)(v.Column(name))
+	var refs [1]chunk.Ref
+	if err := c.Resolve(t.Context(), []int64{row}, refs[:]); err != nil {
+		t.Fatal(err)
+	}
+	w := v.NewWorker()
+	defer w.Close()
+	items := make([]chunk.Ref, refs[0].Items)
+	if err := c.Items(t.Context(), &refs[0], items); err != nil {
+		t.Fatal(err)
+	}
+	out := make([][]byte, len(items))
+	for i := range items {
+		out[i] = make([]byte, items[i].Size)
+		if err := c.Decode(t.Context(), &items[i], out[i], w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// TestClassesMeet: writers of one branch, and branches, that add classes meet by name. A list of
+// names is the oracle.
+func TestClassesMeet(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			ctx, env, r := context.Background(), testEnv(), rand.New(rand.NewPCG(seed, 1))
+			d := labelled(t, env, "mem://d")
+			want := []string{"cat", "dog", "dog", "cat"}
+			for _, class := range want {
+				label(t, d, -1, class)
+			}
+			must[version.Committed](t)(d.Commit(ctx, "first"))
+			names := []string{"cat", "dog", "owl", "fox", "elk"}
+			for range 4 {
+				other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+				branch := r.IntN(2) == 0
+				if branch {
+					if err := other.Checkout(ctx, fmt.Sprintf("try-%d", r.Uint64()), true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := d.Refresh(ctx); err != nil {
+					t.Fatal(err)
+				}
+				here, there := slices.Clone(want), []string{}
+				change := func(d *Dataset, base []string, low int) (rows, added []string) {
+					rows = slices.Clone(base)
+					for range 1 + r.IntN(4) {
+						class := names[r.IntN(len(names))]
+						if at := low + 2*r.IntN(max(1, len(base)/2)); r.IntN(3) == 0 && at < len(base) {
+							label(t, d, int64(at), class)
+							rows[at] = class
+							continue
+						}
+						label(t, d, -1, class)
+						added = append(added, class)
+					}
+					return rows, added
+				}
+				updatedHere, addedHere := change(d, want, 0)
+				updatedThere, addedThere := change(other, want, 1)
+				for i := range here {
+					if here[i] = updatedHere[i]; i%2 == 1 {
+						here[i] = updatedThere[i]
+					}
+				}
+				there = addedThere
+				must[version.Committed](t)(d.Commit(ctx, "here"))
+				made := must[version.Committed](t)(other.Commit(ctx, "there"))
+				if branch {
+					var err error
+					if made, _, err = d.Merge(ctx, other.Branch(), version.OnConflictError, ""); err != nil {
+						t.Fatal(err)
+					}
+				} else if err := d.Refresh(ctx); err != nil {
+					t.Fatal(err)
+				}
+				want = slices.Concat(here, addedHere, there)
+				if got := labelsOf(t, d); !slices.Equal(got, want) {
+					t.Fatalf("after %+v: %q, want %q", made, got, want)
+				}
+				_ = other.Close()
+			}
+			if r := must[maintain.FsckReport](t)(d.Versions().Fsck(ctx, maintain.FsckOptions{})); len(r.Problems) > 0 {
+				t.Errorf("fsck: %+v", r.Problems)
+			}
+		})
+	}
+}
+
+// TestClassesReport: the commit that gives labels other numbers says so.
+func TestClassesReport(t *testing.T) {
+	t.Parallel()
+	ctx, env := context.Background(), testEnv()
+	d := labelled(t, env, "mem://d")
+	label(t, d, -1, "cat")
+	must[version.Committed](t)(d.Commit(ctx, ""))
+	other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+	defer func() { _ = other.Close() }()
+	label(t, other, -1, "owl")
+	label(t, other, -1, "fox")
+	label(t, other, -1, "dog")
+	label(t, d, -1, "fox")
+	must[version.Committed](t)(d.Commit(ctx, ""))
+	made := must[version.Committed](t)(other.Commit(ctx, ""))
+	if len(made.Renumbered) != 4 || fmt.Sprint(made.Renumbered[0]) != "{one [owl fox] 2}" {
+		t.Errorf("reported %+v", made.Renumbered)
+	}
+	if got := classesOf(t, other, "one"); !slices.Equal(got, []string{"cat", "dog", "fox", "owl"}) {
+		t.Errorf("the classes are %q", got)
+	}
+}
+
+// TestClassesOverflow: a number that a dtype has no room for is an error, and nothing changes.
+func TestClassesOverflow(t *testing.T) {
+	t.Parallel()
+	ctx, env := context.Background(), testEnv()
+	d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "x", HType: "class_label", DType: "uint8", ClassNames: []string{"a"}}); err != nil {
+		t.Fatal(err)
+	}
+	must[version.Committed](t)(d.Commit(ctx, ""))
+	other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+	defer func() { _ = other.Close() }()
+	add := func(d *Dataset, prefix string, n int) {
+		rows := tensor.Rows{Tensor: "x"}
+		for i := range n {
+			rows.Samples = append(rows.Samples, name(fmt.Sprint(prefix, i)))
+		}
+		if err := d.Append(ctx, []tensor.Rows{rows}, int64(n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(d, "here", 200)
+	add(other, "there", 200)
+	must[version.Committed](t)(d.Commit(ctx, ""))
+	_, err := other.Commit(ctx, "")
+	if !errs.Is(err, errs.Type) || !strings.Contains(err.Error(), "does not fit dtype uint8") {
+		t.Errorf("the commit: %v", err)
+	}
+	if err := other.Discard(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := must[*View](t)(other.View(ctx)).Len(); n != 200 {
+		t.Errorf("%d rows, want those of the first commit", n)
+	}
+}

@@ -1,0 +1,196 @@
+package version
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"deeplake/core/format"
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
+)
+
+// Renumbering gives labels of a tensor the numbers that their classes have in another list.
+type Renumbering struct {
+	Tensor  format.UUID
+	Names   []string   // of all classes, in the order of the new numbers
+	Numbers []int64    // the new number of each old one
+	Rows    rowset.Set // rows whose labels have old numbers, as the axis counts them
+}
+
+// Renumbered is the report of a Renumbering.
+type Renumbered struct {
+	Tensor  string   `json:"tensor"`
+	Classes []string `json:"classes"` // those of the moved numbers
+	Rows    int64    `json:"rows"`    // rows that were written again
+}
+
+// Renumber makes a transaction on top of s in which the labels of r have their new numbers, and
+// returns the number of rows that it writes again. No commit is made of it.
+type Renumber func(ctx context.Context, s *Snapshot, r Renumbering) (t *Txn, rows int64, err error)
+
+// uniteClasses brings what mine changed in a list of classes since base into onto. Classes are the
+// same by name; a name at the place of a lost one, in a list without that one, is its new name.
+// numbers are those that the classes of mine have in the result. what is a contradiction in words,
+// with %[1]s for the side of onto and %[2]s for that of mine.
+func uniteClasses(base, mine, onto []string) (names []string, numbers []int64, what string) {
+	here, there := renamedClasses(base, mine), renamedClasses(base, onto)
+	names = slices.Clone(onto)
+	for _, old := range slices.Sorted(maps.Keys(here)) {
+		my, their := here[old], there[old]
+		at := slices.Index(names, old)
+		switch {
+		case my == their:
+		case their != "":
+			return nil, nil, fmt.Sprintf("%%[1]s renamed class %q to %q, %%[2]s it is %q", old, their, my)
+		case at < 0:
+			return nil, nil, fmt.Sprintf("%%[1]s removed class %q, %%[2]s it is renamed to %q", old, my)
+		case slices.Contains(onto, my):
+			return nil, nil, fmt.Sprintf("%%[1]s added class %q, %%[2]s class %q is renamed to it", my, old)
+		default:
+			names[at] = my
+		}
+	}
+	for _, old := range base {
+		if !slices.Contains(mine, old) && here[old] == "" && slices.Contains(onto, old) {
+			return nil, nil, fmt.Sprintf("%%[1]s has class %q, %%[2]s it is removed", old)
+		}
+	}
+	numbers = make([]int64, len(mine))
+	for i, name := range mine {
+		if their := there[name]; their != "" {
+			name = their
+		} else if slices.Contains(base, name) && !slices.Contains(names, name) {
+			return nil, nil, fmt.Sprintf("%%[1]s removed class %q, %%[2]s it is there", name)
+		}
+		at := slices.Index(names, name)
+		if at < 0 {
+			at, names = len(names), append(names, name)
+		}
+		numbers[i] = int64(at)
+	}
+	return names, numbers, ""
+}
+
+// renamedClasses returns the new names of classes of base.
+func renamedClasses(base, now []string) map[string]string {
+	var out map[string]string
+	for i := range min(len(base), len(now)) {
+		if base[i] != now[i] && !slices.Contains(now, base[i]) && !slices.Contains(base, now[i]) {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[base[i]] = now[i]
+		}
+	}
+	return out
+}
+
+// inPlace reports whether numbers are those that the classes had before.
+func inPlace(numbers []int64) bool { return firstMoved(numbers) < 0 }
+
+// firstMoved returns the first class that has another number, -1 if none has.
+func firstMoved(numbers []int64) int {
+	for i, n := range numbers {
+		if int64(i) != n {
+			return i
+		}
+	}
+	return -1
+}
+
+// renumber gives the labels of the transaction the numbers that their classes have in onto. It
+// changes nothing where another contradiction remains, which mergeSchema reports.
+func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
+	if t.OnRenumber == nil || onto == t.base {
+		return nil
+	}
+	for i := range t.schema.Tensors {
+		my := &t.schema.Tensors[i]
+		before, their := t.base.Schema.ByID(my.ID), onto.Schema.ByID(my.ID)
+		if before == nil || their == nil || slices.Equal(my.ClassNames, before.ClassNames) {
+			continue
+		}
+		names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
+		if what != "" || inPlace(numbers) {
+			continue
+		}
+		rows := rowset.Of(append(ranges(t.Updated(my.ID)), format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))
+		r := Renumbering{Tensor: my.ID, Names: names, Numbers: numbers, Rows: rows}
+		moved := r.moved(my.ClassNames)
+		my.ClassNames = names
+		t.changes++
+		n, err := t.OnRenumber(ctx, r)
+		if err != nil {
+			return err
+		}
+		t.renumbered = append(t.renumbered, Renumbered{Tensor: my.Name, Classes: moved, Rows: n})
+	}
+	return nil
+}
+
+// moved lists the classes whose numbers change.
+func (r *Renumbering) moved(names []string) (out []string) {
+	for i, n := range r.Numbers {
+		if n != int64(i) {
+			out = append(out, names[i])
+		}
+	}
+	return out
+}
+
+// uniteClasses finds the tensors of theirs, a copy, whose labels need other numbers in ours, and
+// gives them the common list.
+func (m *merger) uniteClasses(base, ours, theirs *format.Schema) {
+	was, here := base.Index(), ours.Index()
+	for i := range theirs.Tensors {
+		their := &theirs.Tensors[i]
+		my, before := here[their.ID], was[their.ID]
+		if my == nil || before != nil && slices.Equal(before.ClassNames, their.ClassNames) {
+			continue
+		}
+		var first []string
+		if before != nil {
+			first = before.ClassNames
+		}
+		names, numbers, what := uniteClasses(first, their.ClassNames, my.ClassNames)
+		if what != "" || inPlace(numbers) || m.repo.OnRenumber == nil {
+			continue
+		}
+		r := &Renumbering{Tensor: their.ID, Names: names, Numbers: numbers}
+		m.numbers[their.ID] = r
+		m.moved[their.ID] = r.moved(their.ClassNames)
+		their.ClassNames = names
+	}
+}
+
+// source returns the tree of theirs from which entries of a tensor are taken, with the numbers that
+// its classes have in ours. New side pages go into b.
+func (m *merger) source(ctx context.Context, b *build, id format.UUID, from rowset.Alignment) (chunkmap.Tree, error) {
+	tree, r := m.theirs.Tree(id), m.numbers[id]
+	if r == nil || len(from) == 0 {
+		return tree, nil
+	}
+	rows := make([]format.RowRange, len(from))
+	for i, s := range from {
+		rows[i] = format.RowRange{Start: s.From, Count: s.Rows}
+	}
+	r.Rows = rowset.Of(rows)
+	t, n, err := m.repo.OnRenumber(ctx, m.theirs, *r)
+	if err != nil {
+		return tree, err
+	}
+	draft, err := t.Preview(ctx)
+	if err != nil {
+		return tree, err
+	}
+	for id, page := range draft.held {
+		switch page.(type) {
+		case chunkmap.SidePage, *chunkmap.StoredSide:
+			b.made[id] = page
+		}
+	}
+	m.renumbered = append(m.renumbered, Renumbered{Tensor: m.schema.ByID(id).Name, Classes: m.moved[id], Rows: n})
+	return draft.Tree(id), nil
+}
