@@ -131,6 +131,9 @@ FORWARD(dataset_merge,
 FORWARD(dataset_rename_tensor,
         (dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to, dl_error* err),
         (ctx, ds, from, to, err))
+FORWARD(dataset_change_classes,
+        (dl_context ctx, dl_dataset ds, dl_text* name, dl_text* change, dl_error* err),
+        (ctx, ds, name, change, err))
 FORWARD(dataset_delete_tensor, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
         (ctx, ds, name, err))
 FORWARD(dataset_views, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),

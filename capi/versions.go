@@ -130,6 +130,34 @@ func dlgo_dataset_rename_tensor(c C.dl_context, h C.dl_dataset, from, to *C.dl_t
 	})
 }
 
+//export dlgo_dataset_change_classes
+func dlgo_dataset_change_classes(c C.dl_context, h C.dl_dataset, name, change *C.dl_text, e *C.dl_error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		var o struct {
+			Rename string   `json:"rename"`
+			Merge  []string `json:"merge"`
+			Remove string   `json:"remove"`
+			Into   string   `json:"into"`
+			Add    []string `json:"add"`
+		}
+		if err := parse("change classes", text(change), &o); err != nil {
+			return err
+		}
+		switch {
+		case o.Add != nil && o.Rename+o.Remove+o.Into == "" && o.Merge == nil:
+			return ds.AddClasses(ctx, text(name), o.Add)
+		case o.Add != nil:
+		case o.Merge != nil && o.Rename+o.Remove == "":
+			return ds.MergeClasses(ctx, text(name), o.Merge, o.Into)
+		case o.Rename != "" && o.Remove == "" && o.Merge == nil:
+			return ds.RenameClass(ctx, text(name), o.Rename, o.Into)
+		case o.Remove != "" && o.Rename+o.Into == "" && o.Merge == nil:
+			return ds.RemoveClass(ctx, text(name), o.Remove)
+		}
+		return errs.Op("change classes of tensor", text(name)).New(errs.Invalid, `the change is %s, want one of "rename" and "merge", with "into", "remove" or "add"`, text(change))
+	})
+}
+
 //export dlgo_dataset_delete_tensor
 func dlgo_dataset_delete_tensor(c C.dl_context, h C.dl_dataset, name *C.dl_text, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {

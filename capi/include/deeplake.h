@@ -484,6 +484,10 @@ DL_API dl_status dl_dataset_merge(dl_context ctx, dl_dataset ds, dl_text* ref, d
 
 DL_API dl_status dl_dataset_rename_tensor(dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to,
                                           dl_error* err);
+/* Changes the classes of a tensor: a JSON object {"rename", "into"}, {"merge": [...], "into"},
+ * {"remove"} or {"add": [...]}. Labels get their new numbers. */
+DL_API dl_status dl_dataset_change_classes(dl_context ctx, dl_dataset ds, dl_text* name,
+                                           dl_text* change, dl_error* err);
 DL_API dl_status dl_dataset_delete_tensor(dl_context ctx, dl_dataset ds, dl_text* name,
                                           dl_error* err);
 
@@ -884,7 +888,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \
-    X(dataset_rename_tensor) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
+    X(dataset_rename_tensor) X(dataset_change_classes) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \
     X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \

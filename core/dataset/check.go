@@ -382,6 +382,10 @@ func (c *checker) classNumber(name string) (int64, error) {
 	if !ok && c.numbered {
 		return 0, errs.New(errs.Type, "class name %q: the tensor has labels by number and no names, so this name would be that of label 0; append numbers, or create a tensor with class_names", name)
 	}
+	if !ok && c.ct.schema.Closed {
+		return noClass, errs.New(errs.Invalid, "class %q is none of the %d of the tensor%s%s", name, len(c.names), errs.Suggest(name, c.ct.schema.ClassNames),
+			"; add_classes() adds it, and create_tensor(add_classes=True) makes a tensor that takes all")
+	}
 	if !ok {
 		label = int64(len(c.names))
 		c.names[name] = label

@@ -95,8 +95,10 @@ func TestHTypes(t *testing.T) {
 		{TensorSpec{HType: "image", Compression: "jpeg"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 3), zeros(tensor.Uint8, 4, 5)},
 			[]no{{zeros(tensor.Uint8, 4, 5, 4), "4 channels, a jpeg file has 1 or 3"}, {zeros(tensor.Uint8, 0, 5, 3), "cannot be empty"}, {zeros(tensor.Uint8, 3, 40, 50), "permute(1, 2, 0)"}, {text("a.jpg"), "deeplake.read(path)"}, {opaque("x"), "deeplake.read(bytes)"}, {zeros(tensor.Uint8, 1, 65501, 1), "65500 pixels a side"}}},
 		{TensorSpec{HType: "image", Compression: "png"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 4), zeros(tensor.Uint8, 4, 5, 2)}, []no{{zeros(tensor.Uint8, 4, 5, 5), "5 channels, a png file has 1 to 4"}}},
-		{TensorSpec{HType: "class_label", ClassNames: []string{"dog"}}, []tensor.Sample{zeros(tensor.Int64), zeros(tensor.Int64, 3), zeros(tensor.Uint8), text("cat")},
+		{TensorSpec{HType: "class_label", ClassNames: []string{"dog"}, AddClasses: true}, []tensor.Sample{zeros(tensor.Int64), zeros(tensor.Int64, 3), zeros(tensor.Uint8), text("cat")},
 			[]no{{zeros(tensor.Float32), "dtype float32"}, {zeros(tensor.Int64, 2, 2), "want () or (labels,)"}, {text(""), "is empty"}}},
+		{TensorSpec{HType: "class_label", DType: "uint8", ClassNames: []string{"dog"}}, []tensor.Sample{zeros(tensor.Uint8), text("dog")},
+			[]no{{text("dgo"), `none of the 1 of the tensor; did you mean "dog"?`}}},
 		{TensorSpec{HType: "tag"}, []tensor.Sample{jsonText(`["a","b"]`), jsonText(`"a"`), text("a"), jsonText(`[]`)},
 			[]no{{jsonText(`{"a":1}`), "a string or a list of strings"}, {jsonText(`[1]`), "list of strings"}, {jsonText(`[null]`), "list of strings"}, {jsonText(`null`), "list of strings"}}},
 		{TensorSpec{HType: "bbox"}, []tensor.Sample{zeros(tensor.Float32, 3, 4), zeros(tensor.Float32, 0, 4)},
@@ -177,7 +179,7 @@ func TestClassLabels(t *testing.T) {
 		}
 		return a
 	}
-	d := fresh(t, TensorSpec{HType: "class_label", ClassNames: []string{"a", "b"}, DType: "uint8"})
+	d := fresh(t, TensorSpec{HType: "class_label", ClassNames: []string{"a", "b"}, AddClasses: true, DType: "uint8"})
 	add := func(col tensor.Rows, n int64) error {
 		col.Tensor = "x"
 		return d.Append(ctx, []tensor.Rows{col}, n)

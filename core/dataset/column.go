@@ -150,7 +150,7 @@ func (c *Column) Spec() TensorSpec {
 	ts := c.ct.schema
 	return TensorSpec{Name: ts.Name, HType: ts.HType, DType: stated(ts), Shape: ts.Shape, Compression: ts.Compression, Quality: ts.Quality,
 		Subsampling: ts.Subsampling, ClassNames: ts.ClassNames, ChunkBytes: ts.ChunkBytes, Info: ts.Info,
-		Upright: ts.Upright, Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
+		AddClasses: !ts.Closed, Upright: ts.Upright, Downsample: downsampleOf(c.view.snap.Schema, ts), files: ts.Files}
 }
 
 // KeepsFile reports whether a tensor made by Spec stores the file of a sample unchanged.

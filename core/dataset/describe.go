@@ -42,6 +42,7 @@ type TensorDescription struct {
 	MinShape tensor.Shape   `json:"min_shape"`
 	MaxShape tensor.Shape   `json:"max_shape"`
 	Info     map[string]any `json:"info"`
+	Closed   bool           `json:"closed_classes,omitempty"` // labels by other names are refused
 	Upright  bool           `json:"apply_exif_orientation,omitempty"`
 	// hidden tensors with its pictures made smaller
 	Levels []LevelDescription `json:"levels,omitempty"`
@@ -91,7 +92,7 @@ func describeTensors(schema *format.Schema, columns map[format.UUID]format.Colum
 		t := TensorDescription{
 			Name: ts.Name, HType: ts.HType, Time: ts.Time, Shape: ts.Shape, Compression: ts.Compression, ClassNames: ts.ClassNames,
 			ChunkBytes: ts.ChunkBytes, Chunks: col.Chunks, Bytes: col.Bytes, MinShape: col.MinShape, MaxShape: col.MaxShape, Info: ts.Info,
-			Upright: ts.Upright, Quality: ts.Quality, Subsampling: ts.Subsampling,
+			Closed: ts.Closed, Upright: ts.Upright, Quality: ts.Quality, Subsampling: ts.Subsampling,
 		}
 		if ts.DType != "" {
 			t.DType = &ts.DType

@@ -3,11 +3,15 @@ package dataset
 import (
 	"context"
 	"encoding/binary"
+	"slices"
+	"unicode/utf8"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
+	"deeplake/core/version/rowset"
 )
 
 // renumber replaces the labels of a column that numbers classes by names of its own by those of the
@@ -23,7 +27,8 @@ func (c *checker) renumber(col *tensor.Rows) error {
 	labels := make([]int64, len(col.Names))
 	for i, name := range col.Names {
 		var err error
-		if labels[i], err = c.classNumber(name); err != nil {
+		labels[i], err = c.classNumber(name)
+		if err != nil && labels[i] != noClass {
 			return err
 		}
 	}
@@ -32,7 +37,7 @@ func (c *checker) renumber(col *tensor.Rows) error {
 		if err != nil {
 			return err
 		}
-		data, err := translate(labels, a.DType, a.Data, int(rowBytes))
+		data, err := c.translate(labels, col.Names, a.DType, a.Data, int(rowBytes))
 		col.Array = &tensor.Array{DType: tensor.Int64, Shape: a.Shape, Data: data}
 		return err
 	}
@@ -42,7 +47,7 @@ func (c *checker) renumber(col *tensor.Rows) error {
 		if s.Form != tensor.FormArray {
 			continue
 		}
-		data, err := translate(labels, s.DType, s.Data, 0)
+		data, err := c.translate(labels, col.Names, s.DType, s.Data, 0)
 		if err != nil {
 			return rowError(i, err)
 		}
@@ -52,8 +57,9 @@ func (c *checker) renumber(col *tensor.Rows) error {
 	return nil
 }
 
-// translate returns the labels of numbers of dtype d. rowBytes is as of convert.
-func translate(labels []int64, d tensor.DType, data []byte, rowBytes int) ([]byte, error) {
+// translate returns the labels of numbers of dtype d. rowBytes is as of convert. A name of the column
+// that is no class is an error where a row has it.
+func (c *checker) translate(labels []int64, names []string, d tensor.DType, data []byte, rowBytes int) ([]byte, error) {
 	if !d.IsInteger() {
 		return nil, errs.New(errs.Type, "the numbers of classes have dtype %s, want integers", d)
 	}
@@ -63,6 +69,13 @@ func translate(labels []int64, d tensor.DType, data []byte, rowBytes int) ([]byt
 		v, ok := readInt(d, data[at:])
 		if !ok || v < 0 || v >= int64(len(labels)) {
 			err := errs.New(errs.Invalid, "class number %d is outside the %d names of the column; use None for a row without a label", v, len(labels))
+			if rowBytes > 0 {
+				err = rowError(at/rowBytes, err)
+			}
+			return nil, err
+		}
+		if labels[v] == noClass {
+			_, err := c.classNumber(names[v])
 			if rowBytes > 0 {
 				err = rowError(at/rowBytes, err)
 			}
@@ -87,24 +100,13 @@ func (w *writer) renumber(ctx context.Context, r version.Renumbering) (int64, er
 }
 
 func (w *writer) renumberAll(ctx context.Context, r *version.Renumbering) (int64, error) {
-	before, err := w.txn.Preview(ctx)
+	again, err := w.relabel(ctx, r)
 	if err != nil {
 		return 0, err
 	}
-	w.txn.Schema().ByID(r.Tensor).ClassNames = r.Names
-	physical := *before
-	physical.Live = version.RowMap{}
-	v, err := newView(w.d, &physical, true)
-	if err != nil {
-		return 0, err
-	}
-	ct := w.byID[r.Tensor]
-	col, err := v.Column(ct.schema.Name)
-	if err != nil {
-		return 0, err
-	}
-	again := &relabeling{ct: ct, col: col, numbers: r.Numbers, worker: v.NewWorker()}
 	defer again.worker.Close()
+	w.txn.SetClassNames(r.Tensor, r.Names)
+	ct := again.ct
 	total := int64(0)
 	for _, run := range r.Rows {
 		for from := run.Start; from < run.Start+run.Count; from += renumberRows {
@@ -124,6 +126,152 @@ func (w *writer) renumberAll(ctx context.Context, r *version.Renumbering) (int64
 	return total, w.flush(ctx)
 }
 
+// RenameClass gives a class of a tensor another name. Labels keep their numbers.
+func (d *Dataset) RenameClass(ctx context.Context, tensor, old, name string) error {
+	return d.setClasses(ctx, "rename class of tensor", tensor, func(names []string) ([]string, []int64, error) {
+		at, err := classAt(names, old)
+		if err != nil {
+			return nil, nil, err
+		}
+		if names[at] = name; name == "" || !utf8.ValidString(name) {
+			return nil, nil, errs.New(errs.Invalid, "the new name is %q, want text", name)
+		}
+		return names, nil, nil
+	})
+}
+
+// MergeClasses gives the labels of some classes the class into, and removes those classes. If into
+// is no class yet, it takes the place of the first of them.
+func (d *Dataset) MergeClasses(ctx context.Context, tensor string, classes []string, into string) error {
+	return d.setClasses(ctx, "merge classes of tensor", tensor, func(names []string) ([]string, []int64, error) {
+		first, gone := len(names), map[string]bool{}
+		for _, class := range classes {
+			at, err := classAt(names, class)
+			if err != nil {
+				return nil, nil, err
+			}
+			first = min(first, at)
+			gone[class] = class != into
+		}
+		if len(classes) == 0 || into == "" || !utf8.ValidString(into) {
+			return nil, nil, errs.New(errs.Invalid, "%d classes are to become %q, want one or more, and a name", len(classes), into)
+		}
+		if !slices.Contains(names, into) {
+			delete(gone, names[first])
+			names[first] = into
+		}
+		next := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return gone[name] })
+		numbers := make([]int64, len(names))
+		for i, name := range names {
+			if gone[name] {
+				name = into
+			}
+			numbers[i] = int64(slices.Index(next, name))
+		}
+		return next, numbers, nil
+	})
+}
+
+// AddClasses adds classes behind the others.
+func (d *Dataset) AddClasses(ctx context.Context, tensor string, classes []string) error {
+	return d.setClasses(ctx, "add classes to tensor", tensor, func(names []string) ([]string, []int64, error) {
+		for _, class := range classes {
+			if class == "" || !utf8.ValidString(class) {
+				return nil, nil, errs.New(errs.Invalid, "the name of a class is %q, want text", class)
+			}
+		}
+		return append(names, classes...), nil, nil
+	})
+}
+
+// RemoveClass removes a class that no label has. The classes behind it get smaller numbers.
+func (d *Dataset) RemoveClass(ctx context.Context, tensor, name string) error {
+	return d.setClasses(ctx, "remove class of tensor", tensor, func(names []string) ([]string, []int64, error) {
+		at, err := classAt(names, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		numbers := make([]int64, len(names))
+		for i := range numbers {
+			if numbers[i] = int64(i); i > at {
+				numbers[i]--
+			}
+		}
+		numbers[at] = noClass
+		return slices.Delete(names, at, at+1), numbers, nil
+	})
+}
+
+// noClass is the number of a class that no label may have.
+const noClass = -1
+
+// classAt finds a class.
+func classAt(names []string, name string) (int, error) {
+	at := slices.Index(names, name)
+	if at < 0 {
+		return 0, errs.New(errs.NotFound, "there is no class %q; the classes are %q%s", name, names[:min(len(names), 20)], errs.Suggest(name, names))
+	}
+	return at, nil
+}
+
+// setClasses replaces the classes of a tensor by those that change makes of a copy, with the new
+// number of each old one; nil: all stay. It writes the labels again whose numbers change.
+func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func(names []string) ([]string, []int64, error)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	ct := w.types[tensor]
+	if ct == nil || hidden(tensor) {
+		return unknownTensor(w.txn.Schema(), tensor)
+	}
+	if len(ct.schema.ClassNames) == 0 {
+		return errs.Op(op, tensor).New(errs.Invalid, "it has no class names")
+	}
+	names, numbers, err := change(slices.Clone(ct.schema.ClassNames))
+	if err == nil {
+		err = checkClassNames(names, ct.htype)
+	}
+	if err != nil {
+		return errs.Op(op, tensor).New(errs.KindOf(err), "%w", err)
+	}
+	if err := w.check(); err != nil {
+		return err
+	}
+	if numbers == nil {
+		w.txn.SetClassNames(ct.schema.ID, names)
+		return nil
+	}
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	r := version.Renumbering{Tensor: ct.schema.ID, Names: names, Numbers: numbers, Rows: rowset.Of([]format.RowRange{{Count: w.txn.Rows()}})}
+	if slices.Contains(numbers, noClass) { // before anything is changed
+		if err := w.unused(ctx, &r); err != nil {
+			return errs.Op(op, tensor).New(errs.KindOf(err), "%w", err)
+		}
+	}
+	_, err = w.renumber(ctx, r)
+	return err
+}
+
+// unused returns an error if a label has a class without a new number.
+func (w *writer) unused(ctx context.Context, r *version.Renumbering) error {
+	again, err := w.relabel(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer again.worker.Close()
+	for from := int64(0); from < w.txn.Rows(); from += renumberRows {
+		if _, _, err := again.read(ctx, from, min(from+renumberRows, w.txn.Rows())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // replace is update for physical rows of one tensor.
 func (w *writer) replace(ctx context.Context, ct *columnType, rows []int64, samples tensor.Rows) error {
 	c, err := w.checkColumn(ctx, ct, samples, int64(len(rows)))
@@ -133,10 +281,32 @@ func (w *writer) replace(ctx context.Context, ct *columnType, rows []int64, samp
 	return w.writeColumn(ctx, c, int64(len(rows)), func(i int64) int64 { return rows[i] }, true)
 }
 
+// relabel opens the labels of a tensor. The caller closes the worker.
+func (w *writer) relabel(ctx context.Context, r *version.Renumbering) (*relabeling, error) {
+	before, err := w.txn.Preview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	physical := *before
+	physical.Live = version.RowMap{}
+	v, err := newView(w.d, &physical, true)
+	if err != nil {
+		return nil, err
+	}
+	v.n = before.Record.Rows // deleted rows too
+	ct := w.byID[r.Tensor]
+	col, err := v.Column(ct.schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &relabeling{ct: ct, col: col, live: before.Live, numbers: r.Numbers, worker: v.NewWorker()}, nil
+}
+
 // relabeling reads labels and gives them other numbers.
 type relabeling struct {
 	ct      *columnType
-	col     *Column // of physical rows
+	col     *Column        // of physical rows
+	live    version.RowMap // of the rows as the user counts them
 	numbers []int64
 	worker  *chunk.Worker
 }
@@ -168,7 +338,7 @@ func (l *relabeling) read(ctx context.Context, from, to int64) ([]int64, tensor.
 		for k := range items {
 			moved, err := l.sample(ctx, &items[k], &samples[k])
 			if err != nil {
-				return nil, out, errs.New(errs.KindOf(err), "row %d: %w", all[i], err)
+				return nil, out, errs.New(errs.KindOf(err), "row %d: %w", l.live.Logical(all[i]), err)
 			}
 			changed = changed || moved
 		}
@@ -196,6 +366,9 @@ func (l *relabeling) sample(ctx context.Context, ref *chunk.Ref, s *tensor.Sampl
 		v, ok := readInt(d, data[at:])
 		if !ok || v < 0 || v >= int64(len(l.numbers)) || l.numbers[v] == v {
 			continue
+		}
+		if l.numbers[v] == noClass {
+			return false, errs.New(errs.Invalid, "a label of this row, which may be deleted, has the class; merge_classes() gives such labels another one")
 		}
 		number, fits := appendInt(data[at:at:at+size], d, l.numbers[v])
 		if !fits || len(number) != size {

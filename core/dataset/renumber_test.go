@@ -22,10 +22,10 @@ func labelled(t *testing.T, env *Env, uri string) *Dataset {
 	d := must[*Dataset](t)(Create(ctx, env, uri, CreateOptions{}))
 	t.Cleanup(func() { _ = d.Close() })
 	for _, s := range []TensorSpec{
-		{Name: "one", HType: "class_label", ClassNames: []string{"cat", "dog"}},
-		{Name: "small", HType: "class_label", DType: "uint8", ClassNames: []string{"cat", "dog"}},
-		{Name: "list", HType: "sequence[class_label]", ClassNames: []string{"cat", "dog"}},
-		{Name: "mask", HType: "segment_mask", DType: "uint8", Compression: "png", ClassNames: []string{"cat", "dog"}},
+		{Name: "one", HType: "class_label", ClassNames: []string{"cat", "dog"}, AddClasses: true},
+		{Name: "small", HType: "class_label", DType: "uint8", ClassNames: []string{"cat", "dog"}, AddClasses: true},
+		{Name: "list", HType: "sequence[class_label]", ClassNames: []string{"cat", "dog"}, AddClasses: true},
+		{Name: "mask", HType: "segment_mask", DType: "uint8", Compression: "png", ClassNames: []string{"cat", "dog"}, AddClasses: true},
 	} {
 		if err := d.CreateTensor(ctx, s); err != nil {
 			t.Fatal(err)
@@ -179,6 +179,12 @@ func TestClassesMeet(t *testing.T) {
 					}
 				}
 				there = addedThere
+				if n := len(addedHere); n > 1 { // a row that nobody else knows
+					if err := d.DeleteRows(ctx, []int64{int64(len(want))}); err != nil {
+						t.Fatal(err)
+					}
+					addedHere = addedHere[1:]
+				}
 				must[version.Committed](t)(d.Commit(ctx, "here"))
 				made := must[version.Committed](t)(other.Commit(ctx, "there"))
 				if branch {
@@ -231,7 +237,7 @@ func TestClassesOverflow(t *testing.T) {
 	ctx, env := context.Background(), testEnv()
 	d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
 	defer func() { _ = d.Close() }()
-	if err := d.CreateTensor(ctx, TensorSpec{Name: "x", HType: "class_label", DType: "uint8", ClassNames: []string{"a"}}); err != nil {
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "x", HType: "class_label", DType: "uint8", ClassNames: []string{"a"}, AddClasses: true}); err != nil {
 		t.Fatal(err)
 	}
 	must[version.Committed](t)(d.Commit(ctx, ""))
@@ -261,5 +267,116 @@ func TestClassesOverflow(t *testing.T) {
 	}
 	if n := must[*View](t)(other.View(ctx)).Len(); n != 200 {
 		t.Errorf("%d rows, want those of the first commit", n)
+	}
+}
+
+// TestClassesChange renames, merges and removes classes, and meets others that do not.
+func TestClassesChange(t *testing.T) {
+	t.Parallel()
+	ctx, env := context.Background(), testEnv()
+	d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "x", HType: "class_label", ClassNames: []string{"a", "b", "c", "d"}, AddClasses: true}); err != nil {
+		t.Fatal(err)
+	}
+	add := func(d *Dataset, classes ...string) {
+		t.Helper()
+		rows := tensor.Rows{Tensor: "x"}
+		for _, class := range classes {
+			rows.Samples = append(rows.Samples, name(class))
+		}
+		if err := d.Append(ctx, []tensor.Rows{rows}, int64(len(classes))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(d *Dataset) string {
+		t.Helper()
+		v := must[*View](t)(d.View(ctx))
+		names, out := must[*Column](t)(v.Column("x")).ClassNames(), []string{}
+		for _, p := range readAll(t, v, "x") {
+			out = append(out, names[p[0]])
+		}
+		return strings.Join(names, "") + " " + strings.Join(out, "")
+	}
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func(d *Dataset) { t.Helper(); must[version.Committed](t)(d.Commit(ctx, "")) }
+	add(d, "a", "d", "c", "b", "d")
+	commit(d)
+	open := func() *Dataset {
+		other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+		t.Cleanup(func() { _ = other.Close() })
+		return other
+	}
+
+	other := open()
+	do(d.RenameClass(ctx, "x", "b", "B"))
+	commit(d)
+	add(other, "b", "e") // of the old name
+	commit(other)
+	if got := says(other); got != "aBcde adcBdBe" {
+		t.Errorf("after a renaming: %s", got)
+	}
+	do(d.Refresh(ctx))
+	do(d.MergeClasses(ctx, "x", []string{"a", "d"}, "A"))
+	if got := says(d); got != "ABce AAcBABe" {
+		t.Errorf("after a merge of classes: %s", got)
+	}
+	other = open()
+	add(other, "c", "f")
+	commit(d)
+	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed class "`) {
+		t.Errorf("a commit over removed classes: %v", err)
+	}
+	err := d.RemoveClass(ctx, "x", "c")
+	if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "row 2: a label of this row") || says(d) != "ABce AAcBABe" {
+		t.Errorf("a class with labels: %v, %s", err, says(d))
+	}
+	do(d.MergeClasses(ctx, "x", []string{"c"}, "e"))
+	commit(d)
+	add(d, "g")
+	do(d.DeleteRows(ctx, []int64{7}))
+	if err := d.RemoveClass(ctx, "x", "g"); !errs.Is(err, errs.Invalid) {
+		t.Errorf("a class with labels of deleted rows: %v", err)
+	}
+	do(d.Discard(ctx))
+	do(d.RenameClass(ctx, "x", "e", "E"))
+	commit(d)
+	if got := says(d); got != "ABE AAEBABE" {
+		t.Errorf("in the end: %s", got)
+	}
+	for what, err := range map[string]error{
+		`did you mean "A"`: d.RenameClass(ctx, "x", "a", "z"),
+		`has "B" twice`:    d.RenameClass(ctx, "x", "A", "B"),
+		"want text":        d.RenameClass(ctx, "x", "A", ""),
+		"0 classes are to": d.MergeClasses(ctx, "x", nil, "A"),
+		`no class "q"`:     d.RemoveClass(ctx, "x", "q"),
+		`no tensor "nope"`: d.RemoveClass(ctx, "nope", "q"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %q", err, what)
+		}
+	}
+
+	// A branch that changes classes merges into one that has no labels since, and no other way.
+	do(d.Checkout(ctx, "work", true))
+	do(d.MergeClasses(ctx, "x", []string{"B"}, "E"))
+	commit(d)
+	do(d.Checkout(ctx, "main", false))
+	if _, _, err := d.Merge(ctx, "work", version.OnConflictError, ""); err != nil || says(d) != "AE AAEEAEE" {
+		t.Errorf("the merge: %v, %s", err, says(d))
+	}
+	do(d.Checkout(ctx, "more", true))
+	do(d.MergeClasses(ctx, "x", []string{"A", "E"}, "A"))
+	commit(d)
+	do(d.Checkout(ctx, "main", false))
+	add(d, "E")
+	commit(d)
+	if _, _, err := d.Merge(ctx, "more", version.OnConflictTheirs, ""); !errs.Is(err, errs.Conflict) {
+		t.Errorf("a merge over labels of removed classes: %v", err)
 	}
 }

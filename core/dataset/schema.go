@@ -23,7 +23,9 @@ type TensorSpec struct {
 	Quality     int          `json:"quality"`
 	Subsampling string       `json:"subsampling"`
 	ClassNames  []string     `json:"class_names"`
-	ChunkBytes  int64        `json:"chunk_bytes"`
+	// AddClasses lets labels by other names add classes to ClassNames; without, these are all.
+	AddClasses bool  `json:"add_classes"`
+	ChunkBytes int64 `json:"chunk_bytes"`
 	// Upright turns image files as the orientation in their Exif data says, whenever they are read.
 	Upright bool           `json:"apply_exif_orientation"`
 	ExistOK bool           `json:"exist_ok"`
@@ -193,7 +195,7 @@ func newTensor(spec TensorSpec, reg *codec.Registry) (format.TensorSchema, error
 	ts := format.TensorSchema{
 		ID: format.NewUUID(), Name: spec.Name, HType: htype.String(), Shape: spec.Shape, Compression: spec.Compression,
 		Quality: spec.Quality, Subsampling: spec.Subsampling, ChunkBytes: spec.ChunkBytes, ClassNames: spec.ClassNames, Info: spec.Info, Files: files,
-		Upright: spec.Upright,
+		Upright: spec.Upright, Closed: len(spec.ClassNames) > 0 && !spec.AddClasses,
 	}
 	if dtype != 0 {
 		ts.DType, ts.Time = dtype.String(), counts.String()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -285,10 +286,12 @@ func TestClassesOfAColumn(t *testing.T) {
 		{nil, []tensor.Rows{codes([]string{"cat", "dog", "fox"}, 2, 1)}, "[2 1] of [cat dog fox]"},
 		{nil, []tensor.Rows{codes([]string{"cat", "dog"}, 1), codes([]string{"dog", "ant", "cat"}, 0, 1, 2)}, "[1 1 2 0] of [cat dog ant]"},
 		{[]string{"dog"}, []tensor.Rows{codes([]string{"cat", "dog"}, 1, 0), holed}, "[0 1 none 3] of [dog cat fox eel]"},
+		{[]string{"dog", "closed"}, []tensor.Rows{codes([]string{"cat", "dog"}, 1)}, "[0] of [dog closed]"},
+		{[]string{"dog", "closed"}, []tensor.Rows{codes([]string{"dgo", "dog"}, 1, 0)}, `row 1: class "dgo" is none of the 2 of the tensor; did you mean "dog"?`},
 		{nil, []tensor.Rows{codes([]string{"cat"}, 0, 1)}, "row 1: class number 1 is outside the 1 names"},
 		{nil, []tensor.Rows{codes([]string{"cat", ""}, 0)}, "is empty or not valid"},
 	} {
-		d := fresh(t, TensorSpec{HType: "class_label", ClassNames: c.have})
+		d := fresh(t, TensorSpec{HType: "class_label", ClassNames: c.have, AddClasses: !slices.Contains(c.have, "closed")})
 		if err := appendColumns(d, c.columns...); err != nil {
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %s", err, c.want)

@@ -40,6 +40,9 @@ type TensorSchema struct {
 	// image files are turned as their Exif data says; Shape and all shapes in chunks are those of
 	// the turned images. Records of such schemas have FeatureUpright
 	Upright bool `json:"exif_orientation,omitempty"`
+	// writers refuse labels by other names than ClassNames. Records of such schemas have
+	// FeatureClosed
+	Closed bool `json:"closed_classes,omitempty"`
 }
 
 // Files says how a tensor stores files whose codec no one chose.
@@ -68,8 +71,9 @@ const (
 
 // The features of records, in the order that a record lists them. A writer that does not know one
 // refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
-// others forget what numbers count, which dtypes are open and which files are turned.
+// others forget what numbers count, which class names are all, which dtypes are open and which files are turned.
 const (
+	FeatureClosed  = "closed_classes"   // the class names of a tensor are all that it has
 	FeatureUpright = "exif_orientation" // image files of a tensor are turned
 	FeatureFiles   = "files"            // a tensor takes the codec of its files
 	FeatureLevels  = "levels"           // a tensor is a level of another one
@@ -78,15 +82,15 @@ const (
 )
 
 func knownFeatures() []string {
-	return []string{FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
+	return []string{FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
 }
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
-	var has [5]bool
+	var has [6]bool
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		for k, is := range [...]bool{t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
+		for k, is := range [...]bool{t.Closed, t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
 			has[k] = has[k] || is
 		}
 	}
@@ -261,6 +265,11 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	if _, ok := m.left["open"]; ok {
 		if t.Open = string(m.take("open")) == "true"; !t.Open {
 			return t, errors.New("open is no true")
+		}
+	}
+	if _, ok := m.left["closed_classes"]; ok {
+		if t.Closed = string(m.take("closed_classes")) == "true"; !t.Closed {
+			return t, errors.New("closed_classes is no true")
 		}
 	}
 	if _, ok := m.left["exif_orientation"]; ok {

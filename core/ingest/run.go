@@ -191,7 +191,7 @@ func (im *importer) firstTensors(ctx context.Context) error {
 		specs[0].Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
 	}
 	if im.labels {
-		specs = append(specs, dataset.TensorSpec{Name: labelTensor, HType: "class_label", ClassNames: im.source.classes})
+		specs = append(specs, dataset.TensorSpec{Name: labelTensor, HType: "class_label", ClassNames: im.source.classes, AddClasses: im.o.Classes == nil})
 	}
 	im.tensors = map[string]bool{}
 	for _, spec := range specs {

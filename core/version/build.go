@@ -291,12 +291,21 @@ func schemaOps(base, mine, out *format.Schema) []format.Op {
 			if my.Name != old.Name {
 				ops = append(ops, format.Op{Op: format.OpRenameTensor, Tensor: my.ID})
 			}
-			if len(my.ClassNames) > len(old.ClassNames) {
-				ops = append(ops, format.Op{Op: format.OpClassNames, Tensor: my.ID, From: int64(len(old.ClassNames))})
+			if !slices.Equal(my.ClassNames, old.ClassNames) {
+				ops = append(ops, format.Op{Op: format.OpClassNames, Tensor: my.ID, From: firstDiffering(old.ClassNames, my.ClassNames)})
 			}
 		}
 	}
 	return ops
+}
+
+// firstDiffering returns the number of names with which both lists begin.
+func firstDiffering(a, b []string) int64 {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return int64(n)
 }
 
 // ranges packs rows into rising disjoint ranges.

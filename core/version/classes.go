@@ -109,10 +109,17 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 	for i := range t.schema.Tensors {
 		my := &t.schema.Tensors[i]
 		before, their := t.base.Schema.ByID(my.ID), onto.Schema.ByID(my.ID)
-		if before == nil || their == nil || slices.Equal(my.ClassNames, before.ClassNames) {
+		if before == nil || their == nil {
+			continue
+		}
+		same := slices.Equal(my.ClassNames, before.ClassNames)
+		if same && (!t.labels(my.ID) || slices.Equal(before.ClassNames, their.ClassNames)) {
 			continue
 		}
 		names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
+		if what != "" && same {
+			return t.conflict(onto.Record, "append x class_names", my.Name, nil, "tensor %q: %s", my.Name, fmt.Sprintf(what, "another commit", "here"))
+		}
 		if what != "" || inPlace(numbers) {
 			continue
 		}
@@ -130,6 +137,12 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 	return nil
 }
 
+// labels reports whether the transaction has samples of a tensor.
+func (t *Txn) labels(id format.UUID) bool {
+	c := t.columns[id]
+	return c != nil && len(c.appended)+len(c.updated) > 0
+}
+
 // moved lists the classes whose numbers change.
 func (r *Renumbering) moved(names []string) (out []string) {
 	for i, n := range r.Numbers {
@@ -140,22 +153,39 @@ func (r *Renumbering) moved(names []string) (out []string) {
 	return out
 }
 
-// uniteClasses finds the tensors of theirs, a copy, whose labels need other numbers in ours, and
-// gives them the common list.
-func (m *merger) uniteClasses(base, ours, theirs *format.Schema) {
+// uniteClasses finds the tensors of theirs whose labels need other numbers in ours, and gives them
+// the common list. The schemas are copies, which it changes.
+func (m *merger) uniteClasses(base, ours, theirs *format.Schema) error {
 	was, here := base.Index(), ours.Index()
+	known := int64(0)
+	for _, s := range m.known {
+		known += s.Rows
+	}
 	for i := range theirs.Tensors {
 		their := &theirs.Tensors[i]
 		my, before := here[their.ID], was[their.ID]
-		if my == nil || before != nil && slices.Equal(before.ClassNames, their.ClassNames) {
+		if my == nil || slices.Equal(my.ClassNames, their.ClassNames) {
 			continue
 		}
 		var first []string
 		if before != nil {
 			first = before.ClassNames
+			if slices.Equal(first, my.ClassNames) && known == m.ours.Record.Rows && len(m.mine.updated[my.ID]) == 0 {
+				// This branch has no labels since: all numbers are those of theirs.
+				before.ClassNames, my.ClassNames = their.ClassNames, their.ClassNames
+				continue
+			}
+		}
+		same := slices.Equal(first, their.ClassNames)
+		if same && known == m.theirs.Record.Rows && len(m.news.updated[my.ID]) == 0 {
+			continue // theirs has no labels since
 		}
 		names, numbers, what := uniteClasses(first, their.ClassNames, my.ClassNames)
-		if what != "" || inPlace(numbers) || m.repo.OnRenumber == nil {
+		switch {
+		case what != "" && same:
+			return m.conflict("class_names x append", my.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", my.Name,
+				fmt.Sprintf(what, "this branch", "in the one to be merged"))
+		case what != "" || inPlace(numbers) || m.repo.OnRenumber == nil:
 			continue
 		}
 		r := &Renumbering{Tensor: their.ID, Names: names, Numbers: numbers}
@@ -163,6 +193,7 @@ func (m *merger) uniteClasses(base, ours, theirs *format.Schema) {
 		m.moved[their.ID] = r.moved(their.ClassNames)
 		their.ClassNames = names
 	}
+	return nil
 }
 
 // source returns the tree of theirs from which entries of a tensor are taken, with the numbers that

@@ -256,7 +256,9 @@ func (m *merger) mergeSchemas() error {
 			there = theirs.Index() // its tensors have moved
 		}
 	}
-	m.uniteClasses(base, ours, theirs)
+	if err := m.uniteClasses(base, ours, theirs); err != nil {
+		return err
+	}
 	out, c := layTensors(base, theirs, ours, sides{"this branch", "in the one to be merged"})
 	if c != nil {
 		return m.conflict(c.kind, c.tensor, nil, schemaRemedy(c.kind), "%s", c.what)

@@ -99,6 +99,12 @@ func (t *Txn) SetInfo(info map[string]any) {
 	t.changes++
 }
 
+// SetClassNames replaces the class names of a tensor. The caller gives its labels their numbers.
+func (t *Txn) SetClassNames(id format.UUID, names []string) {
+	t.schema.ByID(id).ClassNames = names
+	t.changes++
+}
+
 // Rows is the length of the row axis with the appended rows.
 func (t *Txn) Rows() int64 { return t.base.Record.Rows + t.rows }
 

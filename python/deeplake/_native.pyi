@@ -158,6 +158,8 @@ class Dataset:
         """Returns the differences that lead from one ref to another, as core/version.Diff."""
     def merge(self, ref: str, on_conflict: str = "error", message: str = "") -> dict[str, Any]:
         """Takes a ref into the branch. Returns commit, and merged: whether there was anything to take in."""
+    def change_classes(self, name: str, change: Mapping[str, Any]) -> None:
+        """Changes the classes of a tensor: {"rename", "into"}, {"merge": [...], "into"} or {"remove"}."""
     def rename_tensor(self, old: str, new: str) -> None:
         """Renames a tensor or a group; commit makes it last."""
     def delete_tensor(self, name: str) -> None:

@@ -108,6 +108,14 @@ void rename_tensor(const Dataset& self, const py::object& from, const py::object
     });
 }
 
+void change_classes(const Dataset& self, const py::object& name, const py::object& change) {
+    const std::string n = to_text("change classes", "tensor", name);
+    const std::string json = options_json(change);
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_change_classes(ctx, h, n.c_str(), json.c_str(), err);
+    });
+}
+
 void delete_tensor(const Dataset& self, const py::object& name) {
     const std::string n = to_text("delete tensor", "name", name);
     with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
@@ -226,6 +234,7 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
         .def("graph", graph, arg("limit") = 0, arg("all") = false)
         .def("diff", diff, arg("a"), arg("b") = "")
         .def("merge", merge, arg("ref"), arg("on_conflict") = "error", arg("message") = "")
+        .def("change_classes", change_classes, arg("name"), arg("change"))
         .def("rename_tensor", rename_tensor, arg("old"), arg("new"))
         .def("delete_tensor", delete_tensor, arg("name"))
         .def("views", views)

@@ -151,7 +151,7 @@ def test_sequences_of_arrays_count_their_items_along_the_first_axis(place):
 
 def test_class_labels(place):
     ds = deeplake.create(place)
-    labels = ds.create_tensor("t", "class_label", class_names=["cat", "dog"])
+    labels = ds.create_tensor("t", "class_label", class_names=["cat", "dog"], add_classes=True)
     ds.extend({"t": ["dog", 0, "bird"]})
     ds.append({"t": "cat"})
     assert labels.class_names == ["cat", "dog", "bird"]
@@ -160,6 +160,55 @@ def test_class_labels(place):
     again = deeplake.open(place)["t"]
     assert again.class_names == ["cat", "dog", "bird"] and again[2] == 2
     assert isinstance(deeplake.open(place)[0]["t"], np.int64)
+
+
+def test_declared_classes_are_closed(place):
+    ds = deeplake.create(place, schema={"t": {"htype": "class_label", "class_names": ["cat", "dog"]}})
+    with pytest.raises(
+        deeplake.InvalidArgumentError, match=r'class "dgo" is none of the 2 .* did you mean "dog"\?.*add_classes'
+    ):
+        ds.extend({"t": ["cat", "dgo"]})
+    assert len(ds) == 0
+    ds.add_classes("t", ["owl"])
+    ds.extend({"t": ["owl", "cat", 1]})
+    with pytest.raises(deeplake.InvalidArgumentError, match='has "cat" twice'):
+        ds.add_classes("t", ["cat"])
+    ds.commit()
+    again = deeplake.open(place)
+    assert again["t"].class_names == ["cat", "dog", "owl"] and again["t"].numpy().tolist() == [2, 0, 1]
+    with pytest.raises(deeplake.InvalidArgumentError, match="none of the 3"):
+        again.append({"t": "fox"})
+    copied = deeplake.create("mem://closed", overwrite=True, schema=again.schema)
+    with pytest.raises(deeplake.InvalidArgumentError, match="none of the 3"):
+        copied.append({"t": "fox"})
+    opened = deeplake.create(
+        "mem://closed",
+        overwrite=True,
+        schema={"t": {"htype": "class_label", "class_names": ["a"], "add_classes": True}},
+    )
+    assert deeplake.create("mem://closed2", overwrite=True, schema=opened.schema).append({"t": "b"}) is None
+
+
+def test_classes_are_renamed_merged_and_removed(place):
+    ds = deeplake.create(place, schema={"t": "class_label"})
+    ds.extend({"t": ["kitten", "dgo", "tomcat", "owl", "kitten"]})
+    ds.rename_class("t", "dgo", "dog")
+    ds.merge_classes("t", ["kitten", "tomcat"], "cat")
+    assert ds["t"].class_names == ["cat", "dog", "owl"] and ds["t"].numpy().tolist() == [0, 1, 0, 2, 0]
+    with pytest.raises(deeplake.InvalidArgumentError, match="row 3: a label of this row"):
+        ds.remove_class("t", "owl")
+    ds.commit()
+    ds.add_classes("t", ["fox"])
+    ds.remove_class("t", "fox")
+    ds.commit()
+    for call, words in (
+        (lambda: ds.rename_class("t", "cta", "x"), 'did you mean "cat"'),
+        (lambda: ds.merge_classes("t", "cat", "x"), "want a list of names"),
+        (lambda: ds.remove_class("u", "cat"), "there is no tensor|no tensor"),
+    ):
+        with pytest.raises(deeplake.Error, match=words):
+            call()
+    assert deeplake.open(place)["t"].class_names == ["cat", "dog", "owl"]
 
 
 def test_the_first_sample_decides_an_open_dtype(place):

@@ -398,7 +398,9 @@ def test_classes_of_tables_keep_their_numbers() -> None:
         with stored([make(["fox", None, "dog"]), make(["cat", "cat"])], y="class_label") as ds:
             assert list(ds["y"].class_names) == ["cat", "dog", "fox"], name
             assert [None if v is None else int(v) for v in ds["y"].numpy()] == [2, None, 1, 0, 0], name
-        with stored([make(["fox", "dog"])], y={"htype": "class_label", "class_names": ["dog", "ant"]}) as ds:
+        with stored(
+            [make(["fox", "dog"])], y={"htype": "class_label", "class_names": ["dog", "ant"], "add_classes": True}
+        ) as ds:
             assert list(ds["y"].class_names) == ["dog", "ant", "cat", "fox"] and ds["y"].numpy().tolist() == [3, 0], (
                 name
             )

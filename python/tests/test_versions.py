@@ -175,23 +175,49 @@ def test_merge_conflict(ds, on_conflict, want):
         ds.merge("work", on_conflict="mine")
 
 
+def test_classes_meet_by_name(tmp_path):
+    with deeplake.create(tmp_path / "s", schema={"label": "class_label"}) as ds:
+        ds.extend({"label": ["cat", "dog"]})
+        ds.commit("base")
+        ds.checkout("work", create=True)
+        ds.extend({"label": ["owl", "fox", "cat"]})
+        ds.update(0, {"label": "fox"})
+        ds.commit("theirs")
+        ds.checkout("main")
+        ds.extend({"label": ["elk", "fox"]})
+        ds.commit("ours")
+        made = ds.merge("work")
+        assert ds["label"].class_names == ["cat", "dog", "elk", "fox", "owl"]
+        names = [ds["label"].class_names[number] for number in ds["label"]]
+        assert names == ["fox", "dog", "elk", "fox", "owl", "fox", "cat"]
+        assert [(moved.tensor, moved.classes, moved.rows) for moved in made.renumbered] == [("label", ("owl",), 1)]
+        first, second = (deeplake.open(tmp_path / "s") for _ in range(2))
+        first.append({"label": "bee"})
+        second.append({"label": "ant"})
+        first.commit()
+        assert [moved.classes for moved in second.commit().renumbered] == [("ant",)]
+        assert second["label"].class_names[-2:] == ["bee", "ant"]
+        assert [second["label"].class_names[number] for number in second["label"][-2:]] == ["bee", "ant"]
+
+
 def test_conflicts_of_schemas_have_a_way_out(tmp_path):
     with deeplake.create(tmp_path / "s", schema={"label": "class_label"}) as ds:
         ds.append({"label": "cat"})
         ds.commit("base")
         for branch, name in (("work", "dog"), ("main", "bird")):
             ds.checkout(branch, create=branch == "work")
+            ds.rename_class("label", "cat", f"{name}'s cat")
             ds.append({"label": name})
-            ds.create_tensor("y", dtype="uint8")
             ds.commit(name)
             ds.checkout("main")
         for on_conflict in ("error", "ours", "theirs"):
-            with pytest.raises(deeplake.ConflictError, match="with the labels as text") as caught:
+            with pytest.raises(deeplake.ConflictError, match=r"same name on both sides by rename_class\(\)") as caught:
                 ds.merge("work", on_conflict=on_conflict)
             assert caught.value.kind == "class_names x class_names"
-        ds.append({"label": ds.at("work")["label"].class_names[1], "y": None})
-        assert ds["label"].class_names == ["cat", "bird", "dog"]
+        ds.rename_class("label", "bird's cat", "dog's cat")
         ds.commit("as the error says")
+        ds.merge("work")
+        assert ds["label"].class_names == ["dog's cat", "bird", "dog"] and ds["label"].numpy().tolist() == [0, 1, 2]
         ds.checkout("other", create=True)
         ds.create_tensor("z", dtype="uint8")
         ds.commit("theirs")

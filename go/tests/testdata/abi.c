@@ -584,6 +584,7 @@ static void versions(const char* uri) {
     WANT(contains(&json, "\"message\":\"the first\""));
     OK(dl_dataset_tags(none, ds, &json, &err));
     WANT(contains(&json, "\"name\":\"v1\""));
+    FAILS(DL_INVALID, dl_dataset_change_classes(none, ds, "t", "{\"remove\": \"cat\"}", &err));
     OK(dl_dataset_rename_tensor(none, ds, "t", "text", &err));
     OK(dl_dataset_commit(none, ds, "renamed", &json, &err));
     json.release(&json);

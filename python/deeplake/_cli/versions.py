@@ -194,7 +194,11 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
     done = dataset.merge(ref, on_conflict, message)
     commit = done["commit"]
     said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
-    show(done, as_json, [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"])
+    lines = [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"]
+    for moved in commit.get("renumbered") or ():
+        classes = ", ".join(moved["classes"])
+        lines.append(f"  {moved['rows']:,} rows of {moved['tensor']} got other class numbers, of {classes}")
+    show(done, as_json, lines)
 
 
 @click.command()

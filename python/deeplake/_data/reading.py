@@ -277,6 +277,8 @@ def _stated(about: Mapping[str, Any]) -> dict[str, Any]:
             spec[what] = about[what]
     if about["class_names"] is not None:
         spec["class_names"] = list(about["class_names"])
+        if about["class_names"] and not about.get("closed_classes"):
+            spec["add_classes"] = True
     if about["chunk_bytes"] != _CHUNK_BYTES:
         spec["chunk_bytes"] = about["chunk_bytes"]
     if about["info"]:

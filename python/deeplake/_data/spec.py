@@ -11,8 +11,8 @@ from deeplake._names import check_dict, check_keywords, check_text
 
 # The arguments of `create_tensor`, besides the name.
 _ARGUMENTS = (
-    "htype", "dtype", "shape", "compression", "quality", "subsampling", "class_names", "chunk_bytes", "downsample",
-    "apply_exif_orientation", "exist_ok", "info",
+    "htype", "dtype", "shape", "compression", "quality", "subsampling", "class_names", "add_classes", "chunk_bytes",
+    "downsample", "apply_exif_orientation", "exist_ok", "info",
 )  # fmt: skip
 
 
@@ -26,6 +26,7 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(turn, bool):
         raise InvalidArgumentError(f"{called}: apply_exif_orientation is {turn!r}, want True or False")
     spec["apply_exif_orientation"] = turn
+    spec["add_classes"] = bool(given.get("add_classes", False))
     for what in ("htype", "compression", "subsampling"):
         if (text := given.get(what)) is not None:
             check_text(called, what, text)
@@ -36,7 +37,7 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if (shape := given.get("shape")) is not None:
         spec["shape"] = [_axis(called, shape, axis) for axis in _items(called, "shape", shape)]
     if (names := given.get("class_names")) is not None:
-        spec["class_names"] = _class_names(called, names)
+        spec["class_names"] = check_names(called, "class_names", names)
     if (levels := given.get("downsample")) is not None:
         spec["downsample"] = [_whole(called, "downsample", n) for n in _items(called, "downsample", levels)]
     if (info := given.get("info")) is not None:
@@ -81,13 +82,14 @@ def _axis(called: str, shape: Any, axis: Any) -> int:
         raise InvalidArgumentError(f"{called}: shape is {shape!r}, want ints, and None where an axis varies") from None
 
 
-def _class_names(called: str, names: Any) -> list[str]:
+def check_names(called: str, what: str, names: Any) -> list[str]:
+    """Returns names of classes as a list of str, and refuses anything else."""
     if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidArgumentError(f"{called}: class_names is {names!r}, want a list of names")
+        raise InvalidArgumentError(f"{called}: {what} is {names!r}, want a list of names")
     listed = list(names)
     for name in listed:
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"{called}: class_names has {name!r}, want texts")
+            raise InvalidArgumentError(f"{called}: {what} has {name!r}, want texts")
     return [str(name) for name in listed]
 
 

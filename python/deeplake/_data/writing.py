@@ -7,9 +7,9 @@ from types import MappingProxyType
 from typing import Any
 
 from deeplake import _index
-from deeplake._data.spec import tensor_spec
+from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_dict, checks_keywords
+from deeplake._names import check_dict, check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.tensor import Tensor
 from deeplake._samples.frames import columns_of_frame, is_column, is_frame, samples_of
@@ -66,6 +66,7 @@ class Writing:
         quality: int | None = None,
         subsampling: str | None = None,
         class_names: Sequence[str] | None = None,
+        add_classes: bool = False,
         chunk_bytes: int | None = None,
         downsample: tuple[int, int] | None = None,
         apply_exif_orientation: bool = False,
@@ -87,7 +88,9 @@ class Writing:
             quality: the quality of "jpeg", 1 to 100.
             subsampling: the chroma subsampling of "jpeg": "4:4:4", "4:2:2" or "4:2:0".
             class_names: the names of classes 0, 1 and so on of a class_label or segment_mask.
-                Appending an unknown name to a class_label adds it.
+                A class_label without them takes names as they come.
+            add_classes: let labels by other names add classes to `class_names`. Otherwise such a
+                label is an error, and `add_classes()` adds classes.
             chunk_bytes: the size that chunks aim at, in bytes.
             downsample: (factor, layers) of images of uint8 or uint16: each picture is also stored
                 smaller by factor, by its square and so on, for viewers. Hidden tensors hold these.
@@ -115,6 +118,7 @@ class Writing:
             "quality": quality,
             "subsampling": subsampling,
             "class_names": class_names,
+            "add_classes": add_classes,
             "chunk_bytes": chunk_bytes,
             "downsample": downsample,
             "apply_exif_orientation": apply_exif_orientation,
@@ -137,6 +141,77 @@ class Writing:
             AlreadyExistsError: a tensor has the new name.
         """
         self._source.write(lambda handle: handle.rename_tensor(old, new), types=True)
+
+    def add_classes(self, tensor: str, classes: Sequence[str]) -> None:
+        """Adds classes behind the others.
+
+        Args:
+            tensor: the full name of a tensor with class names.
+            classes: their names.
+
+        Raises:
+            NotFoundError: there is no such tensor.
+            InvalidArgumentError: a class exists already.
+        """
+        self._classes(tensor, {"add": check_names("add classes", "classes", classes)})
+
+    def rename_class(self, tensor: str, old: str, new: str) -> None:
+        """Gives a class another name. Labels keep their numbers.
+
+        Args:
+            tensor: the full name of a tensor with class names.
+            old: the present name of the class.
+            new: its new name.
+
+        Raises:
+            NotFoundError: there is no such tensor or class.
+            InvalidArgumentError: another class has the new name; `merge_classes` joins them.
+
+        Example:
+            ds.rename_class("labels", "kat", "cat")
+        """
+        for what, name in (("old", old), ("new", new)):
+            check_text("rename class", what, name)
+        self._classes(tensor, {"rename": old, "into": new})
+
+    def merge_classes(self, tensor: str, classes: Sequence[str], into: str) -> None:
+        """Gives all labels of some classes one class, and removes the others of these classes.
+
+        The labels of all rows are read, and those whose numbers change are updated. The classes
+        behind a removed one get smaller numbers.
+
+        Args:
+            tensor: the full name of a tensor with class names.
+            classes: the classes to join.
+            into: the class that their labels get. If it is new, it takes the place of the first
+                of `classes`.
+
+        Raises:
+            NotFoundError: there is no such tensor or class.
+
+        Example:
+            ds.merge_classes("labels", ["kitten", "tomcat"], "cat")
+        """
+        check_text("merge classes", "into", into)
+        self._classes(tensor, {"merge": check_names("merge classes", "classes", classes), "into": into})
+
+    def remove_class(self, tensor: str, name: str) -> None:
+        """Removes a class that no label has. The classes behind it get smaller numbers: the labels
+        of all rows are read, and those whose numbers change are updated.
+
+        Args:
+            tensor: the full name of a tensor with class names.
+            name: the class.
+
+        Raises:
+            NotFoundError: there is no such tensor or class.
+            InvalidArgumentError: a label has the class.
+        """
+        check_text("remove class", "name", name)
+        self._classes(tensor, {"remove": name})
+
+    def _classes(self, tensor: str, change: dict[str, Any]) -> None:
+        self._source.write(lambda handle: handle.change_classes(tensor, change), types=True)
 
     def delete_tensor(self, name: str) -> None:
         """Deletes a tensor. Older versions keep it.

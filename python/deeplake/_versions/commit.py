@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
 from deeplake._text import printable
+
+
+@dataclass(frozen=True)
+class Renumbered:
+    """Labels that a commit or merge gave other numbers, as other classes came first.
+
+    Attributes:
+        tensor: the name of the tensor.
+        classes: the classes whose numbers changed.
+        rows: the number of rows that were written again.
+    """
+
+    tensor: str
+    classes: tuple[str, ...]
+    rows: int
 
 
 @dataclass(frozen=True)
@@ -22,6 +37,8 @@ class Commit:
             deeplake, else the name and address in the configuration of git, else the account.
         message: its message.
         rows: the number of rows.
+        renumbered: the labels to which this `commit` or `merge` gave other numbers; empty of older
+            commits.
     """
 
     id: str
@@ -30,6 +47,7 @@ class Commit:
     author: str
     message: str
     rows: int
+    renumbered: tuple[Renumbered, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         when = self.time.isoformat()
@@ -46,4 +64,7 @@ def time_of(text: str) -> datetime:
 def commit_of(entry: Mapping[str, Any]) -> Commit:
     """Returns the commit that the core describes."""
     time = time_of(entry["time"])
-    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
+    moved = tuple(
+        Renumbered(one["tensor"], tuple(one["classes"]), one["rows"]) for one in entry.get("renumbered") or ()
+    )
+    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"], moved)
