@@ -2,6 +2,8 @@ package query
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,7 +18,8 @@ import (
 
 // Options are the parameters of a query.
 type Options struct {
-	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
+	Params    []any    // values: nil, bool, int64, float64, string, or an *array.Column of one row
+	Names     []string // of Params, in any order, for :name; nil: Params are in the order of ?
 	Seed      uint64
 	Budget    int64           // bound of the bytes in memory; 0: 4 GiB
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
@@ -48,6 +51,7 @@ type Plan struct {
 	text      string // as written, for errors
 	canonical string
 	o         Options
+	order     []int // see Order
 	plan      *plan
 	batches   []*plan // of each of Options.Each; else the plan alone
 	far       bool    // a table lies behind a network
@@ -65,8 +69,9 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
-	if n := marks(text); len(o.Params) > n {
-		return nil, errs.Op("query", "").New(errs.Invalid, "%d values are given for its parameters, and it has %d of them", len(o.Params), n)
+	order, err := bind(text, s, &o)
+	if err != nil {
+		return nil, err
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
@@ -82,7 +87,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		return nil, err
 	}
 	c := &checker{ctx: ctx, text: text, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
-	out := &Plan{text: text, canonical: s.String(), o: o}
+	out := &Plan{text: text, canonical: s.String(), o: o, order: order}
 	for _, params := range turns {
 		with := o
 		with.Params, c.o, c.calls, c.unfold = params, &with, 0, 0
@@ -102,18 +107,108 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	return out, nil
 }
 
-// marks is how many ? a query has that was read.
-func marks(text string) (n int) {
-	list, err := tql.Tokens(text)
-	if err != nil {
-		return 0
+// bind brings Params, Names and Batched of o into the order of the query's parameters. It returns
+// for each parameter the number that its value had in Params. It refuses missing and unused values.
+func bind(text string, s *tql.Statement, o *Options) ([]int, error) {
+	order := make([]int, len(s.Params))
+	if o.Names == nil {
+		for i := range order {
+			order[i] = i
+		}
+		if len(s.Params) > 0 && s.Params[0].Name != "" && len(o.Params) > 0 {
+			return nil, tql.Errorf(text, s.Params[0].Pos(), errs.Invalid, "the parameters have names, %s, and the values none; give the values by name", spelled(s.Params))
+		}
+		if len(o.Params) > len(s.Params) {
+			return nil, errs.Op("query", "").New(errs.Invalid, "%d values are given for its parameters, and it has %d of them", len(o.Params), len(s.Params))
+		}
+		return order, nil
 	}
-	for _, t := range list {
-		if t.Word == "?" {
-			n++
+	if len(s.Params) > 0 && s.Params[0].Name == "" {
+		return nil, tql.Errorf(text, s.Params[0].Pos(), errs.Invalid, "the parameter has no name, and the values have; write a name, as in :label, or give the values in order")
+	}
+	numbers := map[string]int{}
+	for i, name := range o.Names {
+		numbers[name] = i
+	}
+	if len(numbers) != len(o.Params) || len(o.Names) != len(o.Params) {
+		return nil, errs.Op("query", "").New(errs.Invalid, "the %d values of parameters have %d names, want one for each, and none twice", len(o.Params), len(numbers))
+	}
+	var missing *tql.Param
+	unused := maps.Clone(numbers)
+	for i, p := range s.Params {
+		number, ok := numbers[p.Name]
+		if !ok && missing == nil {
+			missing = p
+		}
+		order[i] = number
+		delete(unused, p.Name)
+	}
+	left := slices.Sorted(maps.Keys(unused))
+	if missing != nil {
+		hint := errs.Suggest(missing.Name, left)
+		if hint == "" && len(left) > 0 {
+			hint = "; the query does not use " + strings.Join(left, ", ")
+		}
+		return nil, tql.Errorf(text, missing.Pos(), errs.Invalid, "there is no value for :%s%s", missing.Name, hint)
+	}
+	if len(left) > 0 {
+		return nil, errs.Op("query", "").New(errs.Invalid, "the value %q is unused: the query has no :%s%s", left[0], left[0], otherwise(text, left[0], s.Params))
+	}
+	given := *o
+	o.Params, o.Names, o.Batched = make([]any, len(order)), make([]string, len(order)), nil
+	for i, number := range order {
+		o.Params[i], o.Names[i] = given.Params[number], given.Names[number]
+		if slices.Contains(given.Batched, number) {
+			o.Batched = append(o.Batched, i)
 		}
 	}
-	return n
+	return order, nil
+}
+
+// otherwise returns the hint of an unused value: the nearest parameter, or all of them.
+func otherwise(text, name string, params []*tql.Param) string {
+	var names []string
+	for _, p := range params {
+		names = append(names, p.Name)
+	}
+	switch hint := errs.Suggest(name, names); {
+	case strings.Contains(text, ":"+name):
+		return fmt.Sprintf("; in an index a parameter has parentheses, (:%s)", name)
+	case hint != "" || len(names) == 0:
+		return hint
+	}
+	return "; it has " + spelled(params)
+}
+
+// spelled lists parameters as the query has them.
+func spelled(params []*tql.Param) string {
+	var names []string
+	for _, p := range params {
+		names = append(names, ":"+p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ParamNames returns the names of the parameters of a query by their numbers, "" for each ?. It
+// returns the errors of [tql.Parse].
+func ParamNames(text string) ([]string, error) {
+	s, err := tql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(s.Params))
+	for i, p := range s.Params {
+		names[i] = p.Name
+	}
+	return names, nil
+}
+
+// label returns a parameter as messages name it: "parameter 2" or "parameter :label".
+func (o *Options) label(number int) string {
+	if o.Names != nil {
+		return "parameter :" + o.Names[number]
+	}
+	return fmt.Sprintf("parameter %d", number+1)
 }
 
 // nth returns the number of the RANDOM at a position of the text. Unlike the position, the number
@@ -133,6 +228,10 @@ func (c *checker) nth(at tql.Pos) uint64 {
 	i, _ := slices.BinarySearch(c.randoms, at.Offset)
 	return uint64(i + 1)
 }
+
+// Order returns for each parameter of the query, in the order of the text, the number of its value
+// in [Options.Params].
+func (p *Plan) Order() []int { return p.order }
 
 // Text returns the query in its canonical form.
 func (p *Plan) Text() string { return p.canonical }
@@ -352,7 +451,7 @@ func batchesOf(o *Options) ([][]any, error) {
 		}
 		c, ok := o.Params[k].(*array.Column)
 		if !ok || c.N != 1 || c.IsNull(0) || len(c.ShapeAt(0)) == 0 {
-			return nil, errs.Op("query", "").New(errs.Type, "parameter %d is to take values in turn, want an array with an axis of them", k+1)
+			return nil, errs.Op("query", "").New(errs.Type, "%s is to take values in turn, want an array with an axis of them", o.label(k))
 		}
 		n := int(c.ShapeAt(0)[0])
 		if turns >= 0 && n != turns {

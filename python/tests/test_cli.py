@@ -250,6 +250,28 @@ def test_rm_asks(cli, tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "there is no dataset" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "params", "want"),
+    [
+        ("SELECT labels WHERE labels = :label LIMIT :n", ["label=rose", "n=2"], ["rose", "rose"]),
+        ("SELECT labels WHERE labels IN :set LIMIT 1", ['set=["daisy"]'], ["daisy"]),
+        ("SELECT 'a=b' = ? AS labels LIMIT 1", ["a=b"], [True]),
+        ("SELECT labels LIMIT :n", ["2"], 'got "2", want NAME=VALUE for one of n'),
+        ("SELECT labels LIMIT :n", ["n=1", "n=2"], "n has two values, 1 and '2'"),
+        ("SELECT labels LIMIT :n", ["m=1"], 'there is no value for :n; did you mean "m"?'),
+        ("SELECT labels LIMIT :n", [], "there is no value for :n"),
+    ],
+)
+def test_parameters_of_a_query(cli, flowers, text, params, want):
+    cli("create", "flowers-ds", "from-./flowers")
+    options = [word for param in params for word in ("--param", param)]
+    done = cli("query", "flowers-ds", text, "--json", *options, check=not isinstance(want, str))
+    if isinstance(want, str):
+        assert want in done.stderr and done.returncode in (1, 2)
+    else:
+        assert [row["labels"] for row in json.loads(done.stdout)] == want
+
+
 @pytest.mark.parametrize(("answer", "there"), [(b"n\n", True), (b"y\n", False)])
 def test_rm_on_a_terminal(tmp_path, home, answer, there):
     deeplake.create(tmp_path / "set").close()
