@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from deeplake import _native
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import as_json_text, show, table
 from deeplake._text import printable
 
@@ -25,7 +26,7 @@ _WRITTEN_ELEMENTS = 1 << 16
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[URI] QUERY")
+@click.argument("words", nargs=-1, type=PLACE, metavar="[URI] QUERY")
 @click.option(
     "--param",
     "-p",
