@@ -2,9 +2,8 @@ package query
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -69,9 +68,12 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
-	order, err := bind(text, s, &o)
+	order, err := s.Bind(text, o.Names, len(o.Params))
 	if err != nil {
 		return nil, err
+	}
+	if Reorders && order != nil {
+		o.reorder(order)
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
@@ -107,86 +109,16 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	return out, nil
 }
 
-// bind brings Params, Names and Batched of o into the order of the query's parameters. It returns
-// for each parameter the number that its value had in Params. It refuses missing and unused values.
-func bind(text string, s *tql.Statement, o *Options) ([]int, error) {
-	order := make([]int, len(s.Params))
-	if o.Names == nil {
-		for i := range order {
-			order[i] = i
-		}
-		if len(s.Params) > 0 && s.Params[0].Name != "" && len(o.Params) > 0 {
-			return nil, tql.Errorf(text, s.Params[0].Pos(), errs.Invalid, "the parameters have names, %s, and the values none; give the values by name", spelled(s.Params))
-		}
-		if len(o.Params) > len(s.Params) {
-			return nil, errs.Op("query", "").New(errs.Invalid, "%d values are given for its parameters, and it has %d of them", len(o.Params), len(s.Params))
-		}
-		return order, nil
-	}
-	if len(s.Params) > 0 && s.Params[0].Name == "" {
-		return nil, tql.Errorf(text, s.Params[0].Pos(), errs.Invalid, "the parameter has no name, and the values have; write a name, as in :label, or give the values in order")
-	}
-	numbers := map[string]int{}
-	for i, name := range o.Names {
-		numbers[name] = i
-	}
-	if len(numbers) != len(o.Params) || len(o.Names) != len(o.Params) {
-		return nil, errs.Op("query", "").New(errs.Invalid, "the %d values of parameters have %d names, want one for each, and none twice", len(o.Params), len(numbers))
-	}
-	var missing *tql.Param
-	unused := maps.Clone(numbers)
-	for i, p := range s.Params {
-		number, ok := numbers[p.Name]
-		if !ok && missing == nil {
-			missing = p
-		}
-		order[i] = number
-		delete(unused, p.Name)
-	}
-	left := slices.Sorted(maps.Keys(unused))
-	if missing != nil {
-		hint := errs.Suggest(missing.Name, left)
-		if hint == "" && len(left) > 0 {
-			hint = "; the query does not use " + strings.Join(left, ", ")
-		}
-		return nil, tql.Errorf(text, missing.Pos(), errs.Invalid, "there is no value for :%s%s", missing.Name, hint)
-	}
-	if len(left) > 0 {
-		return nil, errs.Op("query", "").New(errs.Invalid, "the value %q is unused: the query has no :%s%s", left[0], left[0], otherwise(text, left[0], s.Params))
-	}
+// reorder brings the values of parameters into an order.
+func (o *Options) reorder(order []int) {
 	given := *o
-	o.Params, o.Names, o.Batched = make([]any, len(order)), make([]string, len(order)), nil
+	o.Params, o.Names, o.Batched = nil, []string{}, nil
 	for i, number := range order {
-		o.Params[i], o.Names[i] = given.Params[number], given.Names[number]
+		o.Params, o.Names = append(o.Params, given.Params[number]), append(o.Names, given.Names[number])
 		if slices.Contains(given.Batched, number) {
 			o.Batched = append(o.Batched, i)
 		}
 	}
-	return order, nil
-}
-
-// otherwise returns the hint of an unused value: the nearest parameter, or all of them.
-func otherwise(text, name string, params []*tql.Param) string {
-	var names []string
-	for _, p := range params {
-		names = append(names, p.Name)
-	}
-	switch hint := errs.Suggest(name, names); {
-	case strings.Contains(text, ":"+name):
-		return fmt.Sprintf("; in an index a parameter has parentheses, (:%s)", name)
-	case hint != "" || len(names) == 0:
-		return hint
-	}
-	return "; it has " + spelled(params)
-}
-
-// spelled lists parameters as the query has them.
-func spelled(params []*tql.Param) string {
-	var names []string
-	for _, p := range params {
-		names = append(names, ":"+p.Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // ParamNames returns the names of the parameters of a query by their numbers, "" for each ?. It
@@ -208,7 +140,7 @@ func (o *Options) label(number int) string {
 	if o.Names != nil {
 		return "parameter :" + o.Names[number]
 	}
-	return fmt.Sprintf("parameter %d", number+1)
+	return "parameter " + strconv.Itoa(number+1)
 }
 
 // nth returns the number of the RANDOM at a position of the text. Unlike the position, the number
@@ -229,8 +161,11 @@ func (c *checker) nth(at tql.Pos) uint64 {
 	return uint64(i + 1)
 }
 
+// Reorders reports whether Order may return an order. The linker drops what never happens.
+const Reorders = tql.Reorders
+
 // Order returns for each parameter of the query, in the order of the text, the number of its value
-// in [Options.Params].
+// in [Options.Params]; nil: the values have that order.
 func (p *Plan) Order() []int { return p.order }
 
 // Text returns the query in its canonical form.

@@ -132,11 +132,14 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 
 // bind takes the parameters of q, in the order of the text.
 func (c *checked) bind(q *Query) {
-	for i, number := range c.plan.Order() {
-		c.params = append(c.params, q.Params[number])
-		if q.Names != nil {
-			c.names = append(c.names, q.Names[number])
-		}
+	order := c.plan.Order()
+	if !query.Reorders || order == nil {
+		c.params, c.names, c.batched = q.Params, q.Names, q.Each
+		return
+	}
+	c.names = []string{}
+	for i, number := range order {
+		c.params, c.names = append(c.params, q.Params[number]), append(c.names, q.Names[number])
 		if slices.Contains(q.Each, number) {
 			c.batched = append(c.batched, i)
 		}

@@ -114,7 +114,7 @@ def test_a_dict_stays_the_value_of_a_question_mark(ds):
         ("SELECT x WHERE x > :min", ({},), "line 1, column 20: there is no value for :min"),
         ("SELECT x WHERE x > :min", (), "line 1, column 20: there is no value for :min; give it by name"),
         ("SELECT x WHERE x > :min", ({"min": 1, "mn": 2},), 'the value "mn" is unused: the query has no :mn'),
-        ("SELECT x WHERE x > :min", (1,), "the parameters have names, :min, and the values none"),
+        ("SELECT x WHERE x > :min", (1,), "the parameters have names, as :min, and the values none"),
         ("SELECT x WHERE x > :min", ({"min": 1}, 2), "the parameters have names"),
         ("SELECT x WHERE x > ? AND x < :max", (1, {"max": 1}), "a query has one kind of them"),
         ("SELECT x WHERE x > min", ({"min": 1},), 'the value "min" is unused'),
