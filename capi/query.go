@@ -8,6 +8,7 @@ import "C"
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"unsafe"
 
 	"deeplake/core/errs"
@@ -20,6 +21,7 @@ import (
 type queryOptions struct {
 	reaching
 	Seed    uint64            `json:"seed"`
+	Names   []string          `json:"names"`
 	Each    []int             `json:"each"`
 	Budget  int64             `json:"budget"`
 	Threads int               `json:"threads"`
@@ -46,7 +48,7 @@ func (a *queryArgs) query() (q *session.Query, analyze bool, err error) {
 		return nil, false, err
 	}
 	q = &session.Query{
-		Text: text(a.text), Each: o.Each, Seed: o.Seed, Budget: o.Budget, Threads: o.Threads,
+		Text: text(a.text), Names: o.Names, Each: o.Each, Seed: o.Seed, Budget: o.Budget, Threads: o.Threads,
 		Stored: o.Stored, Commits: o.Commits, SavedParams: o.Saved,
 	}
 	if q.Storage, err = o.options(); err != nil {
@@ -55,24 +57,30 @@ func (a *queryArgs) query() (q *session.Query, analyze bool, err error) {
 	if q.Functions, err = functionsOf(a.functions, a.functionsN); err != nil {
 		return nil, false, err
 	}
-	q.Params, err = paramsOf(a.params, a.paramsN)
+	q.Params, err = paramsOf(a.params, a.paramsN, o.Names)
 	return q, o.Analyze, err
 }
 
 // paramsOf reads the parameters of a query.
-func paramsOf(p *C.dl_rows_in, n C.int64_t) ([]session.Param, error) {
+func paramsOf(p *C.dl_rows_in, n C.int64_t, names []string) ([]session.Param, error) {
 	rows, err := columnsOf(p, n)
 	if err != nil {
 		return nil, err
 	}
 	var out []session.Param
+	label := func(i int) string {
+		if i < len(names) {
+			return ":" + names[i]
+		}
+		return strconv.Itoa(i + 1)
+	}
 	for i := range rows {
 		if in := &unsafe.Slice(p, int(n))[i]; in.n != 1 {
-			return nil, errs.New(errs.Invalid, "read parameter %d: it has %d rows, want one row", i+1, int64(in.n))
+			return nil, errs.New(errs.Invalid, "read parameter %s: it has %d rows, want one row", label(i), int64(in.n))
 		}
 		param, err := session.NewParam(&rows[i])
 		if err != nil {
-			return nil, errs.New(errs.KindOf(err), "read parameter %d: %w", i+1, err)
+			return nil, errs.New(errs.KindOf(err), "read parameter %s: %w", label(i), err)
 		}
 		out = append(out, param)
 	}
@@ -175,6 +183,17 @@ func dlgo_query_functions(out *C.dl_buffer, e *C.dl_error) C.dl_status {
 		}
 		told.Words = tql.Reserved()
 		return fillJSON(out, told)
+	})
+}
+
+//export dlgo_query_parameters
+func dlgo_query_parameters(words *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		names, err := query.ParamNames(text(words))
+		if err != nil {
+			return err
+		}
+		return fillJSON(out, map[string][]string{"parameters": names})
 	})
 }
 

@@ -207,6 +207,7 @@ FORWARD(view_materialize,
         (dl_context ctx, dl_view view, dl_text* uri, dl_text* options, dl_error* err),
         (ctx, view, uri, options, err))
 FORWARD(query_check_function, (dl_text* name, dl_error* err), (name, err))
+FORWARD(query_parameters, (dl_text* text, dl_buffer* json, dl_error* err), (text, json, err))
 FORWARD(query_functions, (dl_buffer* json, dl_error* err), (json, err))
 FORWARD(column_open, (dl_view view, dl_text* name, dl_column* out, dl_error* err),
         (view, name, out, err))

@@ -641,18 +641,18 @@ typedef struct dl_function {
 typedef const dl_function dl_functions; /* dl_functions*: several */
 
 /* Runs a query on the rows of a view or, with view {0}, on the datasets that the text names. params
- * has the values of its ?, columns of one row each. Their `counts` is "" for no time, "date" for
- * days, "timestamp" and "interval" for microseconds, or a type of NumPy like "datetime64[ns]". A
+ * has its values, columns of one row each. Their `counts` is "" for no time, "date" for days,
+ * "timestamp" and "interval" for microseconds, or a type of NumPy like "datetime64[ns]". A
  * timestamp counts from 1970 in UTC; it may name the zone in which a saved view writes it, as in
  * "timestamp+02:00". float16 values become float32.
  *
- * JSON options: "seed"; "threads"; "budget", the bytes of memory for sorting and grouping; "each",
- * numbers (from 0) of params with a list of values on their first axis: the query runs with each
- * value, and the results follow one another. For the datasets that the text names: "storage" (of
- * the first one), "link_storage", "environ"; "commits" {"name" or "name@ref": commit}, the versions
- * to open again; "stored", true if the text was read from a dataset, which limits it like other
- * stored text; "saved_params", the "params" of dl_dataset_views, which replace params, "each" and
- * "commits".
+ * JSON options: "names", those of params, in any order, for a text with :name; "seed"; "threads";
+ * "budget", the bytes of memory for sorting and grouping; "each", numbers (from 0) of params with a
+ * list of values on their first axis: the query runs with each value, and the results follow one
+ * another. For the datasets that the text names: "storage" (of the first one), "link_storage",
+ * "environ"; "commits" {"name" or "name@ref": commit}, the versions to open again; "stored", true
+ * if the text was read from a dataset, which limits it like other stored text; "saved_params", the
+ * "params" of dl_dataset_views, which replace params, "names", "each" and "commits".
  *
  * *out gets a view of the result. The caller closes it before the queried view. *json gets {"query"
  * (its canonical form), "uri" (of the queried dataset, or the first that the text names), "origin"
@@ -663,9 +663,8 @@ DL_API dl_status dl_query(dl_context ctx, dl_view view, dl_text* text, dl_rows_i
                           dl_text* options, dl_view* out, dl_buffer* json, dl_error* err);
 
 /* Explains dl_query. *json gets {"query", "uri", "commits", "explanation", "text" (for people)};
- * the caller releases it. No sample is read. The option "analyze" runs the query, drops its result,
- * and adds figures of the run. With text "" and the view of a result, it explains the query behind
- * that. */
+ * the caller releases it. No sample is read. The option "analyze" runs the query and adds
+ * its figures. With text "" and the view of a result, it explains the query behind that. */
 DL_API dl_status dl_query_explain(dl_context ctx, dl_view view, dl_text* text, dl_rows_in* params,
                                   int64_t params_n, dl_functions* functions, int64_t functions_n,
                                   dl_text* options, dl_buffer* json, dl_error* err);
@@ -693,9 +692,11 @@ DL_API dl_status dl_view_materialize(dl_context ctx, dl_view view, dl_text* uri,
  * {"functions": [{"name", "signature", "doc"}], "words": [...]}. The caller releases the buffer. */
 DL_API dl_status dl_query_functions(dl_buffer* json, dl_error* err);
 
-/* Fails if a dl_function cannot have a name: with DL_EXISTS if a function of the language has it,
- * else with DL_INVALID. */
+/* Fails if a dl_function cannot have a name: DL_EXISTS if the language has it, else DL_INVALID. */
 DL_API dl_status dl_query_check_function(dl_text* name, dl_error* err);
+
+/* Lists a query's parameters as JSON {"parameters": [name or "" for ?]}; the caller releases it. */
+DL_API dl_status dl_query_parameters(dl_text* text, dl_buffer* json, dl_error* err);
 
 /* ---- Column: bytes as stored ---- */
 
@@ -893,7 +894,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \
     X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
-    X(query_functions) X(query_check_function) X(column_open) X(column_sizes) X(column_stored) \
+    X(query_functions) X(query_check_function) X(query_parameters) X(column_open) X(column_sizes) X(column_stored) \
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
     X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_info) X(memory_tensor) \

@@ -103,6 +103,8 @@ type Report struct {
 	Splits    []Split  `json:"splits"` // all rows of the dataset in them
 	// files of another kind than the tensor's, decoded and encoded again
 	Converted int64    `json:"converted"`
+	Codec     string   `json:"codec"`    // the codec of the image tensor
+	Lossy     int64    `json:"lossy"`    // of Converted, into a codec that changes pixels
 	Accepted  int64    `json:"accepted"` // JPEG files that are cut, stored as they are
 	Skipped   int64    `json:"skipped"`
 	Skips     []Skip   `json:"skips"`      // the first of them

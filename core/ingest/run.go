@@ -93,6 +93,12 @@ func (im *importer) finishReport() {
 	im.tell()
 	im.reportLists()
 	im.report.Unchanged = im.count.unchanged.Load()
+	if c, err := im.env.Codecs.Sample(im.codec); err == nil {
+		about := c.Describe()
+		if im.report.Codec = about.Name(); !about.Lossless {
+			im.report.Lossy = im.report.Converted
+		}
+	}
 	im.mu.Lock()
 	defer im.mu.Unlock()
 	im.report.Gone, im.report.GoneNames = im.goneCount, im.goneNames

@@ -261,7 +261,14 @@ func (c *checker) time(x *tql.Time) (*node, error) {
 
 func (c *checker) param(x *tql.Param) (*node, error) {
 	if x.Number >= len(c.o.Params) {
+		if x.Name != "" {
+			return nil, c.fail(x.Pos(), "there is no value for :%s; give it by name", x.Name)
+		}
 		return nil, c.fail(x.Pos(), "there is no value for parameter %d, %d are given", x.Number+1, len(c.o.Params))
+	}
+	say := ":" + x.Name
+	if x.Name == "" {
+		say = fmt.Sprintf("?%d", x.Number+1)
 	}
 	c.varied++
 	if slices.Contains(c.o.Batched, x.Number) {
@@ -270,17 +277,17 @@ func (c *checker) param(x *tql.Param) (*node, error) {
 	switch v := c.o.Params[x.Number].(type) {
 	case nil, bool, int64, float64, string:
 		n := c.literal(x.Pos(), v)
-		n.say = fmt.Sprintf("?%d", x.Number+1)
+		n.say = say
 		return n, nil
 	case *array.Column:
 		if v == nil || v.N != 1 {
-			return nil, c.fail(x.Pos(), "parameter %d is a column, want one of one row", x.Number+1)
+			return nil, c.fail(x.Pos(), "%s is a column, want one of one row", c.o.label(x.Number))
 		}
 		n := c.constantNode(x.Pos(), v)
-		n.say = fmt.Sprintf("?%d", x.Number+1)
+		n.say = say
 		return n, nil
 	default:
-		return nil, c.fail(x.Pos(), "parameter %d is a %T, want a number, a string or an array", x.Number+1, v)
+		return nil, c.fail(x.Pos(), "%s is a %T, want a number, a string or an array", c.o.label(x.Number), v)
 	}
 }
 
@@ -381,7 +388,7 @@ func (c *checker) stored(at tql.Pos, s *scope, origin, column int) (*node, error
 	}
 	t := *o.types[column]
 	if t.DType == tensor.Complex64 || t.DType == tensor.Complex128 {
-		return nil, c.fail(at, "column %q is of dtype %s, with which queries cannot compute", f.Name, t.DType)
+		return nil, c.fail(at, "column %q is of dtype %s, with which queries cannot compute; * EXCLUDE (%s) leaves it out", f.Name, t.DType, tql.Text(&tql.Name{Name: f.Name}))
 	}
 	n := &node{at: at, t: t, ref: &ref{origin: origin, column: column}, extra: -1, say: f.Name, cost: f.Cost, size: f.Size, textLists: f.TextLists}
 	n.id = c.intern("column ", origin, " ", column)
@@ -408,12 +415,20 @@ func (c *checker) unknown(x *tql.Name, s *scope) error {
 	if x.Of != "" && !of {
 		return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no source %q", x.Of)
 	}
-	hint := errs.Suggest(x.Name, all)
-	if hint == "" && x.Of == "" && strings.HasPrefix(c.text[x.Pos().Offset:], `"`) {
-		hint = "; a text has single quotes, as in " + tql.Quote(x.Name)
+	hint := ""
+	if x.Of == "" && strings.HasPrefix(c.text[x.Pos().Offset:], `"`) {
+		hint = "; for a text value write " + tql.Quote(x.Name) + errs.Suggest(x.Name, all)
+	} else {
+		hint = suggest(x.Name, all)
 	}
+	return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no column %q%s", x.Name, hint)
+}
+
+// suggest returns the nearest name, or else all of a few.
+func suggest(name string, all []string) string {
+	hint := errs.Suggest(name, all)
 	if hint == "" && len(all) > 0 && len(all) <= 20 {
 		hint = "; there are " + strings.Join(all, ", ")
 	}
-	return tql.Errorf(c.text, x.Pos(), errs.NotFound, "there is no column %q%s", x.Name, hint)
+	return hint
 }

@@ -60,7 +60,7 @@ func (c *checker) negate(x *tql.In, n *node, err error) (*node, error) {
 	return c.apply(x.Pos(), "NOT", logic(n.t), cheap, []*node{n}, func(w *array.Work, a []*array.Column) (*array.Column, error) { return compute.Not(w, a[0]) })
 }
 
-// inParam is IN ?, with the items of an array or of a JSON list.
+// inParam is IN with a parameter, of the items of an array or of a JSON list.
 func (c *checker) inParam(x *tql.In, v *node) (*node, error) {
 	p, err := c.param(x.Param)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *checker) inParam(x *tql.In, v *node) (*node, error) {
 	}
 	items, err := listOf(p.value)
 	if err != nil {
-		return nil, c.fail(p.at, "parameter %d is %s; IN (?) compares with one value", x.Param.Number+1, err)
+		return nil, c.fail(p.at, "%s is %s; IN (%s) compares with one value", c.o.label(x.Param.Number), err, tql.Text(x.Param))
 	}
 	if items.N == 0 { // of a dtype that means nothing
 		items = array.Empty(v.t.WithAxes(tensor.Shape{}))

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,8 @@ import (
 
 // Options are the parameters of a query.
 type Options struct {
-	Params    []any // of each ?: nil, bool, int64, float64, string, or an *array.Column of one row
+	Params    []any    // values: nil, bool, int64, float64, string, or an *array.Column of one row
+	Names     []string // of Params, in any order, for :name; nil: Params are in the order of ?
 	Seed      uint64
 	Budget    int64           // bound of the bytes in memory; 0: 4 GiB
 	Threads   int             // 0: as many as there are cores, more where rows come over a network
@@ -48,6 +50,7 @@ type Plan struct {
 	text      string // as written, for errors
 	canonical string
 	o         Options
+	order     []int // see Order
 	plan      *plan
 	batches   []*plan // of each of Options.Each; else the plan alone
 	far       bool    // a table lies behind a network
@@ -65,8 +68,12 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	if err != nil {
 		return nil, err
 	}
-	if n := marks(text); len(o.Params) > n {
-		return nil, errs.Op("query", "").New(errs.Invalid, "%d values are given for its parameters, and it has %d of them", len(o.Params), n)
+	order, err := s.Bind(text, o.Names, len(o.Params))
+	if err != nil {
+		return nil, err
+	}
+	if Reorders && order != nil {
+		o.reorder(order)
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget
@@ -82,7 +89,7 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 		return nil, err
 	}
 	c := &checker{ctx: ctx, text: text, tables: tables, asked: from, opened: map[string]Table{}, with: map[string]*named{}, ids: map[string]int{}}
-	out := &Plan{text: text, canonical: s.String(), o: o}
+	out := &Plan{text: text, canonical: s.String(), o: o, order: order}
 	for _, params := range turns {
 		with := o
 		with.Params, c.o, c.calls, c.unfold = params, &with, 0, 0
@@ -102,18 +109,38 @@ func Prepare(ctx context.Context, text string, from Table, tables Tables, o Opti
 	return out, nil
 }
 
-// marks is how many ? a query has that was read.
-func marks(text string) (n int) {
-	list, err := tql.Tokens(text)
-	if err != nil {
-		return 0
-	}
-	for _, t := range list {
-		if t.Word == "?" {
-			n++
+// reorder brings the values of parameters into an order.
+func (o *Options) reorder(order []int) {
+	given := *o
+	o.Params, o.Names, o.Batched = nil, []string{}, nil
+	for i, number := range order {
+		o.Params, o.Names = append(o.Params, given.Params[number]), append(o.Names, given.Names[number])
+		if slices.Contains(given.Batched, number) {
+			o.Batched = append(o.Batched, i)
 		}
 	}
-	return n
+}
+
+// ParamNames returns the names of the parameters of a query by their numbers, "" for each ?. It
+// returns the errors of [tql.Parse].
+func ParamNames(text string) ([]string, error) {
+	s, err := tql.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(s.Params))
+	for i, p := range s.Params {
+		names[i] = p.Name
+	}
+	return names, nil
+}
+
+// label returns a parameter as messages name it: "parameter 2" or "parameter :label".
+func (o *Options) label(number int) string {
+	if o.Names != nil {
+		return "parameter :" + o.Names[number]
+	}
+	return "parameter " + strconv.Itoa(number+1)
 }
 
 // nth returns the number of the RANDOM at a position of the text. Unlike the position, the number
@@ -133,6 +160,13 @@ func (c *checker) nth(at tql.Pos) uint64 {
 	i, _ := slices.BinarySearch(c.randoms, at.Offset)
 	return uint64(i + 1)
 }
+
+// Reorders reports whether Order may return an order. The linker drops what never happens.
+const Reorders = tql.Reorders
+
+// Order returns for each parameter of the query, in the order of the text, the number of its value
+// in [Options.Params]; nil: the values have that order.
+func (p *Plan) Order() []int { return p.order }
 
 // Text returns the query in its canonical form.
 func (p *Plan) Text() string { return p.canonical }
@@ -352,7 +386,7 @@ func batchesOf(o *Options) ([][]any, error) {
 		}
 		c, ok := o.Params[k].(*array.Column)
 		if !ok || c.N != 1 || c.IsNull(0) || len(c.ShapeAt(0)) == 0 {
-			return nil, errs.Op("query", "").New(errs.Type, "parameter %d is to take values in turn, want an array with an axis of them", k+1)
+			return nil, errs.Op("query", "").New(errs.Type, "%s is to take values in turn, want an array with an axis of them", o.label(k))
 		}
 		n := int(c.ShapeAt(0)[0])
 		if turns >= 0 && n != turns {

@@ -22,7 +22,8 @@ import (
 // is blocks with a blank line between them:
 //
 //	load NAME                     makes "mem://NAME" of the columns that follow, one a line: name type: [a value a row]
-//	query [NAME] [with [1, "a"]]  asks the query that follows, of the table that was loaded last or NAME, with parameters
+//	query [NAME] [with [1, "a"]]  asks the query that follows, of the table that was loaded last or NAME, with parameters;
+//	                              {"name": 1} gives them by name
 //	expect [in any order]         the rows, each a JSON list; "names a b" before them says what the columns are called
 //	error 1:8 some words          instead: the place of the error, and what its message says
 //
@@ -162,7 +163,7 @@ func runQuery(ctx context.Context, b *block, tables memTables, last string, zone
 	}
 	if params != "" {
 		var err error
-		if o.Params, err = paramsOf(params); err != nil {
+		if o.Params, o.Names, err = paramsOf(params); err != nil {
 			return err
 		}
 	}
@@ -206,12 +207,21 @@ func failed(want string, err error) error {
 	return nil
 }
 
-func paramsOf(text string) ([]any, error) {
+func paramsOf(text string) (values []any, names []string, err error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	var values []any
-	if err := d.Decode(&values); err != nil {
-		return nil, err
+	var given any
+	if err := d.Decode(&given); err != nil {
+		return nil, nil, err
+	}
+	switch given := given.(type) {
+	case []any:
+		values = given
+	case map[string]any:
+		names = []string{}
+		for name, v := range given {
+			names, values = append(names, name), append(values, v)
+		}
 	}
 	for i, v := range values {
 		switch x := v.(type) {
@@ -228,14 +238,14 @@ func paramsOf(text string) ([]any, error) {
 			}
 			one, err := json.Marshal([]any{x})
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if values[i], err = columnOf("float64", string(one)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return values, nil
+	return values, names, nil
 }
 
 // answer runs a query and reads all of its result.

@@ -106,7 +106,9 @@ func nameOf(x tql.Expr) string {
 
 // star adds all columns of the origins, or of one.
 func (c *checker) star(s *selected, col tql.Column) error {
-	found := false
+	found, begin := false, len(s.outs)
+	left := make([]bool, len(col.Exclude)) // the names of EXCLUDE that are columns
+	var all []string
 	for i, o := range s.scope.origins {
 		if col.Of != "" && col.Of != o.name {
 			continue
@@ -114,7 +116,11 @@ func (c *checker) star(s *selected, col tql.Column) error {
 		found = true
 		for j, f := range o.fields {
 			at := [2]int{i, j}
-			if f.Hidden || col.Of == "" && s.scope.hidden[at] {
+			if f.Hidden {
+				continue
+			}
+			all = append(all, f.Name)
+			if excluded(col.Exclude, o.name, f.Name, left) || col.Of == "" && s.scope.hidden[at] {
 				continue
 			}
 			var n *node
@@ -133,7 +139,25 @@ func (c *checker) star(s *selected, col tql.Column) error {
 	if !found {
 		return tql.Errorf(c.text, col.At, errs.NotFound, "there is no source %q", col.Of)
 	}
+	for k, is := range left {
+		if n := col.Exclude[k]; !is {
+			return tql.Errorf(c.text, n.Pos(), errs.NotFound, "EXCLUDE: there is no column %s%s", tql.Text(n), suggest(n.Name, all))
+		}
+	}
+	if len(left) > 0 && len(s.outs) == begin {
+		return c.fail(col.Exclude[0].Pos(), "EXCLUDE leaves out all columns; keep one at least")
+	}
 	return nil
+}
+
+// excluded reports whether EXCLUDE names a column of a source, and notes in left which names do.
+func excluded(names []*tql.Name, source, column string, left []bool) (out bool) {
+	for k, n := range names {
+		if n.Name == column && (n.Of == "" || n.Of == source) || n.Of != "" && n.Of+"/"+n.Name == column {
+			left[k], out = true, true
+		}
+	}
+	return out
 }
 
 // condition returns an expression in a boolean place, over rows.

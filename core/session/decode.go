@@ -19,8 +19,14 @@ import (
 // savedParams are the `params` of a saved view.
 type savedParams struct {
 	params  []Param
+	names   []string // of params; nil: they have none
 	batched []int
 	commits map[string]string
+}
+
+// give sets the parameters of a query.
+func (s *savedParams) give(q *Query) {
+	q.Params, q.Names, q.Each, q.Commits = s.params, s.names, s.batched, s.commits
 }
 
 // parseParams reads the `params` of a saved view. It takes no more memory than the text does.
@@ -36,6 +42,9 @@ func parseParams(raw json.RawMessage) (savedParams, error) {
 			return s, fmt.Errorf("parameter %d cannot be read (%w); save the view again", i+1, err)
 		}
 	}
+	if s.names != nil && len(s.names) != len(s.params) {
+		return s, fmt.Errorf("%d of %d parameters have names; save the view again", len(s.names), len(s.params))
+	}
 	return s, nil
 }
 
@@ -49,6 +58,16 @@ func (s *savedParams) add(raw json.RawMessage, last bool) error {
 			return errors.New("commits are no object of texts")
 		}
 		return nil
+	}
+	if name, ok := m["name"]; ok {
+		var text string
+		if err := json.Unmarshal(name, &text); err != nil || text == "" || m["value"] == nil {
+			return errors.New("a name is no text, or has no value")
+		}
+		s.names, raw = append(s.names, text), m["value"]
+		if m, err = object(raw); err != nil {
+			return err
+		}
 	}
 	if each, ok := m["each"]; ok {
 		s.batched = append(s.batched, len(s.params))

@@ -31,6 +31,9 @@ func (c *checked) document() (json.RawMessage, error) {
 		if slices.Contains(c.batched, i) {
 			part = `{"each":` + part + `}`
 		}
+		if c.names != nil {
+			part = `{"name":` + quote(c.names[i]) + `,"value":` + part + `}`
+		}
 		parts = append(parts, part)
 	}
 	if used := c.share.sources.used; len(used) > 0 {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -91,6 +92,10 @@ func TestParamsOfSavedViews(t *testing.T) {
 	if got, err := s.params[1].document(); err != nil || got != `{"array":"AAAAAAEAAAACAAAA","dtype":"<i4","shape":[3]}` {
 		t.Errorf("got %s, %v: want the bytes swapped", got, err)
 	}
+	s, err = parseParams([]byte(`[{"name":"a","value":1},{"name":"b","value":{"each":{"array":"AAAAAQ==","dtype":">i4","shape":[1]}}},{"commits":{"a@main":"c"}}]`))
+	if err != nil || len(s.params) != 2 || fmt.Sprint(s.names, s.batched, s.commits) != "[a b] [1] map[a@main:c]" {
+		t.Fatalf("got %+v, %v", s, err)
+	}
 	for _, c := range []struct{ text, want string }{
 		{`{"array":"","dtype":"S2000000000","shape":[1]}`, "want one of numbers"},
 		{`{"array":"","dtype":"<i8","shape":[1099511627776]}`, "and the data has 0"},
@@ -106,6 +111,11 @@ func TestParamsOfSavedViews(t *testing.T) {
 		{`{"date":5}`, "date is no text"},
 		{`{"timestamp":"2024-01-02T03:04:05+2:00"}`, "parameter 1"},
 		{`{"each":{"each":1}}`, "names a kind of value"},
+		{`{"name":"a","value":{"name":"b","value":1}}`, "names a kind of value"},
+		{`{"name":5,"value":1}`, "a name is no text"},
+		{`{"name":"","value":1}`, "a name is no text"},
+		{`{"name":"a"}`, "has no value"},
+		{`{"name":"a","value":1},2`, "1 of 2 parameters have names"},
 		{`{"commits":{"a":1}}`, "commits"},
 		{`{"commits":null}`, "commits"},
 		{`[1]`, "it is a list"},

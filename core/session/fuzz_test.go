@@ -10,6 +10,7 @@ func FuzzParams(f *testing.F) {
 		`[{"timestamp":"2024-01-02T03:04:05.000060+02:30"},{"date":"2024-02-29"},{"interval":-5}]`,
 		`[{"time":648,"dtype":"datetime64[M]"},{"array":"AD4AQA==","dtype":"<f2","shape":[2]}]`,
 		`[{"each":{"array":"AAAAAQ==","dtype":">i4","shape":[1]}},{"commits":{"a@main":"c"}}]`,
+		`[{"name":"a","value":{"each":{"array":"AAAAAQ==","dtype":">i4","shape":[1]}}},{"name":"b","value":null}]`,
 	} {
 		f.Add([]byte(text))
 	}

@@ -10,7 +10,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Param is the value of a ? of a query.
+// Param is the value of a parameter of a query.
 type Param struct {
 	value any         // for core/query
 	rows  tensor.Rows // the values that it was made of, in units and dtypes that queries have

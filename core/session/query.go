@@ -24,8 +24,9 @@ func New(env *dataset.Env) *Session { return &Session{env} }
 type Query struct {
 	Text   string
 	Params []Param
-	Each   []int // Params that are batched, by their numbers
-	// The `params` of a saved view. They take the place of Params, Each and Commits.
+	Names  []string // of Params, in any order, for :name; nil: Params are in the order of ?
+	Each   []int    // Params that are batched, by their numbers
+	// The `params` of a saved view. They take the place of Params, Names, Each and Commits.
 	SavedParams json.RawMessage
 	Functions   map[string]query.User
 	Seed        uint64
@@ -71,8 +72,9 @@ type checked struct {
 	share       *share // the caller's, until a view of the result takes it over
 	fingerprint string // decides the result, besides the versions
 	seed        uint64
-	params      []Param
-	batched     []int // as Query.Each
+	params      []Param  // in the order of the text
+	names       []string // of params; nil: they have none
+	batched     []int    // numbers of params
 }
 
 // prepare checks a query of a view, or of the datasets that the query names if of is nil. The
@@ -85,7 +87,7 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 	if err != nil {
 		return nil, err
 	}
-	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Batched: q.Each, Functions: q.Functions, Looked: q.Looked}
+	with := query.Options{Seed: q.Seed, Budget: q.Budget, Threads: q.Threads, Names: q.Names, Batched: q.Each, Functions: q.Functions, Looked: q.Looked}
 	for _, p := range q.Params {
 		with.Params = append(with.Params, p.value)
 	}
@@ -101,7 +103,7 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 		}
 		opened.sources.Bound(append(of.places(), places...), q.Within.Advice)
 	}
-	c := &checked{seed: q.Seed, view: of, params: q.Params, batched: q.Each}
+	c := &checked{seed: q.Seed, view: of}
 	var from query.Table
 	if of != nil {
 		// The datasets of the view stay open, even if another thread closes the view meanwhile.
@@ -117,14 +119,31 @@ func (s *Session) prepare(ctx context.Context, of *View, q *Query) (*checked, er
 		c.share.leave()
 		return nil, err
 	}
+	c.bind(q)
 	c.fingerprint += fmt.Sprintf("%s\x00%d\x00", c.plan.Text(), q.Seed)
-	for _, p := range q.Params {
+	for _, p := range c.params {
 		c.fingerprint += string(p.appendFingerprint(nil))
 	}
-	if len(q.Each) > 0 {
-		c.fingerprint += fmt.Sprint("\x00", q.Each)
+	if len(c.batched) > 0 {
+		c.fingerprint += fmt.Sprint("\x00", c.batched)
 	}
 	return c, nil
+}
+
+// bind takes the parameters of q, in the order of the text.
+func (c *checked) bind(q *Query) {
+	order := c.plan.Order()
+	if !query.Reorders || order == nil {
+		c.params, c.names, c.batched = q.Params, q.Names, q.Each
+		return
+	}
+	c.names = []string{}
+	for i, number := range order {
+		c.params, c.names = append(c.params, q.Params[number]), append(c.names, q.Names[number])
+		if slices.Contains(q.Each, number) {
+			c.batched = append(c.batched, i)
+		}
+	}
 }
 
 // withSavedParams returns the query with its SavedParams read.
@@ -137,7 +156,7 @@ func (q *Query) withSavedParams() (*Query, error) {
 		return nil, errs.Op("query", "").New(errs.Corrupt, "%w", err)
 	}
 	read := *q
-	read.Params, read.Each, read.Commits = saved.params, saved.batched, saved.commits
+	saved.give(&read)
 	return &read, nil
 }
 

@@ -47,7 +47,7 @@ func (s *Session) Load(ctx context.Context, ds *dataset.Dataset, name string, q 
 		if err != nil {
 			return nil, errs.New(errs.Corrupt, "%w", err)
 		}
-		again.Params, again.Each, again.Commits = params.params, params.batched, params.commits
+		params.give(&again)
 		if c, err = s.prepare(ctx, NewView(base), &again); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,9 @@ type Statement struct {
 	Limit   Expr // nil: all
 	Offset  Expr // nil: 0
 	Sample  *Sample
+	// Params are the parameters of the whole text by their numbers, each where it occurs first. A
+	// query within another one has none.
+	Params []*Param
 }
 
 // Named is a named query of WITH.
@@ -54,6 +57,8 @@ type Column struct {
 	Expr Expr   // nil: *
 	Of   string // the source of *; "": all sources
 	As   string
+	// Exclude are the columns that * leaves out.
+	Exclude []*Name
 }
 
 // Source is a dataset, or a query in its place.
@@ -129,10 +134,12 @@ type (
 		Start
 		Kind, Text string
 	}
-	// Param is a parameter, ?. Parameters are numbered from 0.
+	// Param is a parameter, ? or :Name. Parameters are numbered from 0; a name has one number
+	// wherever it occurs.
 	Param struct {
 		Start
 		Number int
+		Name   string // "": ?
 	}
 	// Array is ARRAY[...] or [...].
 	Array struct {

@@ -132,12 +132,12 @@ func (p *parser) matched() Expr {
 }
 
 func (p *parser) in(n *In) Expr {
-	if p.is("?") {
+	if p.is("?") || p.is(":") {
 		n.Param, _ = p.primary().(*Param)
 		return n
 	}
 	if !p.is("(") {
-		p.fail(p.now().At, "got %s, want ( or ?; CONTAINS(array, value) looks for a value in an array or a list", p.now().shown())
+		p.fail(p.now().At, "got %s, want ( or a parameter; CONTAINS(array, value) looks for a value in an array or a list", p.now().shown())
 		return nil
 	}
 	p.advance()
@@ -235,10 +235,8 @@ func (p *parser) primary() Expr {
 	case "NULL":
 		p.advance()
 		return &Literal{begin, nil}
-	case "?":
-		p.advance()
-		p.params++
-		return &Param{begin, p.params - 1}
+	case "?", ":":
+		return p.param()
 	case "ARRAY", "[":
 		return p.array()
 	case "CASE":
@@ -266,6 +264,37 @@ func (p *parser) primary() Expr {
 	}
 	p.want("an expression")
 	return nil
+}
+
+// param reads ? or :name. The name follows the colon at once and may be a word of the language.
+// In an index, a colon where a bound may begin is that of a slice.
+func (p *parser) param() Expr {
+	t := p.advance()
+	n := &Param{Start: Start(t.At), Number: len(p.params)}
+	if t.Word == ":" {
+		name := p.now()
+		if name.Kind != WordToken || name.At.Offset != t.At.Offset+1 {
+			p.fail(t.At, "got :, want an expression; a parameter is a colon and a word, as in :label")
+			return n
+		}
+		n.Name = p.advance().Text
+	}
+	if len(p.params) > 0 && (p.params[0].Name == "") != (n.Name == "") {
+		p.fail(t.At, "parameters are by position, ?, or by name, :label; a query has one kind of them")
+		return n
+	}
+	if number, ok := p.numbers[n.Name]; ok {
+		n.Number = number
+		return n
+	}
+	if n.Name != "" {
+		if p.numbers == nil {
+			p.numbers = map[string]int{}
+		}
+		p.numbers[n.Name] = n.Number
+	}
+	p.params = append(p.params, n)
+	return n
 }
 
 // number reads a number. It is an integer if it has no point or exponent and fits into 64 bits:
@@ -303,7 +332,7 @@ func (p *parser) word() Expr {
 }
 
 // named reads a column name, with an optional source before it.
-func (p *parser) named() Expr {
+func (p *parser) named() *Name {
 	n := &Name{Start: Start(p.now().At), Name: p.name("a column")}
 	if p.is(".") {
 		p.advance()

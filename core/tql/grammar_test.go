@@ -44,7 +44,7 @@ func grammar(t testing.TB) map[string]*rule {
 		}
 		rules[name], words = r, rest[1:]
 	}
-	for _, lexical := range []string{"name", "function", "string", "address", "number"} {
+	for _, lexical := range []string{"name", "function", "string", "address", "number", "param"} {
 		rules[lexical] = &rule{op: 'l', text: lexical}
 	}
 	price(rules)
@@ -136,6 +136,8 @@ type author struct {
 	rng         *rand.Rand
 	fingerprint []string
 	used        map[string]bool
+	byName      bool // the parameters of this text
+	items       int  // indices that enclose the present text
 }
 
 func (a *author) write(r *rule, depth int) {
@@ -149,6 +151,10 @@ func (a *author) write(r *rule, depth int) {
 	case 'l':
 		a.fingerprint = append(a.fingerprint, a.lexical(r.text))
 	case 'n':
+		if r.text == "item" {
+			a.items++
+			defer func() { a.items-- }()
+		}
 		a.write(a.rules[r.text], depth-1)
 	case 's':
 		for _, o := range r.of {
@@ -184,6 +190,14 @@ func (a *author) lexical(what string) string {
 		return pick("'cat'", "'mem://it''s'", "'s3://bucket/set'")
 	case "number":
 		return pick("0", "7", "12.5", ".5", "3.", "1e3", "2.5E-4", "18446744073709551616")
+	case "param":
+		switch {
+		case !a.byName:
+			return "?"
+		case a.items > 0:
+			return pick("(:label)", "(:from)", "( :_x1 )")
+		}
+		return pick(":label", ":Label", ":from", ":_x1", ":d\u00e4ta")
 	case "function":
 		return pick("SHAPE", "l2_norm", "Count", "ALL", "LEFT", "my_fn")
 	}
@@ -197,6 +211,7 @@ func TestGrammar(t *testing.T) {
 	a := &author{rules: rules, used: map[string]bool{}}
 	for seed := range uint64(4000) {
 		a.rng, a.fingerprint = rand.New(rand.NewPCG(seed, 1)), nil
+		a.byName = seed%3 == 0
 		if seed%2 == 0 {
 			a.write(rules["query"], 30)
 		} else {
@@ -219,7 +234,7 @@ func TestGrammar(t *testing.T) {
 		}
 	}
 	for w := range a.used {
-		soft := []string{"TIME", "SPACE", "SPLIT", "NULLS", "FIRST", "LAST", "REPLACE", "PERCENT", "OVERLAP", "AT", "DATE", "TIMESTAMP", "INTERVAL", "EXTRACT", "MAX_WEIGHT", "SUM_WEIGHT"}
+		soft := []string{"TIME", "SPACE", "SPLIT", "EXCLUDE", "NULLS", "FIRST", "LAST", "REPLACE", "PERCENT", "OVERLAP", "AT", "DATE", "TIMESTAMP", "INTERVAL", "EXTRACT", "MAX_WEIGHT", "SUM_WEIGHT"}
 		if !slices.Contains(keywords(), w) && !slices.Contains(symbols(), w) && !slices.Contains(soft, w) {
 			t.Errorf("the grammar has the word %s, which the lexer does not know", w)
 		}

@@ -24,6 +24,7 @@ func Parse(text string) (*Statement, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
+	s.Params = p.params
 	return s, nil
 }
 
@@ -49,14 +50,15 @@ func clauses() []string {
 // parser is a recursive-descent parser. After the first error it stops reading; its results are
 // then invalid.
 type parser struct {
-	text   string
-	tokens []Token
-	i      int
-	depth  int
-	links  int
-	parts  int
-	params int
-	err    error
+	text    string
+	tokens  []Token
+	i       int
+	depth   int
+	links   int
+	parts   int
+	params  []*Param
+	numbers map[string]int // of named parameters
+	err     error
 }
 
 func (p *parser) now() Token {
@@ -266,6 +268,9 @@ func (p *parser) part() Body {
 func (p *parser) selected() *Select {
 	s := &Select{At: p.now().At}
 	if !p.take("SELECT") {
+		if p.i > 1 && p.tokens[p.i-1].Word == "(" && p.tokens[p.i-2].Word == "EXCEPT" {
+			p.want("SELECT; to leave columns out, write * EXCLUDE (...)")
+		}
 		p.want("SELECT", "SELECT", "WITH")
 	}
 	if p.take("DISTINCT") {
@@ -323,17 +328,32 @@ func (p *parser) selected() *Select {
 func (p *parser) column() Column {
 	c := Column{At: p.now().At}
 	if p.take("*") {
+		c.Exclude = p.exclude()
 		return c
 	}
 	if t := p.now(); (t.Kind == QuotedToken || t.Kind == WordToken && t.Word == "") && p.after(1).Word == "." && p.after(2).Word == "*" {
 		c.Of = p.advance().Text
 		p.advance()
 		p.advance()
+		c.Exclude = p.exclude()
 		return c
 	}
 	c.Expr = p.expr()
 	c.As = p.alias()
 	return c
+}
+
+// exclude reads EXCLUDE after *, if it is there: one name, or several in parentheses.
+func (p *parser) exclude() []*Name {
+	if !p.takeSoft("EXCLUDE") {
+		return nil
+	}
+	if !p.take("(") {
+		return []*Name{p.named()}
+	}
+	names := commas(p, p.named)
+	p.need(")")
+	return names
 }
 
 func (p *parser) source() Source {
@@ -435,10 +455,10 @@ func (p *parser) expand() *Expand {
 // operand reads the second number of rows of EXPAND.
 func (p *parser) operand() Expr {
 	switch t := p.now(); {
-	case t.Kind == NumberToken, t.Word == "?", t.Word == "(":
+	case t.Kind == NumberToken, t.Word == "?", t.Word == ":", t.Word == "(":
 		return p.primary()
 	}
-	p.want("a number, ?, an expression in parentheses, or OVERLAP", "OVERLAP")
+	p.want("a number, a parameter, an expression in parentheses, or OVERLAP", "OVERLAP")
 	return nil
 }
 

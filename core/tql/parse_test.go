@@ -1,6 +1,7 @@
 package tql
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -62,6 +63,12 @@ func TestCanonicalForm(t *testing.T) {
 		`(SELECT a UNION SELECT b) EXCEPT (SELECT c LIMIT 1)`:                            `(SELECT a UNION SELECT b) EXCEPT (SELECT c LIMIT 1)`,
 		`WITH t AS (SELECT 1 AS n) SELECT t.*, n FROM t WHERE EXISTS (SELECT 2)`:         `WITH t AS (SELECT 1 AS n) SELECT t.*, n FROM t WHERE EXISTS (SELECT 2)`,
 		`SELECT DISTINCT ON (a, b) a x`:                                                  `SELECT DISTINCT ON (a, b) a AS x`,
+		`SELECT :a, b IN :Set, c NOT IN (:a) WHERE d > :from LIMIT :limit`:               `SELECT :a, b IN :Set, c NOT IN (:a) WHERE d > :from LIMIT :limit`,
+		`SELECT a[:n], a[(:n)], a[(:n):(:m), -:n:2], f(a[0], :n)[1 + :m]`:                `SELECT a[:n], a[(:n)], a[(:n):(:m), -(:n):2], F(a[0], :n)[1 + (:m)]`,
+		`SELECT a EXPAND BY :b :c`:                                                       `SELECT a EXPAND BY :b :c`,
+		`SELECT a SAMPLE BY MAX_WEIGHT(:a: :b)`:                                          `SELECT a SAMPLE BY MAX_WEIGHT(:a: :b)`,
+		`SELECT * exclude a, t.* EXCLUDE ("left/b", t.c) FROM t`:                         `SELECT * EXCLUDE (a), t.* EXCLUDE ("left/b", t.c) FROM t`,
+		`SELECT exclude, * EXCLUDE exclude`:                                              `SELECT exclude, * EXCLUDE (exclude)`,
 	} {
 		s, err := Parse(text)
 		switch {
@@ -110,6 +117,14 @@ func TestMistakes(t *testing.T) {
 		`SELECT a ORDER BY b NULLS`:       `want FIRST or LAST`,
 		`SELECT CAST(a, int)`:             `got ",", want AS`,
 		`SELECT ä, 'é' +`:                 `line 1, column 16: got the end, want an expression`,
+		`SELECT ?, :a`:                    `line 1, column 11: parameters are by position, ?, or by name, :label; a query has one kind of them`,
+		`SELECT :a LIMIT ?`:               `line 1, column 17: parameters are by position`,
+		`SELECT : a`:                      `line 1, column 8: got :, want an expression; a parameter is a colon and a word, as in :label`,
+		`SELECT :'a'`:                     `line 1, column 8: got :, want an expression; a parameter`,
+		`SELECT * EXCLUDE`:                `line 1, column 17: got the end, want a column`,
+		`SELECT * EXCLUDE ()`:             `line 1, column 19: got ), want a column`,
+		`SELECT * EXCLUDE (a`:             `got the end, want )`,
+		`SELECT * EXCEPT (a)`:             `line 1, column 18: got a, want SELECT; to leave columns out, write * EXCLUDE (...)`,
 		strings.Repeat("(", 300):          `more than 200 expressions and queries lie within each other`,
 		"SELECT " + strings.Repeat("- ", 300) + "1":   `more than 200 expressions`,
 		"SELECT " + strings.Repeat("NOT ", 300) + "a": `more than 200 expressions`,
@@ -146,12 +161,37 @@ func TestLongQueries(t *testing.T) {
 	}
 }
 
+// Parameters are numbered by their names, in the order of the text.
+func TestParams(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`SELECT 1`:                ``,
+		`SELECT ?, (SELECT ?), ?`: `0 1 2 `,
+		`SELECT :a, (SELECT :b) WHERE :a LIMIT :c OFFSET :b`: `0a 1b 2c `,
+		`WITH t AS (SELECT :x) (SELECT :y) UNION SELECT :x`:  `0x 1y `,
+		`SELECT a[:n], a[(:m)]`:                              `0m `,
+	} {
+		s, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range s.Params {
+			got += fmt.Sprint(p.Number, p.Name, " ")
+		}
+		if got = strings.ReplaceAll(got, "  ", " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		`SELECT images[100:500, ..., ::2] AS crop FROM "s3://b/x"@v2 WHERE IOU(boxes, "training/boxes") > 0.95 ORDER BY a DESC NULLS FIRST ARRANGE BY labels LIMIT 5 OFFSET ?`,
 		`WITH t AS (SELECT DISTINCT ON (a) CASE WHEN a IS NOT NULL THEN 1 ELSE .5e-3 END) (SELECT * FROM t) UNION ALL SELECT t.* FROM t LEFT JOIN u USING (k)`,
 		`SELECT EXISTS (SELECT 1), (SELECT 2) IN ((SELECT 3) EXCEPT SELECT 4), CAST(a AS int), EXTRACT(year FROM DATE '2024-01-02'), - -x ^ 2`,
 		`SELECT COUNT(*) GROUP BY a HAVING ALL(b) ACROSS TIME UNGROUP BY SPLIT SAMPLE BY SUM_WEIGHT(a: 1, NOT b: 2) REPLACE FALSE LIMIT 5 PERCENT`,
+		`SELECT * EXCLUDE (a, t.b), x[(:i):(:j)] WHERE c IN :set AND d > :from EXPAND BY :a :b SAMPLE BY MAX_WEIGHT(:a: :b)`,
 		`SELECT a NOT BETWEEN 'x' AND 'y''z' || "q""r" EXPAND BY 1 2 OVERLAP FALSE -- comment`,
 	} {
 		f.Add(text)

@@ -38,7 +38,10 @@ const (
 	atIndex
 )
 
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	items int // of how many indices the expression is an item
+}
 
 func (w *writer) put(parts ...string) {
 	for _, p := range parts {
@@ -152,10 +155,12 @@ func (w *writer) selected(s *Select) {
 		case c.Expr != nil:
 			w.expr(c.Expr, 0)
 			w.alias(c.As)
-		case c.Of != "":
-			w.put(ident(c.Of), ".*")
 		default:
+			if c.Of != "" {
+				w.put(ident(c.Of), ".")
+			}
 			w.put("*")
+			w.exclude(c.Exclude)
 		}
 	}
 	if s.From != nil {
@@ -227,6 +232,16 @@ func (w *writer) operand(x Expr) {
 	w.put(")")
 }
 
+func (w *writer) exclude(names []*Name) {
+	for i, n := range names {
+		w.comma(i, " EXCLUDE (")
+		w.expr(n, 0)
+	}
+	if len(names) > 0 {
+		w.put(")")
+	}
+}
+
 func (w *writer) alias(name string) {
 	if name != "" {
 		w.put(" AS ", ident(name))
@@ -278,7 +293,7 @@ func (w *writer) expr(x Expr, least int) {
 	case *Time:
 		w.put(x.Kind, " ", Quote(x.Text))
 	case *Param:
-		w.put("?")
+		w.param(x)
 	case *Array:
 		w.put("ARRAY[")
 		w.list("", x.Items, "")
@@ -308,6 +323,18 @@ func (w *writer) expr(x Expr, least int) {
 		w.enclosed(x.Query)
 	default:
 		w.function(x)
+	}
+}
+
+// param writes a parameter. In an index a name gets parentheses: a colon there begins a slice.
+func (w *writer) param(x *Param) {
+	switch {
+	case x.Name == "":
+		w.put("?")
+	case w.items > 0:
+		w.put("(:", x.Name, ")")
+	default:
+		w.put(":", x.Name)
 	}
 }
 
@@ -364,6 +391,8 @@ func not(is bool) string {
 
 func (w *writer) index(x *Index) {
 	w.expr(x.X, atIndex)
+	w.items++
+	defer func() { w.items-- }()
 	for i, it := range x.Items {
 		w.comma(i, "[")
 		switch {

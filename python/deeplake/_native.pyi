@@ -486,6 +486,9 @@ def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) 
 def check_function(name: str) -> None:
     """Refuses a name that a user's function cannot have."""
 
+def query_parameters(text: str) -> dict[str, list[str]]:
+    """Returns the `parameters` of a query in the order of the text: the name of each, "" for ?."""
+
 def vocabulary() -> dict[str, Any]:
     """Returns the `functions` that every query knows: `name`, `signature`, `doc`; and the `words` of the language."""
 

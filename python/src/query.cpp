@@ -149,6 +149,13 @@ void check_function(const Text& name) {
     call([&](dl_error* err) { return c.query_check_function(name.c_str(), err); });
 }
 
+py::object parameters(const Text& text) {
+    const Core& c = core();
+    Buffer json;
+    call([&](dl_error* err) { return c.query_parameters(text.c_str(), json.out(), err); });
+    return json.json();
+}
+
 py::object vocabulary() {
     const Core& c = core();
     Buffer json;
@@ -165,6 +172,7 @@ void register_query(py::module_& m) {
     m.def("explain", explain, arg("view"), arg("text"), arg("params"), arg("functions"),
           arg("options") = py::none());
     m.def("check_function", check_function, arg("name"));
+    m.def("query_parameters", parameters, arg("text"));
     m.def("vocabulary", vocabulary);
     m.def("save_view", save, arg("dataset"), arg("view"), arg("name"), arg("options") = py::none());
     m.def("load_view", load, arg("dataset"), arg("name"), arg("functions"),

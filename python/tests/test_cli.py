@@ -127,6 +127,39 @@ def test_links_out_of_the_source(cli, flowers, tmp_path, link):
     assert deeplake.open(tmp_path / "all")["images"].bytes(list(range(9))) == want
 
 
+def test_reports_of_a_second_run(cli, flowers, tmp_path):
+    """Each run says what it did: the counts of its report are those of the rows and files."""
+    keys = ("rows", "added", "updated", "unchanged", "converted", "codec", "lossy")
+
+    def run(*options):
+        text = cli("create", "set", "from-flowers", *options).stdout
+        return text.split("\n")[:-1], text
+
+    lines, _ = run("--compression", "auto")
+    assert (
+        lines[0].startswith("created ") and "12 rows in 2 classes" in lines[0] and "encoded again" not in "".join(lines)
+    )
+    lines, _ = run()
+    assert lines[0].startswith("unchanged ")
+    assert lines[1] == "  0 rows added, 0 replaced; 12 files were known and have not changed"
+    (flowers / "rose" / "new.png").write_bytes(encoded(picture(20), "PNG"))
+    (flowers / "daisy" / "00.jpg").write_bytes(encoded(picture(21)))
+    lines, _ = run()
+    assert lines[0].startswith("updated ") and "13 rows" in lines[0]
+    assert lines[1] == "  1 rows added, 1 replaced; 11 files were known and have not changed"
+    assert lines[2] == (
+        "  1 files were decoded and encoded again as jpeg, which is lossy: pixels changed; --compression png keeps them"
+    )
+    report = json.loads(cli("create", "copy", "from-flowers", "--compression", "png", "--json").stdout)
+    assert [report[key] for key in keys] == [13, 13, 0, 0, 12, "png", 0]
+    ds = deeplake.open(tmp_path / "copy")
+    assert np.array_equal(ds["images"][0], np.asarray(Image.open(flowers / "daisy" / "00.jpg"))), "lossless"
+    lines = cli("create", "third", "from-flowers", "--compression", "png").stdout.split("\n")
+    assert lines[1] == "  12 files were decoded and encoded again as png, which is lossless: no pixel changed"
+    report = json.loads(cli("create", "fourth", "from-flowers", "--compression", "webp", "--json").stdout)
+    assert [report[key] for key in keys] == [13, 13, 0, 0, 13, "webp", 0]
+
+
 def test_cut_files(cli, tmp_path):
     whole, cut = encoded(picture(0)), encoded(picture(1))[:-30]
     (tmp_path / "shop").mkdir()
@@ -163,6 +196,67 @@ def test_looking_at_datasets(cli, flowers, tmp_path):
     rows = json.loads(cli("head", uri, "-n", 3, "--json").stdout)
     assert [row["labels"] for row in rows] == ["daisy"] * 3 and rows[0]["images"] == "uint8 (24, 32, 3)"
     assert "daisy" in cli("head", uri).stdout
+
+
+def test_ls_below_and_beside(cli, flowers, tmp_path):
+    for place in ("sets/b", "sets/deep/er/a", "sets/.hidden/c", "sets/1/2/3/4/d"):
+        cli("create", place)
+    (tmp_path / "sets" / "link").symlink_to(tmp_path / "sets" / "deep")
+    found = json.loads(cli("ls", "sets", "--json").stdout)
+    assert [entry["uri"] for entry in found] == [str(tmp_path / "sets" / name) for name in ("b", "deep/er/a")]
+    (tmp_path / "sets" / "empty").mkdir()
+    done = cli("ls", "sets/empty")
+    assert done.stdout.split("\n")[:2] == ["  nothing", f"  datasets beside it: {tmp_path / 'sets' / 'b'}"]
+    assert json.loads(cli("ls", "sets/empty", "--json").stdout) == []
+    many = tmp_path / "many"
+    for i in range(1001):
+        (many / f"{i:04}").mkdir(parents=True)
+    cli("create", "many/1000/d")
+    done = cli("ls", "many")
+    assert "1000/d" not in done.stdout and f"`deeplake ls {many / '0999'}` goes on there" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "want"),
+    [
+        (["in"], ["plain,info"]),
+        (["info", "fl"], ["dir,fl"]),
+        (["create", "x", "fr"], ["plain,from-"]),
+        (["create", "x", "from-"], ["plain,from-flowers", "plain,from-home"]),
+        (["create", "x", "from-./flowers/"], ["plain,from-./flowers/daisy", "plain,from-./flowers/rose"]),
+        (["create", "x", "from-flowers/r"], ["plain,from-flowers/rose"]),
+        (["create", "x", "from-nowhere/"], []),
+        (["create", "x", "--compression", "w"], ["plain,webp"]),
+        (["info", "deeplake://m"], ["plain,deeplake://me/"]),
+        (["info", "deeplake://me/f"], ["plain,deeplake://me/fine", "plain,deeplake://me/flowers"]),
+        (["info", "deeplake://none/"], []),
+    ],
+)
+def test_completion(home, flowers, tmp_path, words, want):
+    for name in ("flowers", "fine", "other"):
+        (tmp_path / "home" / ".local/share/deeplake/me" / name).mkdir(parents=True)
+    asked = {
+        "_DEEPLAKE_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(["deeplake", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake"],
+        env={**home, **asked},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout.split(), done.stderr) == (want, "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_programs(cli, shell):
+    program = cli("completion", shell).stdout
+    assert f"_DEEPLAKE_COMPLETE={shell}_complete" in program
+    if shell == "bash":
+        assert subprocess.run(["bash", "-n"], input=program, text=True, check=False).returncode == 0
 
 
 def test_ls_of_names(cli, flowers):
@@ -248,6 +342,28 @@ def test_rm_asks(cli, tmp_path):
     assert not deeplake.exists(tmp_path / "set")
     done = cli("rm", tmp_path / "set", "--yes", check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "there is no dataset" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "want"),
+    [
+        ("SELECT labels WHERE labels = :label LIMIT :n", ["label=rose", "n=2"], ["rose", "rose"]),
+        ("SELECT labels WHERE labels IN :set LIMIT 1", ['set=["daisy"]'], ["daisy"]),
+        ("SELECT 'a=b' = ? AS labels LIMIT 1", ["a=b"], [True]),
+        ("SELECT labels LIMIT :n", ["2"], 'got "2", want NAME=VALUE for one of n'),
+        ("SELECT labels LIMIT :n", ["n=1", "n=2"], "n has two values, 1 and '2'"),
+        ("SELECT labels LIMIT :n", ["m=1"], 'there is no value for :n; did you mean "m"?'),
+        ("SELECT labels LIMIT :n", [], "there is no value for :n"),
+    ],
+)
+def test_parameters_of_a_query(cli, flowers, text, params, want):
+    cli("create", "flowers-ds", "from-./flowers")
+    options = [word for param in params for word in ("--param", param)]
+    done = cli("query", "flowers-ds", text, "--json", *options, check=not isinstance(want, str))
+    if isinstance(want, str):
+        assert want in done.stderr and done.returncode in (1, 2)
+    else:
+        assert [row["labels"] for row in json.loads(done.stdout)] == want
 
 
 @pytest.mark.parametrize(("answer", "there"), [(b"n\n", True), (b"y\n", False)])

@@ -70,6 +70,7 @@ COMMANDS = {
         ["query", "{root}/d", "SELECT nothing\x1b]0;owned\x07 FROM dataset"],
     ],
     "bench": [["bench", "{root}/d", "--no-limits"]],
+    "completion": [["completion", "zsh"]],
     "fsck": [["fsck", "{root}/d"], ["fsck", "{root}/d", "--json"]],
     "gc": [["gc", "{root}/d", "--dry-run"]],
     "rechunk": [["rechunk", "{root}/d", "-m", HOSTILE]],

@@ -97,11 +97,10 @@ func IsPage(h http.Header) bool {
 	return strings.TrimSpace(kind) == "text/html"
 }
 
-// IsPageOf is IsPage for an answer of an object store. Some stores give an empty answer the type of
-// a web page, to a request that they have done: it has an ETag, or the status for no content.
+// IsPageOf is IsPage for an answer of an object store to a write. Some stores give an empty answer
+// the type of a web page, and no ETag. Whether they have done the write shows when it is read back.
 func IsPageOf(rs *http.Response) bool {
-	empty := rs.ContentLength == 0 && (rs.Header.Get("ETag") != "" || rs.StatusCode == http.StatusNoContent)
-	return IsPage(rs.Header) && !empty
+	return IsPage(rs.Header) && rs.ContentLength != 0 && rs.StatusCode != http.StatusNoContent
 }
 
 // Quote returns the text of the answer, shortened for a message.

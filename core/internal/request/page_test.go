@@ -22,7 +22,8 @@ func TestIsPageOf(t *testing.T) {
 		{"a page", "text/html", "", 200, 900, true},
 		{"a page of unknown size", "text/html", `"a"`, 200, -1, true},
 		{"a page with a tag", "text/html", `"a"`, 200, 900, true},
-		{"an empty page", "text/html", "", 200, 0, true},
+		{"an empty answer without a tag", "text/html", "", 200, 0, false},
+		{"a page that says it is no content", "text/html", "", 204, -1, false},
 	} {
 		h := http.Header{"Content-Type": {c.kind}}
 		if c.tag != "" {

@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -103,7 +105,7 @@ func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error 
 	if err != nil {
 		what = "none"
 	}
-	return errs.Op("put-if-absent", key).New(errs.Storage, "%q took the object and holds %s under that key; %s", s.name, what, remedy)
+	return errs.Op("put-if-absent", key).New(errs.Storage, "%q took the object and holds %s under that key; %s", s.name, what, s.remedy())
 }
 
 // Create begins an object, once the service is proven.
@@ -153,12 +155,17 @@ func (s *Store) prove(ctx context.Context) error {
 		return nil
 	}
 	refuses, err := s.refuses(ctx)
+	var lack *lackError
+	if errors.As(err, &lack) {
+		_ = s.Delete(ctx, storage.ProbeKey)
+		return errs.Op("write to", s.URI()).New(errs.Unsupported, "%q takes an object and refuses the same one on the condition that it is absent; %s: %w", s.name, s.remedy(), lack.err)
+	}
 	if err != nil {
 		return errs.Wrap(errs.Storage, "prove conditional writes of", s.name, err)
 	}
 	if !refuses {
 		_ = s.Delete(ctx, storage.ProbeKey)
-		return errs.Op("write to", s.URI()).New(errs.Unsupported, "%q ignores the condition of a put-if-absent; %s", s.name, remedy)
+		return errs.Op("write to", s.URI()).New(errs.Unsupported, "%q ignores the condition of a put-if-absent; %s", s.name, s.remedy())
 	}
 	s.service.proven.Store(true)
 	return nil
@@ -167,6 +174,37 @@ func (s *Store) prove(ctx context.Context) error {
 // remedy says how to go on with a store without conditional writes.
 const remedy = "two writers would lose each other's commits, so nothing is written there: " +
 	"use a store, or a release of it, that honours If-None-Match (S3) or ifGenerationMatch (Google), or copy the dataset to one"
+
+// remedy returns the way on from this store.
+func (s *Store) remedy() string {
+	if bucket, ok := strings.CutPrefix(s.name, "https://storage.googleapis.com/"); ok {
+		return `open it as "gs://` + bucket + `", the protocol in which it has conditions`
+	}
+	return remedy
+}
+
+// lackError is the refusal of the condition alone.
+type lackError struct{ err error }
+
+func (l *lackError) Error() string { return l.err.Error() }
+
+// lack returns a lackError if the store takes the probe without the condition, with which it has
+// refused it for err, and refuses it again. Otherwise the condition is not the reason, and lack
+// returns the reason, or nil if there is none any more.
+func (s *Store) lack(ctx context.Context, token []byte, err error) error {
+	var passing *storage.Fault
+	var bucket *storage.NoBucket
+	if errors.As(err, &passing) || errors.As(err, &bucket) || !errs.Is(err, errs.Unsupported) && !errs.Is(err, errs.Storage) && !errs.Is(err, errs.Invalid) {
+		return err
+	}
+	if plain := s.Provider.Put(ctx, storage.ProbeKey, token); plain != nil {
+		return plain
+	}
+	if again := s.Provider.PutIfAbsent(ctx, storage.ProbeKey, token); again == nil || errs.Is(again, errs.Exists) {
+		return nil
+	}
+	return &lackError{err}
+}
 
 // refuses reports whether the store refuses to put the probe where it exists, and keeps the old
 // bytes.
@@ -178,7 +216,10 @@ func (s *Store) refuses(ctx context.Context) (bool, error) {
 			continue // absent until now, or the condition was ignored
 		}
 		if !errs.Is(err, errs.Exists) {
-			return false, err
+			if err = s.lack(ctx, token, err); err != nil {
+				return false, err
+			}
+			continue
 		}
 		found, err := s.Get(ctx, storage.ProbeKey)
 		switch {

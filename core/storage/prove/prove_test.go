@@ -23,7 +23,9 @@ type hosted struct {
 	// how many writes are done and answered errs.Exists: their first answer was lost
 	lies   int
 	denies bool                          // every write
-	after  func(key string, data []byte) // after a conditional write was done
+	lacks  int                           // how many conditions are refused
+	full   bool                          // every write is refused
+	after  func(key string, data []byte) // runs after a conditional write
 	writes atomic.Int64
 }
 
@@ -31,6 +33,9 @@ func (h *hosted) Service() (string, bool) { return h.name, h.known }
 
 func (h *hosted) Put(ctx context.Context, key string, data []byte) error {
 	h.writes.Add(1)
+	if h.full {
+		return errs.Op("put", key).New(errs.Storage, "the quota is used up")
+	}
 	return h.Provider.Put(ctx, key, data)
 }
 
@@ -38,6 +43,10 @@ func (h *hosted) PutIfAbsent(ctx context.Context, key string, data []byte) error
 	h.writes.Add(1)
 	if h.denies {
 		return errs.Op("put-if-absent", key).New(errs.Denied, "no permission")
+	}
+	if h.full || h.lacks > 0 {
+		h.lacks--
+		return errs.Op("put-if-absent", key).New(errs.Unsupported, "not implemented")
 	}
 	var err error
 	if h.ignores {
@@ -131,6 +140,37 @@ func TestLostAnswersProveNothing(t *testing.T) {
 	h := &hosted{Provider: memory(t, new(mem.Space)), name: "store", ignores: true, lies: 100}
 	if err := new(prove.Proofs).Provider(h).Put(ctx, "map/a", nil); !errs.Is(err, errs.Unsupported) {
 		t.Errorf("a store that refuses and writes: %v", err)
+	}
+}
+
+// TestRefusedConditions: a store that refuses the condition and takes the write without it is named
+// for that. Any other reason of a refusal stays the error, and one that passes is none.
+func TestRefusedConditions(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		h    *hosted
+		kind errs.Kind
+		want string
+	}{
+		"always":        {&hosted{name: "https://store/bucket", lacks: 1000}, errs.Unsupported, `"https://store/bucket" takes an object and refuses the same one on the condition that it is absent; two writers`},
+		"Google by S3":  {&hosted{name: "https://storage.googleapis.com/bucket", lacks: 1000}, errs.Unsupported, `open it as "gs://bucket"`},
+		"once":          {&hosted{name: "store", lacks: 1}, 0, ""},
+		"another cause": {&hosted{name: "store", full: true}, errs.Storage, "the quota is used up"},
+	} {
+		inner := memory(t, new(mem.Space))
+		c.h.Provider = inner
+		err := new(prove.Proofs).Provider(c.h).Put(t.Context(), "map/a", nil)
+		if c.want == "" && err != nil || c.want != "" && (!errs.Is(err, c.kind) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+		if err := inner.List(t.Context(), "", "", func(o storage.Object) bool {
+			if c.want != "" {
+				t.Errorf("%s: %q is left", name, o.Key)
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -84,7 +84,9 @@ func (s *store) explain(a *request.Response) error {
 }
 
 func (s *store) meaning(r *refusal) error {
-	if r.IsPage() || r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && r.Status < http.StatusInternalServerError && r.Status != http.StatusTooManyRequests {
+	// The words count, not the type that the server gives them: several send XML as text/html. Load
+	// balancers in front of a store send pages when they are busy.
+	if r.code == "" && r.Method != http.MethodHead && len(r.Text) > 0 && !busy(r.Status) && (r.IsPage() || r.Status < http.StatusInternalServerError) {
 		return errs.New(errs.Storage, "%q does not answer as S3 (got %s); check the endpoint and the proxy", r.Host, r.Quote())
 	}
 	if r.code == "NoSuchKey" {
@@ -95,7 +97,7 @@ func (s *store) meaning(r *refusal) error {
 	}
 	switch r.code {
 	case "NoSuchBucket":
-		return &missingBucket{Err: errs.New(errs.NotFound, "bucket %q does not exist at %q; check its name, or create it", s.bucket, s.host())}
+		return s.noBucket()
 	case "RequestTimeTooSkewed":
 		return s.skewed(r)
 	case "ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken":
@@ -114,7 +116,7 @@ func (s *store) meaning(r *refusal) error {
 	case "InvalidObjectState":
 		return errs.New(errs.Storage, "the object is in an archive class and cannot be read (%s); restore it first", r.code)
 	case "NotImplemented":
-		return errs.New(errs.Unsupported, `%q cannot do this (%s); try checksums="when_required"`, s.host(), r.said())
+		return errs.New(errs.Unsupported, "%q cannot do this (%s)", s.host(), r.said())
 	case "EntityTooLarge", "InvalidRequest":
 		return &invalidRequest{errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())}
 	case "ObjectParentIsFile", "KeyTooLongError":
@@ -123,10 +125,22 @@ func (s *store) meaning(r *refusal) error {
 	return s.byStatus(r)
 }
 
+// busy reports whether the same request may succeed later.
+func busy(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
 // byStatus explains answers whose code is unknown or missing.
 func (s *store) byStatus(r *refusal) error {
 	switch r.Status {
 	case http.StatusNotFound:
+		if r.code == "" && r.Method == http.MethodPut {
+			return s.noBucket() // an object need not exist to be put
+		}
 		if r.code == "" || r.code == "NoSuchKey" {
 			return errs.New(errs.NotFound, "no such object in bucket %q", s.bucket)
 		}
@@ -137,10 +151,24 @@ func (s *store) byStatus(r *refusal) error {
 		return s.again(storage.Later, r)
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusRequestTimeout:
 		return s.again(storage.Soon, r)
-	case http.StatusPreconditionFailed:
+	case http.StatusPreconditionFailed, http.StatusNotModified: // MinIO of 2023 answers a write so
 		return errs.New(errs.Conflict, "the object has changed since it was looked at (%s)", r.said())
 	}
 	return errs.New(errs.Storage, "bucket %q at %q answers %s", s.bucket, s.host(), r.said())
+}
+
+func (s *store) noBucket() error {
+	return &missingBucket{Err: errs.New(errs.NotFound, "bucket %q does not exist at %q; check its name, or create it", s.bucket, s.host())}
+}
+
+// refused returns the meaning of the answer rs to rq. A store that cannot do a request may know it
+// without the checksum; a condition is tried without it by package prove.
+func (s *store) refused(rq *http.Request, rs *http.Response) error {
+	err := s.explain(s.net.Refusal(rq, rs))
+	if errs.Is(err, errs.Unsupported) && s.settings.Checksums != whenRequired && rq.Header.Get("If-None-Match") == "" {
+		return errs.New(errs.Unsupported, `%w; try checksums="when_required"`, err)
+	}
+	return err
 }
 
 func (s *store) again(repeat storage.Repeat, r *refusal) error {
@@ -154,7 +182,7 @@ func (s *store) elsewhere(r *refusal) error {
 	case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException", "Redirect":
 	default:
 		moved := r.Status == http.StatusBadRequest && r.code == "" && r.region != "" // HEAD
-		if r.Status/100 != 3 && !moved {
+		if (r.Status/100 != 3 || r.Status == http.StatusNotModified) && !moved {
 			return nil
 		}
 	}

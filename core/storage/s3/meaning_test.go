@@ -44,6 +44,11 @@ func answered(status int, code, message string, header ...string) *request.Respo
 	return a
 }
 
+func typed(kind string, a *request.Response) *request.Response {
+	a.Header.Set("Content-Type", kind)
+	return a
+}
+
 // TestMeaning: the answers of Amazon and of compatible stores, as errors for callers.
 func TestMeaning(t *testing.T) {
 	t.Parallel()
@@ -76,7 +81,11 @@ func TestMeaning(t *testing.T) {
 		{"timeout", answered(400, "RequestTimeout", ""), errs.Storage, storage.Soon, ""},
 		{"precondition", answered(412, "PreconditionFailed", ""), errs.Conflict, 0, "changed"},
 		{"archive", answered(403, "InvalidObjectState", ""), errs.Storage, 0, "restore it first"},
-		{"not implemented", answered(501, "NotImplemented", "A header you provided"), errs.Unsupported, 0, `checksums="when_required"`},
+		{"not implemented", answered(501, "NotImplemented", "A header you provided"), errs.Unsupported, 0, "cannot do this (NotImplemented: A header you provided)"},
+		{"XML as a page", typed("text/html; charset=utf-8", answered(404, "NoSuchKey", "")), errs.NotFound, 0, "no such object"},
+		{"XML as text", typed("text/plain", answered(412, "PreconditionFailed", "")), errs.Conflict, 0, "changed"},
+		{"an empty page", typed("text/html", answered(404, "", "")), errs.NotFound, 0, "no such object"},
+		{"not modified", answered(304, "", ""), errs.Conflict, 0, "changed"},
 		{"a file as a folder", answered(409, "ObjectParentIsFile", ""), errs.Invalid, 0, "key"},
 		{"web page", page, errs.Storage, 0, "does not answer as S3"},
 		{"another server", text, errs.Storage, 0, "does not answer as S3"},

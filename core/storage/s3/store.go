@@ -258,7 +258,7 @@ func (w *wire) Do(rq *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPageOf(rs) {
-		return nil, w.s.explain(w.s.net.Refusal(rq, rs))
+		return nil, w.s.refused(rq, rs)
 	}
 	w.s.seen.Store(true)
 	request.Bound(rs)

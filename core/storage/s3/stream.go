@@ -162,7 +162,11 @@ func (s *stream) sendPart(ctx context.Context, number int32, blocks [][]byte) er
 	if err != nil {
 		return err
 	}
-	part := types.CompletedPart{PartNumber: &number, ETag: aws.String(head.Get("Etag"))}
+	tag := head.Get("Etag")
+	if tag == "" {
+		return errs.New(errs.Unsupported, "%q stored a part of a large object and gave it no ETag, which joins the parts", s.p.host())
+	}
+	part := types.CompletedPart{PartNumber: &number, ETag: &tag}
 	if sum != "" {
 		part.ChecksumCRC32C = &sum
 	}

@@ -111,7 +111,7 @@ func (s *store) send(ctx context.Context, rq *http.Request, data [][]byte) (http
 		return nil, "", err
 	}
 	if rs.StatusCode >= http.StatusMultipleChoices || request.IsPageOf(rs) {
-		return nil, "", s.explain(s.net.Refusal(rq, rs))
+		return nil, "", s.refused(rq, rs)
 	}
 	s.seen.Store(true)
 	_, _ = io.CopyN(io.Discard, rs.Body, maxDrain) // leaves the connection for the next

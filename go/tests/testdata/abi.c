@@ -524,6 +524,9 @@ static void queries(const char* uri) {
     FAILS(DL_INVALID, dl_uri_resolve("deeplake://acme", environ_json, &json, &err));
     OK(dl_query_check_function("mine", &err));
     FAILS(DL_EXISTS, dl_query_check_function("sum", &err));
+    OK(dl_query_parameters("SELECT :a + :b WHERE :a", &json, &err));
+    WANT(contains(&json, "[\"a\",\"b\"]"));
+    FAILS(DL_INVALID, dl_query_parameters("SELECT :a, ?", &json, &err));
     OK(dl_query_functions(&json, &err));
     WANT(contains(&json, "\"COSINE_SIMILARITY\""));
     dl_context gone = {0};

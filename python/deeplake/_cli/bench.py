@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import at_option, json_option, show, size, table
 from deeplake._progress import bar
 
@@ -20,7 +21,7 @@ _SECONDS = 1.0
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.option("--batch-size", type=click.IntRange(min=1), default=256, show_default=True)
 @click.option("--workers", type=click.IntRange(min=1), help="Decode threads; all cores by default.")
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from deeplake import _native
+from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -29,9 +30,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 
 
 @click.command()
-@click.argument("uri")
-@click.argument("source", required=False, metavar="[from-PATH]")
-@click.option("--from", "source_option", metavar="PATH", help="The place to read, instead of from-PATH.")
+@click.argument("uri", type=PLACE)
+@click.argument("source", required=False, type=SOURCE, metavar="[from-PATH]")
+@click.option("--from", "source_option", type=PLACE, metavar="PATH", help="The place to read, instead of from-PATH.")
 @click.option("--link", is_flag=True, help="Leave the files where they are; index members of .tar shards too.")
 @click.option(
     "--labels",
@@ -247,23 +248,32 @@ def _follow(job: _native.Ingest) -> dict[str, Any]:
         job.close()
 
 
+def _loss(report: dict[str, Any]) -> str:
+    if report["lossy"]:
+        return "which is lossy: pixels changed; --compression png keeps them"
+    return "which is lossless: no pixel changed"
+
+
 def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    yield f"created {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
+    again = any(report[count] for count in ("unchanged", "updated", "removed", "gone"))
+    changed = any(report[count] for count in ("added", "updated", "removed", "resumed"))
+    did = "created" if not again else "updated" if changed else "unchanged"
+    yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
     if report["splits"]:
         parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
         yield f"  saved the splits as views: {parts}; --splits none takes these folders for classes"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
-    if report["unchanged"] or report["updated"] or report["removed"]:
-        news = f"{report['added']:,} rows are new, {report['updated']:,} were updated"
+    if again:
+        news = f"{report['added']:,} rows added, {report['updated']:,} replaced"
         if report["removed"]:
-            news += f", {report['removed']:,} made way for those of archives that have changed"
-        yield f"  {news}; {report['unchanged']:,} files are as they were"
+            news += f", {report['removed']:,} removed with the old members of changed archives"
+        yield f"  {news}; {report['unchanged']:,} files were known and have not changed"
     if report["gone"]:
         yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
     if report["converted"]:
-        yield f"  {report['converted']:,} files were decoded and encoded again, to suit the tensor's compression"
+        yield f"  {report['converted']:,} files were decoded and encoded again as {report['codec']}, {_loss(report)}"
     if report["accepted"]:
         yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
     if report["skipped"]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import at_option, json_option, show, table
 from deeplake._errors import Error
 
@@ -18,7 +19,7 @@ _AUTO = "auto"
 
 
 @click.command()
-@click.argument("uri", required=False)
+@click.argument("uri", required=False, type=PLACE)
 @click.option("--rows", "-n", "count", type=click.IntRange(min=1), default=5, show_default=True)
 @click.option("--query", "text", default="", help="Of the result of a query.")
 @click.option(

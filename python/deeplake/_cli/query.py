@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deeplake import _native
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import as_json_text, show, table
 from deeplake._text import printable
 
@@ -24,8 +26,15 @@ _WRITTEN_ELEMENTS = 1 << 16
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[URI] QUERY")
-@click.option("--param", "-p", "params", multiple=True, help="A value for the next ? in the query: JSON, or else text.")
+@click.argument("words", nargs=-1, type=PLACE, metavar="[URI] QUERY")
+@click.option(
+    "--param",
+    "-p",
+    "params",
+    multiple=True,
+    metavar="[NAME=]VALUE",
+    help="The value of :NAME in the query, or of the next ?: JSON, or else text.",
+)
 @click.option("--explain", is_flag=True, help="Show how it would be carried out, and do not run it.")
 @click.option("--analyze", is_flag=True, help="Run it, and show what happened instead of the rows.")
 @click.option("--json", "as_json", is_flag=True, help="Print all rows as JSON.")
@@ -56,11 +65,11 @@ def query(
         raise click.UsageError("--explain and --analyze exclude --csv and --parquet: they give no rows")
     if parquet is not None and not Path(parquet).absolute().parent.is_dir():
         raise click.UsageError(f'--parquet {parquet}: there is no directory "{Path(parquet).parent}"')
-    values = [_param(text) for text in params]
+    values = _values(words[-1], params)
     if explain or analyze:
         from deeplake._query.query import Question
 
-        question = Question(words[-1], tuple(values), seed)
+        question = Question(words[-1], values, seed)
         about = question.explain(_view(words), None, analyze=analyze)
         show(dict(about.plan), as_json, about.text.rstrip().split("\n"))
         return
@@ -86,13 +95,29 @@ def _open(uri: str) -> Any:
     return open_dataset(uri, read_only=True)
 
 
-def _ask(words: tuple[str, ...], params: list[Any], seed: int) -> QueryView:
+def _ask(words: tuple[str, ...], params: tuple[Any, ...], seed: int) -> QueryView:
     if len(words) == 1:
         from deeplake._data.dataset import query as ask
 
         return ask(words[0], *params, seed=seed)
     result: QueryView = _open(words[0]).query(words[1], *params, seed=seed)
     return result
+
+
+def _values(text: str, params: tuple[str, ...]) -> tuple[Any, ...]:
+    """Returns the values of each ?, or a dict with the values of the names in the query."""
+    known = _native.query_parameters(text)["parameters"] if params else []
+    if not known or "" in known:
+        return tuple(_param(value) for value in params)
+    given: dict[str, Any] = {}
+    for pair in params:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.UsageError(f'--param: got "{pair}", want NAME=VALUE for one of {", ".join(known)}')
+        if name in given:
+            raise click.UsageError(f"--param: {name} has two values, {given[name]!r} and {value!r}")
+        given[name] = _param(value)
+    return (given,)
 
 
 def _param(text: str) -> Any:

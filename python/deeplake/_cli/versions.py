@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from deeplake import _native
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import json_option, show, size, table
 from deeplake._progress import bar, on_terminal
 from deeplake._stores import storage as _storage
@@ -61,7 +62,7 @@ def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @_branch_option
 @click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
 @click.option("--graph", is_flag=True, help="Draw how the versions come from each other, merges and names included.")
@@ -104,7 +105,7 @@ def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.argument("a")
 @click.argument("b", required=False, default="")
 @_branch_option
@@ -121,7 +122,7 @@ def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.argument("name", required=False)
 @click.option("--at", default="", help="The version that a new branch begins as; the newest of main by default.")
 @click.option("--delete", "-d", is_flag=True, help="Delete the branch.")
@@ -145,7 +146,7 @@ def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> 
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.argument("name", required=False)
 @click.option("--at", default="", help="The version to name; the newest of main by default.")
 @click.option("--message", "-m", default="", help="What it is for.")
@@ -176,7 +177,7 @@ def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.argument("ref")
 @click.option("--into", default="main", show_default=True, help="The branch that takes it in.")
 @click.option(
@@ -202,8 +203,8 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
 
 
 @click.command()
-@click.argument("src")
-@click.argument("dst")
+@click.argument("src", type=PLACE)
+@click.argument("dst", type=PLACE)
 @click.option("--history", is_flag=True, help="Copy all branches and tags with all their versions.")
 @_branch_option
 @click.option("--at", default="", help="The version to copy, without --history; the newest by default.")
@@ -228,7 +229,7 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.option("--no-data", is_flag=True, help="Read no chunk: only look whether each is there and has its size.")
 @click.option("--repair", is_flag=True, help="Rebuild what can be.")
 @json_option
@@ -263,7 +264,7 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @click.option("--older-than", callback=_age, default="7d", show_default=True, help="The least age of what is removed.")
 @click.option(
     "--expire", callback=_age, help="First expire versions that a newer one replaced that long ago, like 30d."
@@ -291,7 +292,7 @@ def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None,
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @_branch_option
 @click.option("--tensor", "tensors", multiple=True, help="Only this tensor; may be given several times.")
 @click.option("--chunk-bytes", type=click.IntRange(min=1), help="The size that chunks aim at from now on.")

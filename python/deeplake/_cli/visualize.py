@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
+from deeplake._cli.complete import PLACE
 from deeplake._cli.output import at_option
 
 
 @click.command()
-@click.argument("uri")
+@click.argument("uri", type=PLACE)
 @at_option
 @click.option("--query", "text", default="", help="Show the result of a query.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")

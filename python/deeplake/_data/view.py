@@ -98,7 +98,8 @@ class View(Reading):
 
         Args:
             text: a SELECT. Without FROM, or with `FROM dataset`, it reads these rows.
-            params: the value of each ?: a number, str, None, date, dict or array.
+            params: the value of each ?, or one dict with that of each :name: a number, str, None,
+                date, dict or array.
             seed: the seed of RANDOM() and SAMPLE BY.
             memory: bytes that sorting, grouping and joining may hold; 4 GiB by default.
             threads: threads of the query; None takes one for each core.

@@ -63,14 +63,36 @@ class Question:
                 continue
             if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
                 raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
-        native_params(self.params)  # refuses wrong ones now
+        if len(self.params) == 1 and isinstance(self.params[0], Mapping):
+            object.__setattr__(self, "params", (dict(self.params[0]),))
+        self._native_params()  # refuses wrong ones now
+
+    def _given(self) -> tuple[list[str] | None, Sequence[Any]]:
+        """Returns the names of the values, None for those of ?, and the values.
+
+        A single dict has a value for each :name. In a query with ? it is a value itself.
+        """
+        if len(self.params) != 1 or not isinstance(self.params[0], dict):
+            return None, self.params
+        if "" in _native.query_parameters(self.text)["parameters"]:
+            return None, self.params
+        for name in self.params[0]:
+            if not isinstance(name, str):
+                raise InvalidArgumentError(f"query: the name of a parameter is {name!r}, want a str")
+        return list(self.params[0]), list(self.params[0].values())
+
+    def _native_params(self) -> list[tuple[str, Any, str]]:
+        names, values = self._given()
+        return native_params(values, names)
 
     def options(self, storage: Stores, commits: Mapping[str, str] | None) -> dict[str, Any]:
+        names, values = self._given()
         return {
+            "names": names,
             "seed": int(self.seed),
             "budget": self.memory,
             "threads": self.threads,
-            "each": [number for number, value in enumerate(self.params) if isinstance(value, tql.Each)],
+            "each": [number for number, value in enumerate(values) if isinstance(value, tql.Each)],
             "commits": commits,
             "stored": self.stored,
             "saved_params": self.saved,
@@ -81,14 +103,12 @@ class Question:
         self, view: _native.View | None, storage: Stores, commits: Mapping[str, str] | None = None
     ) -> tuple[_native.View, dict[str, Any]]:
         """Returns the native view of the result, and the core's description of it."""
-        return _native.query(
-            view, self.text, native_params(self.params), tql.registered(), self.options(storage, commits)
-        )
+        return _native.query(view, self.text, self._native_params(), tql.registered(), self.options(storage, commits))
 
     def explain(self, view: _native.View | None, storage: Stores, *, analyze: bool) -> Explanation:
         """Returns the plan; with `analyze` the query runs, and the figures of the run are added."""
         options = {**self.options(storage, None), "analyze": analyze}
-        about = _native.explain(view, self.text, native_params(self.params), tql.registered(), options)
+        about = _native.explain(view, self.text, self._native_params(), tql.registered(), options)
         return Explanation(about["text"], about["explanation"])
 
 
@@ -168,16 +188,17 @@ def answer(of: Pinned | None, question: Question, storage: Stores) -> Pinned:
     return Pinned(Answer(of, question, storage), None)
 
 
-def native_params(params: Sequence[Any]) -> list[tuple[str, Any, str]]:
+def native_params(params: Sequence[Any], names: Sequence[str] | None = None) -> list[tuple[str, Any, str]]:
     """Returns each parameter as (unit of its number or "", value, name of its type).
 
     The core converts the units of NumPy. A time may name the zone in which it was written, as in
     "timestamp+02:00"; saved views keep it.
     """
-    return [_native_param(number, value) for number, value in enumerate(params, start=1)]
+    labels = [str(n + 1) for n in range(len(params))] if names is None else [f":{name}" for name in names]
+    return [_native_param(label, value) for label, value in zip(labels, params, strict=True)]
 
 
-def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
+def _native_param(label: str, value: Any) -> tuple[str, Any, str]:
     if isinstance(value, tql.Each):
         value = value.values
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -196,7 +217,7 @@ def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
         return "", value, "json"
     if isinstance(value, bool | int | float):
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
-            raise InvalidArgumentError(f"query: parameter {number} is {value}, beyond what 64 bits hold")
+            raise InvalidArgumentError(f"query: parameter {label} is {value}, beyond what 64 bits hold")
         if isinstance(value, int) and value >= 1 << 63:
             return "", np.uint64(value).reshape(()), "uint64"
         return "", value, "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
@@ -209,14 +230,14 @@ def _native_param(number: int, value: Any) -> tuple[str, Any, str]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as err:
-        raise InvalidArgumentError(f"query: parameter {number} is no array: {err}") from err
+        raise InvalidArgumentError(f"query: parameter {label} is no array: {err}") from err
     if array.dtype.kind in "OU" and array.ndim == 1:
         items = array.tolist() if isinstance(value, np.ndarray) else list(value)
         if all(item is None or isinstance(item, str) for item in items):
             return "", items, "json"
     if array.dtype.kind not in "biuf":
         raise InvalidArgumentError(
-            f"query: parameter {number} is a {type(value).__name__} of dtype {array.dtype}, want a number, a str, "
+            f"query: parameter {label} is a {type(value).__name__} of dtype {array.dtype}, want a number, a str, "
             "None, a date, a dict, an array of numbers, or a list of texts"
         )
     return "", np.ascontiguousarray(array).reshape(array.shape), array.dtype.name

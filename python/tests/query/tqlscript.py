@@ -120,6 +120,8 @@ def params(block: Block) -> tuple[str, list[Any]]:
     """The table that a query is asked of, "" for the last one, and its parameters."""
     name, _, values = f" {block.words}".partition(" with ")
     out = json.loads(values) if values else []
+    if isinstance(out, dict):
+        return name.strip(), [{key: _param(value) for key, value in out.items()}]
     return name.strip(), [_param(value) for value in out]
 
 
