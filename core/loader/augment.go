@@ -66,8 +66,8 @@ func (s *workspacePool) Return(w *transform.Workspace) {
 	s.Pool.Return(w)
 }
 
-// augmentAll assigns the fields to the transforms of o. It refuses a transform that does not suit
-// its tensor.
+// augmentAll assigns the fields to the transforms of o, and finds the elements that their results
+// are padded with. It refuses a transform that does not suit its tensor.
 func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	for name, spec := range o.Transform {
 		if len(spec) == 0 {
@@ -93,7 +93,7 @@ func (o Options) augmentAll(fields []field, s *workspacePool) error {
 			}
 		}
 	}
-	return nil
+	return fillAll(fields)
 }
 
 // attach gives one field its augment.
@@ -280,41 +280,40 @@ func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *ch
 			items = append(items, i)
 		}
 	}
-	bad := make([]bool, len(items))
+	bad, dst := make([]bool, len(items)), make([][]byte, len(items))
+	for k, i := range items {
+		dst[k] = p.target(mem, i)
+	}
 	failed := func(k int, err error) {
 		bad[k] = true
 		w.fail(p, items[k], err)
 	}
 	if a.role == asPicture {
-		w.pictures(ctx, p, items, mem, scratch, space, failed)
+		w.pictures(ctx, p, items, dst, scratch, space, failed)
 	} else {
 		pictures := &w.plan.parts[a.picture]
 		for k, i := range items {
-			if err := w.annotation(ctx, p, pictures, i, mem, scratch, space); err != nil {
+			if err := w.annotation(ctx, p, pictures, i, dst[k], scratch, space); err != nil {
 				failed(k, err)
 			}
 		}
 	}
-	if !p.field.padded() {
-		return
-	}
 	for k, i := range items {
 		if !bad[k] {
-			spread(mem[p.at[i]:], p.shape(i), p.padded, int64(p.field.dtype.Size()))
+			p.grow(mem, i, dst[k])
 		}
 	}
 }
 
 // pictures makes the jobs of pictures and has them decoded as far as these need.
-func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
+func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
 	a := p.field.augment
 	refs, parts, of := make([]*chunk.Ref, 0, len(items)), make([]codec.ROI, 0, len(items)), make([]int, 0, len(items))
 	for k, i := range items {
 		r := &p.refs[i]
-		at, n := p.at[i], p.length(i)
 		key := w.key
 		key.Row = r.Row
-		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), mem[at:at+n:at+n])
+		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), dst[k])
 		if err != nil {
 			failed(k, err)
 			continue
@@ -342,11 +341,9 @@ func (p *part) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []codec.R
 	}
 }
 
-// annotation reads item i and moves it with its picture.
-func (w *work) annotation(ctx context.Context, p, pictures *part, i int, mem []byte, scratch *chunk.Worker, space *transform.Workspace) error {
+// annotation reads item i into dst and moves it with its picture.
+func (w *work) annotation(ctx context.Context, p, pictures *part, i int, dst []byte, scratch *chunk.Worker, space *transform.Workspace) error {
 	a, r, pic := p.field.augment, &p.refs[i], &pictures.refs[i]
-	at, n := p.at[i], p.length(i)
-	dst := mem[at : at+n : at+n]
 	key := w.key
 	key.Row = r.Row
 	h, wide := int(pic.Shape[0]), int(pic.Shape[1])

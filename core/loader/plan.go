@@ -273,6 +273,9 @@ func (p *part) expand(ctx context.Context, drop *dropper) error {
 					return err
 				}
 			}
+			if most := p.field.mostItems(); int64(len(p.refs)-from) > most {
+				p.refs = p.refs[:from+int(most)]
+			}
 		}
 		p.splits = append(p.splits, int64(len(p.refs)))
 	}

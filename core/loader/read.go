@@ -18,6 +18,7 @@ type ReadOptions struct {
 	Tensors     []string                  `json:"tensors"`
 	Collate     string                    `json:"collate"`
 	CollateOf   map[string]string         `json:"collate_of"`
+	Padding     map[string]Padding        `json:"padding"`
 	Decode      map[string]string         `json:"decode"`
 	ReturnIndex bool                      `json:"return_index"`
 	MarkHoles   bool                      `json:"mark_holes"`  // see NullSuffix
@@ -75,7 +76,7 @@ func (r *Reader) Close() {
 // After an error there is no slab to release.
 func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, error) {
 	src := r.src
-	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
+	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Padding: o.Padding, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
 		Transform: o.Transform, Joint: o.Joint, Upright: o.Upright}
 	all, err := all.normal()
 	if err != nil {
