@@ -24,6 +24,7 @@ type part struct {
 	at       []int64       // offset of each item in the slab
 	padded   tensor.Shape  // the shape that KindArray items grow to
 	longest  int64         // items of the longest sequence, where sequences become arrays
+	kept     [][]bool      // of boxes: those of each item that are not dropped
 	outcomes []outcome     // of the items after transforms; empty: there are none
 	images   *stagedImages // of a field whose images a device finishes
 }
