@@ -29,6 +29,8 @@ type Type struct {
 	HType string       // the meaning, as of a tensor: "bbox"; "": generic
 	Names []string     // class names: numbers stand for these; nil: none
 	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
+	// of bbox: what its numbers count, "pixel" or "fractional"; "" is pixel
+	BoxUnit string
 	// A number written in the query. It takes the dtype of the other operand, as a Python number
 	// does in NumPy.
 	Weak bool

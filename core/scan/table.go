@@ -103,6 +103,7 @@ func typeOf(c *dataset.Column) array.Type {
 	if t.HType == "bbox" {
 		coords, _ := c.Access().Info["coords"].(map[string]any)
 		t.Boxes, _ = coords["mode"].(string)
+		t.BoxUnit, _ = coords["type"].(string)
 	}
 	return t
 }
