@@ -198,7 +198,7 @@ func IndexType(x Type, items []Item) (Type, error) {
 	}
 	out.HType = meaning(x, axes, shape)
 	if !axes[x.Dims-1].whole() {
-		out.Boxes, out.BoxUnit = "", ""
+		out.Boxes, out.BoxUnit = "", NoBoxUnit
 	}
 	return out.WithAxes(shape), nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -211,10 +210,11 @@ func (o Options) fields(src Source) ([]field, error) {
 		}
 		return nil, errs.New(errs.Invalid, "no tensors to load; name at least one of %q", all)
 	}
-	given := slices.Concat(slices.Collect(maps.Keys(o.CollateOf)), slices.Collect(maps.Keys(o.Decode)), slices.Collect(maps.Keys(o.Padding)))
-	for _, name := range given {
-		if !slices.Contains(names, name) {
-			return nil, unknown(name, names)
+	for _, given := range []map[string]string{o.CollateOf, o.Decode} {
+		for name := range given {
+			if !slices.Contains(names, name) {
+				return nil, unknown(name, names)
+			}
 		}
 	}
 	fields := make([]field, 0, len(names))

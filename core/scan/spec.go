@@ -62,8 +62,8 @@ func infoOf(t *array.Type) map[string]any {
 	if t.Boxes != "" {
 		coords["mode"] = t.Boxes
 	}
-	if t.BoxUnit != "" {
-		coords["type"] = t.BoxUnit
+	if t.BoxUnit != array.NoBoxUnit {
+		coords["type"] = t.BoxUnit.String()
 	}
 	if len(coords) > 0 {
 		info["coords"] = coords
