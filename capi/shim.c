@@ -180,6 +180,10 @@ FORWARD(view_read,
         (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
          dl_device_in* device, dl_batch_export** out, dl_error* err),
         (ctx, view, rows, n, options, device, out, err))
+FORWARD(row_transform,
+        (dl_context ctx, dl_rows_in* columns, int64_t columns_n, dl_text* options,
+         dl_batch_export** out, dl_error* err),
+        (ctx, columns, columns_n, options, out, err))
 FORWARD(view_with_weights,
         (dl_view view, dl_const_f64* weights, int64_t n, dl_view* out, dl_error* err),
         (view, weights, n, out, err))

@@ -154,6 +154,37 @@ func dlgo_view_read(c C.dl_context, h C.dl_view, rows *C.dl_const_i64, n C.int64
 	})
 }
 
+//export dlgo_row_transform
+func dlgo_row_transform(c C.dl_context, columns *C.dl_rows_in, n C.int64_t, options *C.dl_text, out **C.dl_batch_export, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("transform row", out != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		given, err := columnsOf(columns, n)
+		if err != nil {
+			return err
+		}
+		var o session.RowOptions
+		if err := parse("transform row", text(options), &o); err != nil {
+			return err
+		}
+		b, err := session.TransformRow(ctx, given, o)
+		if err != nil {
+			return err
+		}
+		exported, err := exportBatch(b)
+		if err != nil {
+			return err
+		}
+		*out = exported
+		return nil
+	})
+}
+
 //export dlgo_view_with_weights
 func dlgo_view_with_weights(h C.dl_view, weights *C.dl_const_f64, n C.int64_t, out *C.dl_view, e *C.dl_error) C.dl_status {
 	return makeView("weigh rows", h, out, e, func(v *session.View) (*session.View, error) {

@@ -608,6 +608,11 @@ DL_API dl_status dl_view_read(dl_context ctx, dl_view view, dl_const_i64* rows, 
                               dl_text* options, dl_device_in* device, dl_batch_export** out,
                               dl_error* err);
 
+/* Makes a batch of a row in memory, with an array in each column, as dl_view_read does. The options
+ * also have "row", the number of the row, and "htypes" and "infos" of columns by name. */
+DL_API dl_status dl_row_transform(dl_context ctx, dl_rows_in* columns, int64_t columns_n,
+                                  dl_text* options, dl_batch_export** out, dl_error* err);
+
 /* Makes a view of the same rows with a weight for each, with which dl_loader_open draws them. Its
  * options "length" and "distinct" (every row once at most) then apply. The weights are copied. The
  * caller closes *out. */
@@ -892,7 +897,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_rename_tensor) X(dataset_change_classes) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \
-    X(view_read) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
+    X(view_read) X(row_transform) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
     X(query_functions) X(query_check_function) X(query_parameters) X(column_open) X(column_sizes) X(column_stored) \
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \

@@ -31,8 +31,24 @@ type Type struct {
 	Boxes string       // of bbox: "LTRB" (left, top, right, bottom), "LTWH" or "CCWH"; "" is LTRB
 	// A number written in the query. It takes the dtype of the other operand, as a Python number
 	// does in NumPy.
-	Weak bool
+	Weak    bool
+	BoxUnit BoxUnit // of bbox: what its numbers count
 }
+
+// BoxUnit is the meaning of the numbers of boxes. It is a byte, because types are copied often.
+type BoxUnit uint8
+
+// The units of boxes.
+const (
+	NoBoxUnit  BoxUnit = iota // pixels, without saying so
+	Pixel                     // pixels
+	Fractional                // shares of the picture's width and height
+)
+
+var boxUnits = [...]string{NoBoxUnit: "", Pixel: "pixel", Fractional: "fractional"}
+
+// String names the unit as the info of a tensor does.
+func (u BoxUnit) String() string { return boxUnits[u] }
 
 // Scalar reports whether each row is a single value.
 func (t Type) Scalar() bool { return t.Dims == 0 && !t.List }

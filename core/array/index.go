@@ -196,14 +196,51 @@ func IndexType(x Type, items []Item) (Type, error) {
 			shape = append(shape, n)
 		}
 	}
-	last := axes[x.Dims-1]
-	if last != nil && !x.Label() && !(last.Slice && last.Low == nil && last.High == nil && last.Step == nil) {
-		out.HType, out.Boxes = "", ""
-	}
-	if len(shape) != x.Dims && !x.Label() {
-		out.HType = ""
+	out.HType = meaning(x, axes, shape)
+	if !axes[x.Dims-1].whole() {
+		out.Boxes, out.BoxUnit = "", NoBoxUnit
 	}
 	return out.WithAxes(shape), nil
+}
+
+// whole reports whether all of an axis is left.
+func (it *Item) whole() bool {
+	return it == nil || it.Slice && it.Low == nil && it.High == nil && it.Step == nil
+}
+
+// meaning returns the htype of a part of x with this shape. It is the htype of x if the part is a
+// sample of that htype, and "" otherwise.
+func meaning(x Type, axes []*Item, shape tensor.Shape) string {
+	kept := func(axis int) bool { return axes[axis] == nil || axes[axis].Slice }
+	last := axes[x.Dims-1]
+	switch x.HType {
+	case "class_label":
+		return x.HType // numbers mean the same alone
+	case "image", "image.rgb", "image.gray":
+		switch {
+		case x.Dims != 3 || len(shape) != 3:
+			return ""
+		case last.whole() || shape[2] == x.Axes()[2]:
+			return x.HType
+		case shape[2] == 1 && x.DType != tensor.Float32:
+			return "image.gray"
+		}
+		return "image" // some of the channels
+	case "binary_mask", "segment_mask", "instance_label":
+		if x.Dims < 2 || kept(0) && kept(1) {
+			return x.HType
+		}
+		return ""
+	case "keypoints_coco":
+		if len(shape) == x.Dims && axes[0].whole() {
+			return x.HType
+		}
+		return ""
+	}
+	if len(shape) == x.Dims && last.whole() { // boxes, points, embeddings
+		return x.HType
+	}
+	return ""
 }
 
 // sizeAfter returns the size of an axis behind an item: -1 is not known, -2 no axis.

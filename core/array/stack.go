@@ -226,7 +226,7 @@ func Items(w *Work, c *Column, of, from, to []int, single bool) (*Column, error)
 		return items, w.Err()
 	}
 	out := FromLists(items, ends, nil)
-	out.HType, out.Names = c.HType, c.Names
+	out.HType, out.Names, out.Boxes, out.BoxUnit = c.HType, c.Names, c.Boxes, c.BoxUnit
 	return out, nil
 }
 

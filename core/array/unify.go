@@ -21,8 +21,10 @@ func Unify(a, b Type) (Type, error) {
 	out := Type{List: a.List, Weak: a.Weak && b.Weak}
 	if a.HType == b.HType && a.DType == b.DType {
 		out.HType = a.HType
-		if a.Boxes == b.Boxes {
-			out.Boxes = a.Boxes
+		if a.Boxes == b.Boxes && a.BoxUnit == b.BoxUnit {
+			out.Boxes, out.BoxUnit = a.Boxes, a.BoxUnit
+		} else {
+			out.HType = "" // four numbers mean one thing in some rows and another in others
 		}
 	}
 	switch {

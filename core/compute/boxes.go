@@ -249,7 +249,7 @@ func normalizeType(args []array.Type) (array.Type, error) {
 	if t.DType == 0 {
 		t = t.WithAxes(nil)
 	}
-	t.DType, t.Weak, t.Names = tensor.Float32, false, nil
+	t.DType, t.Weak, t.Names, t.BoxUnit = tensor.Float32, false, nil, array.Fractional
 	return t, nil
 }
 

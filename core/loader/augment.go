@@ -14,10 +14,15 @@ import (
 
 // Joint moves the annotations of a picture with it. Names of tensors that are not there are empty.
 type Joint struct {
-	Image     string `json:"image"`
-	Boxes     string `json:"boxes"`
-	Masks     string `json:"masks"`
-	Keypoints string `json:"keypoints"`
+	Image     string   `json:"image"`
+	Boxes     string   `json:"boxes"`
+	Masks     []string `json:"masks"`
+	Depth     []string `json:"depth"` // as masks, of which none belongs to a box
+	Keypoints []string `json:"keypoints"`
+	Labels    []string `json:"labels"` // one entry for each box on the first axis
+	// Boxes smaller than these are dropped, with their labels, masks (height, width, boxes),
+	// keypoints of COCO and points (boxes, points, 2); nil: none is
+	Least *transform.Least `json:"least"`
 	// see transform.ParseBoxMode; "": the mode in the tensor's info, or LTRB
 	BoxMode string         `json:"box_mode"`
 	Ops     transform.Spec `json:"ops"`
@@ -32,6 +37,8 @@ const (
 	asBoxes
 	asPoints
 	asKeypoints
+	asLabels
+	asDepth
 )
 
 // augment is the transform of a field between the decoder and the slab.
@@ -39,6 +46,8 @@ type augment struct {
 	pipe       *transform.Pipeline
 	role       role
 	picture    int // field of the pictures that decide; a picture's own for itself
+	owner      int // field of the boxes that its entries belong to; -1: none is dropped
+	least      transform.Least
 	boxes      transform.BoxFormat
 	rois       bool // regions are decoded, not whole samples
 	stored     tensor.DType
@@ -66,8 +75,8 @@ func (s *workspacePool) Return(w *transform.Workspace) {
 	s.Pool.Return(w)
 }
 
-// augmentAll assigns the fields to the transforms of o. It refuses a transform that does not suit
-// its tensor.
+// augmentAll assigns the fields to the transforms of o, and finds the elements that their results
+// are padded with. It refuses a transform that does not suit its tensor.
 func (o Options) augmentAll(fields []field, s *workspacePool) error {
 	for name, spec := range o.Transform {
 		if len(spec) == 0 {
@@ -81,25 +90,51 @@ func (o Options) augmentAll(fields []field, s *workspacePool) error {
 		if t.Image == "" {
 			return errs.New(errs.Invalid, "Joint has no image; name the tensor of the pictures")
 		}
-		for _, m := range []struct {
-			name string
-			role role
-		}{{t.Image, asPicture}, {t.Masks, asMask}, {t.Boxes, asBoxes}, {t.Keypoints, asPoints}} {
-			if m.name == "" {
+		if err := t.attach(fields, s); err != nil {
+			return err
+		}
+	}
+	return fillAll(fields)
+}
+
+// attach gives the fields of t their augments.
+func (t *Joint) attach(fields []field, s *workspacePool) error {
+	if t.Least != nil && t.Boxes == "" || t.Least == nil && len(t.Labels) > 0 {
+		return errs.New(errs.Invalid, "Joint has labels %q and boxes %q; boxes are dropped where both boxes and a least size are given", t.Labels, t.Boxes)
+	}
+	for _, m := range []struct {
+		names []string
+		role  role
+	}{{[]string{t.Image}, asPicture}, {[]string{t.Boxes}, asBoxes}, {t.Masks, asMask}, {t.Keypoints, asPoints}, {t.Labels, asLabels}, {t.Depth, asDepth}} {
+		for _, name := range m.names {
+			if name == "" {
 				continue
 			}
-			if err := attach(fields, m.name, t.Image, t.Ops, m.role, t.BoxMode, s); err != nil {
+			if err := attach(fields, name, t.Image, t.Ops, m.role, t.BoxMode, s); err != nil {
 				return err
+			}
+			if t.Least != nil && m.role != asPicture && m.role != asDepth {
+				a := fields[indexOf(fields, name)].augment
+				a.owner, a.least = indexOf(fields, t.Boxes), *t.Least
 			}
 		}
 	}
 	return nil
 }
 
+// indexOf returns the place of a field by name, -1 if there is none.
+func indexOf(fields []field, name string) int {
+	return slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+}
+
+// looks reports whether the planner reads samples of the field.
+func (f *field) looks() bool {
+	return f.upright || f.augment != nil && f.augment.role == asBoxes && f.augment.owner >= 0
+}
+
 // attach gives one field its augment.
 func attach(fields []field, name, picture string, spec transform.Spec, r role, mode string, s *workspacePool) error {
-	find := func(name string) int { return slices.IndexFunc(fields, func(f field) bool { return f.name == name }) }
-	i, k := find(name), find(picture)
+	i, k := indexOf(fields, name), indexOf(fields, picture)
 	if i < 0 || k < 0 {
 		names := make([]string, len(fields))
 		for j := range fields {
@@ -119,7 +154,7 @@ func attach(fields []field, name, picture string, spec transform.Spec, r role, m
 		err = errs.New(errs.Invalid, "it stands in two transforms; name it in one")
 	}
 	if err == nil {
-		f.augment = &augment{pipe: pipe, role: r, picture: k, stored: f.dtype, workspaces: s}
+		f.augment = &augment{pipe: pipe, role: r, picture: k, owner: -1, stored: f.dtype, workspaces: s}
 		err = f.augmentable(r, mode)
 	}
 	if err != nil {
@@ -180,7 +215,12 @@ func (a *augment) boxFormat(info map[string]any, mode string, d tensor.DType) er
 }
 
 // augmented computes the outcomes of the items of every part, before anything is decoded.
-func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) error {
+func (p *plan) augmented(ctx context.Context, key transform.Key, scratch *chunk.Worker, drop *dropper) error {
+	for i := range p.parts {
+		if err := p.keep(ctx, &p.parts[i], key, scratch, drop); err != nil {
+			return err
+		}
+	}
 	for i := range p.parts {
 		part := &p.parts[i]
 		part.outcomes = part.outcomes[:0]
@@ -191,6 +231,9 @@ func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) 
 		pictures := &p.parts[a.picture]
 		for k := range part.refs {
 			m, err := a.result(key, &part.refs[k], pictures, k)
+			if err == nil {
+				err = p.reduce(part, k, &m)
+			}
 			if err != nil {
 				position := part.positionOf(k)
 				if err := drop.fail(ctx, position, part.rows[position].Row, part.field.name, err); err != nil {
@@ -199,6 +242,88 @@ func (p *plan) augmented(ctx context.Context, key transform.Key, drop *dropper) 
 			}
 			part.outcomes = append(part.outcomes, m)
 		}
+	}
+	return nil
+}
+
+// keep finds the boxes of a part that are kept, of every row. It reads the boxes: the shapes in a
+// batch depend on them.
+func (p *plan) keep(ctx context.Context, part *part, key transform.Key, scratch *chunk.Worker, drop *dropper) error {
+	f := part.field
+	if f.augment == nil || f.augment.role != asBoxes || f.augment.owner < 0 {
+		return nil
+	}
+	a, pictures := f.augment, &p.parts[f.augment.picture]
+	space := a.workspaces.Borrow()
+	defer a.workspaces.Return(space)
+	part.kept = make([][]bool, len(part.refs))
+	for k := range part.refs {
+		r := &part.refs[k]
+		if r.Hole() || drop.dropped(k) {
+			continue
+		}
+		_, err := a.result(key, r, pictures, k)
+		if err == nil {
+			pic := pictures.refs[k].Shape
+			key := key
+			key.Row = r.Row
+			h, wide := int(pic[0]), int(pic[1])
+			data := make([]byte, r.Size)
+			if err = f.col.Decode(ctx, r, data, scratch); err == nil {
+				err = space.Boxes(a.pipe, key, h, wide, a.boxes, f.dtype, data)
+			}
+			if err == nil {
+				part.kept[k], err = a.pipe.Keep(key, h, wide, a.boxes, f.dtype, data, a.least)
+			}
+		}
+		if err != nil {
+			if err := drop.fail(ctx, k, part.rows[k].Row, f.name, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keptOf returns which entries of item k are kept along an axis; nil: all.
+func (p *plan) keptOf(part *part, k int) (keep []bool, axis int) {
+	a, axes := part.field.augment, len(part.refs[k].Shape)
+	if a.owner < 0 || p.parts[a.owner].refs[k].Hole() || part.refs[k].Hole() {
+		return nil, 0
+	}
+	switch {
+	case a.role == asMask && axes == 3:
+		axis = 2
+	case a.role == asKeypoints:
+		axis = 1
+	case a.role == asMask, a.role == asPoints && axes < 3, axes == 0:
+		return nil, 0
+	}
+	return p.parts[a.owner].kept[k], axis
+}
+
+// reduce removes the entries of dropped boxes from an outcome.
+func (p *plan) reduce(part *part, k int, m *outcome) error {
+	keep, axis := p.keptOf(part, k)
+	if part.field.augment.role == asLabels && len(part.refs[k].Shape) == 0 && !part.refs[k].Hole() {
+		return errs.New(errs.Type, "labels have no axes, want one entry for each box on the first axis")
+	}
+	if keep == nil {
+		return nil
+	}
+	if m.shape[axis] != int64(len(keep)) {
+		owner := &p.parts[part.field.augment.owner]
+		return errs.New(errs.Type, "the sample has shape %s, and the row has %d boxes in tensor %q; want one entry for each box on axis %d, or leave it out of the Joint", part.refs[k].Shape, len(keep), owner.field.name, axis)
+	}
+	left := int64(0)
+	for _, kept := range keep {
+		if kept {
+			left++
+		}
+	}
+	if all := m.shape[axis]; left < all {
+		m.shape = slices.Clone(m.shape)
+		m.shape[axis], m.size = left, m.size/all*left
 	}
 	return nil
 }
@@ -231,7 +356,7 @@ func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int)
 		return outcome{}, errs.New(errs.Type, "points have shape %s, want (points, 2) or more numbers a point", r.Shape)
 	case a.role == asKeypoints && (len(r.Shape) != 2 || r.Shape[0]%3 != 0):
 		return outcome{}, errs.New(errs.Type, "keypoints have shape %s, want (3 x keypoints, instances)", r.Shape)
-	case a.role != asMask:
+	case a.role != asMask && a.role != asDepth:
 		return outcome{r.Shape, r.Size}, nil
 	}
 	if len(r.Shape) < 2 || r.Shape[0] != pic.Shape[0] || r.Shape[1] != pic.Shape[1] {
@@ -280,41 +405,40 @@ func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *ch
 			items = append(items, i)
 		}
 	}
-	bad := make([]bool, len(items))
+	bad, dst := make([]bool, len(items)), make([][]byte, len(items))
+	for k, i := range items {
+		dst[k] = p.target(mem, i)
+	}
 	failed := func(k int, err error) {
 		bad[k] = true
 		w.fail(p, items[k], err)
 	}
 	if a.role == asPicture {
-		w.pictures(ctx, p, items, mem, scratch, space, failed)
+		w.pictures(ctx, p, items, dst, scratch, space, failed)
 	} else {
 		pictures := &w.plan.parts[a.picture]
 		for k, i := range items {
-			if err := w.annotation(ctx, p, pictures, i, mem, scratch, space); err != nil {
+			if err := w.annotation(ctx, p, pictures, i, dst[k], scratch, space); err != nil {
 				failed(k, err)
 			}
 		}
 	}
-	if !p.field.padded() {
-		return
-	}
 	for k, i := range items {
 		if !bad[k] {
-			spread(mem[p.at[i]:], p.shape(i), p.padded, int64(p.field.dtype.Size()))
+			p.grow(mem, i, dst[k])
 		}
 	}
 }
 
 // pictures makes the jobs of pictures and has them decoded as far as these need.
-func (w *work) pictures(ctx context.Context, p *part, items []int, mem []byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
+func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
 	a := p.field.augment
 	refs, parts, of := make([]*chunk.Ref, 0, len(items)), make([]codec.ROI, 0, len(items)), make([]int, 0, len(items))
 	for k, i := range items {
 		r := &p.refs[i]
-		at, n := p.at[i], p.length(i)
 		key := w.key
 		key.Row = r.Row
-		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), mem[at:at+n:at+n])
+		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), dst[k])
 		if err != nil {
 			failed(k, err)
 			continue
@@ -342,31 +466,58 @@ func (p *part) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []codec.R
 	}
 }
 
-// annotation reads item i and moves it with its picture.
-func (w *work) annotation(ctx context.Context, p, pictures *part, i int, mem []byte, scratch *chunk.Worker, space *transform.Workspace) error {
+// annotation reads item i into dst and moves it with its picture.
+func (w *work) annotation(ctx context.Context, p, pictures *part, i int, dst []byte, scratch *chunk.Worker, space *transform.Workspace) error {
 	a, r, pic := p.field.augment, &p.refs[i], &pictures.refs[i]
-	at, n := p.at[i], p.length(i)
-	dst := mem[at : at+n : at+n]
 	key := w.key
 	key.Row = r.Row
 	h, wide := int(pic.Shape[0]), int(pic.Shape[1])
-	if a.role == asMask {
+	keep, axis := w.plan.keptOf(p, i)
+	mask := a.role == asMask || a.role == asDepth
+	read := dst
+	if mask || keep != nil {
 		defer space.Reset()
-		src := space.Bytes(int(r.Size))
-		if err := p.field.col.Decode(ctx, r, src, scratch); err != nil || len(src) == 0 {
-			return err
-		}
-		return space.Mask(a.pipe, key, h, wide, len(src)/(h*wide), dst, src)
+		read = space.Bytes(int(r.Size))
 	}
-	if err := p.field.col.Decode(ctx, r, dst, scratch); err != nil {
+	if err := p.field.col.Decode(ctx, r, read, scratch); err != nil || len(dst) == 0 {
 		return err
 	}
-	d := p.field.dtype
+	d, shape := p.field.dtype, r.Shape
+	if keep != nil {
+		read = compact(read, shape, axis, keep, int64(d.Size()))
+		shape = slices.Clone(shape)
+		shape[axis] = p.shape(i)[axis]
+	}
+	if mask {
+		return space.Mask(a.pipe, key, h, wide, len(read)/(h*wide), dst, read)
+	}
+	copy(dst, read)
 	switch a.role {
 	case asBoxes:
 		return space.Boxes(a.pipe, key, h, wide, a.boxes, d, dst)
 	case asPoints:
-		return space.Points(a.pipe, key, h, wide, d, r.Shape, dst)
+		return space.Points(a.pipe, key, h, wide, d, shape, dst)
+	case asKeypoints:
+		return space.Keypoints(a.pipe, key, h, wide, d, shape, dst)
 	}
-	return space.Keypoints(a.pipe, key, h, wide, d, r.Shape, dst)
+	return nil // labels
+}
+
+// compact moves the kept entries of an axis of a C-order array together, in place, and returns
+// them.
+func compact(data []byte, s tensor.Shape, axis int, keep []bool, elem int64) []byte {
+	entry, n := elem, int64(0)
+	for _, m := range s[axis+1:] {
+		entry *= m
+	}
+	for at := int64(0); entry > 0 && at < int64(len(data)); {
+		for _, kept := range keep {
+			if kept {
+				copy(data[n:n+entry], data[at:at+entry])
+				n += entry
+			}
+			at += entry
+		}
+	}
+	return data[:n]
 }

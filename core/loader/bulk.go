@@ -145,7 +145,7 @@ func (r *Reader) ranges(ctx context.Context, fields []field, rows []int64, o *Op
 // has more than limit bytes. mark is ReadOptions.MarkHoles.
 func (f *field) gather(ctx context.Context, rows []int64, limit int64, mark bool) *chunk.GatherPlan {
 	plan, err := f.access.GatherPlan(ctx, rows)
-	if err != nil || plan == nil || plan.Size > limit || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape) > 0 {
+	if err != nil || plan == nil || plan.Size > limit || len(plan.Holes) > 0 && !mark || f.collate == Pad && len(plan.Shape)+len(f.padding.Length) > 0 {
 		return nil
 	}
 	if n, err := plan.Shape.Bytes(f.dtype); err != nil || n != plan.Size {

@@ -126,7 +126,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 	o := &e.loader.options
 	pl := e.planner()
 	pl.bulk = e.bulkChance(ctx)
-	if slices.ContainsFunc(pl.fields, func(f field) bool { return f.upright }) {
+	if slices.ContainsFunc(pl.fields, func(f field) bool { return f.looks() }) {
 		pl.scratch = e.loader.src.NewWorker()
 		defer pl.scratch.Close()
 	}

@@ -363,7 +363,7 @@ func (f *fakeColumn) verifyItem(t testing.TB, b *Batch, c *BatchColumn, i, item 
 		got = b.Data(c)[i*size : (i+1)*size]
 		shape := f.shape(row)
 		if collate == Pad && len(shape) > 0 {
-			want = padNaive(want, shape, c.Shape[1:], f.dtype.Size())
+			want = padNaive(want, shape, c.Shape[1:], f.dtype.Size(), nil)
 			s := column(t, b, f.name+ShapeSuffix)
 			for d := range shape {
 				if n := getInt64(b.Data(s), i*len(shape)+d); n != shape[d] {
@@ -379,14 +379,21 @@ func (f *fakeColumn) verifyItem(t testing.TB, b *Batch, c *BatchColumn, i, item 
 	}
 }
 
-// padNaive places every element by its index.
-func padNaive(data []byte, from, to tensor.Shape, elem int) []byte {
+// padNaive places every element that has a place by its index, among elements of fill; nil: zeros.
+func padNaive(data []byte, from, to tensor.Shape, elem int, fill []byte) []byte {
 	n, _ := to.Elements()
 	out := make([]byte, int(n)*elem)
+	if fill != nil {
+		out = bytes.Repeat(fill, int(n))
+	}
 	have, _ := from.Elements()
+elements:
 	for k := range have {
 		rest, position, scale := k, int64(0), int64(1)
 		for d := len(from) - 1; d >= 0; d-- {
+			if rest%from[d] >= to[d] {
+				continue elements
+			}
 			position += rest % from[d] * scale
 			rest /= from[d]
 			scale *= to[d]
@@ -401,10 +408,15 @@ func TestSpread(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for range 3000 {
 		dims, elem := r.IntN(4), 1+r.IntN(3)
-		from, to := make(tensor.Shape, dims), make(tensor.Shape, dims)
+		var fill []byte
+		if r.IntN(2) == 0 {
+			fill = []byte{200, 201, 202}[:elem]
+		}
+		from, to, cut := make(tensor.Shape, dims), make(tensor.Shape, dims), make(tensor.Shape, dims)
 		for d := range from {
 			from[d] = r.Int64N(5)
 			to[d] = from[d] + r.Int64N(3)
+			cut[d] = r.Int64N(7)
 		}
 		have, _ := from.Elements()
 		want, _ := to.Elements()
@@ -414,12 +426,19 @@ func TestSpread(t *testing.T) {
 		}
 		mem := bytes.Repeat([]byte{0xee}, int(want)*elem+8)
 		copy(mem, data)
-		spread(mem, from, to, int64(elem))
-		if !bytes.Equal(mem[:int(want)*elem], padNaive(data, from, to, elem)) {
-			t.Fatalf("%s to %s of %d bytes: %x, want %x", from, to, elem, mem[:int(want)*elem], padNaive(data, from, to, elem))
+		spread(mem, from, to, int64(elem), fill)
+		if naive := padNaive(data, from, to, elem, fill); !bytes.Equal(mem[:int(want)*elem], naive) {
+			t.Fatalf("%s to %s of %d bytes: %x, want %x", from, to, elem, mem[:int(want)*elem], naive)
 		}
 		if !bytes.Equal(mem[int(want)*elem:], bytes.Repeat([]byte{0xee}, 8)) {
 			t.Fatalf("%s to %s: wrote behind the place", from, to)
+		}
+		places, _ := cut.Elements()
+		cropped := make([]byte, int(places)*elem)
+		fillUp(cropped, fill)
+		overlap(cropped, data, from, cut, int64(elem))
+		if naive := padNaive(data, from, cut, elem, fill); !bytes.Equal(cropped, naive) {
+			t.Fatalf("%s cut to %s of %d bytes: %x, want %x", from, cut, elem, cropped, naive)
 		}
 	}
 }

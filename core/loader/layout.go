@@ -23,6 +23,8 @@ type part struct {
 	null     []bool        // rows that are holes; nil: none
 	at       []int64       // offset of each item in the slab
 	padded   tensor.Shape  // the shape that KindArray items grow to
+	longest  int64         // items of the longest sequence, where sequences become arrays
+	kept     [][]bool      // of boxes: those of each item that are not dropped
 	outcomes []outcome     // of the items after transforms; empty: there are none
 	images   *stagedImages // of a field whose images a device finishes
 }
@@ -82,6 +84,8 @@ func (l *layout) column(p *part) ([]BatchColumn, error) {
 	switch {
 	case f.text:
 		return l.bytes(p, c)
+	case f.joined:
+		return l.joined(p, c)
 	case f.seq || f.collate == List:
 		return l.list(p, c)
 	case f.collate == Pad:
@@ -174,33 +178,136 @@ func (l *layout) stack(p *part, c BatchColumn) ([]BatchColumn, error) {
 	return l.slots(p, c, p.shape(0))
 }
 
-// pad gives every sample the largest size along each axis. A further column holds the sizes before
-// padding.
+// pad gives every sample the largest size along each axis, or the one that the user gave. A further
+// column holds the sizes before padding.
 func (l *layout) pad(p *part, c BatchColumn) ([]BatchColumn, error) {
 	if len(p.refs) == 0 {
 		return l.slots(p, c, nil)
 	}
-	first := &p.refs[0]
-	p.padded = append(p.padded[:0], p.shape(0)...)
-	for i := range p.refs {
-		r := &p.refs[i]
-		if len(p.shape(i)) != len(p.padded) {
-			return nil, errs.Op("pad tensor", p.field.name).New(errs.Type, "row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal", first.Row, p.shape(0), r.Row, p.shape(i))
-		}
-		for d, n := range p.shape(i) {
-			p.padded[d] = max(p.padded[d], n)
-		}
+	if err := p.pad(p.field.padding.Length); err != nil {
+		return nil, err
 	}
 	cols, err := l.slots(p, c, p.padded)
 	if err != nil || len(p.padded) == 0 {
 		return cols, err
 	}
-	shapes := BatchColumn{Name: c.Name + ShapeSuffix, DType: tensor.Int64, Kind: KindArray, Count: p.count(),
-		Shape: tensor.Shape{int64(p.count()), int64(len(p.padded))}, Size: int64(p.count()) * int64(len(p.padded)) * 8}
-	if shapes.Offset, err = l.reserve(shapes.Size); err != nil {
+	return l.shapes(cols, len(p.padded))
+}
+
+// shapes adds the column of the sizes before padding.
+func (l *layout) shapes(cols []BatchColumn, axes int) ([]BatchColumn, error) {
+	rows := int64(cols[0].Count)
+	c := BatchColumn{Name: cols[0].Name + ShapeSuffix, DType: tensor.Int64, Kind: KindArray, Count: cols[0].Count,
+		Shape: tensor.Shape{rows, int64(axes)}, Size: rows * int64(axes) * 8}
+	var err error
+	if c.Offset, err = l.reserve(c.Size); err != nil {
 		return nil, err
 	}
-	return append(cols, shapes), nil
+	return append(cols, c), nil
+}
+
+// pad finds the shape that the items grow to. length is that of the first axes, as in Padding.
+func (p *part) pad(length []int64) error {
+	first, op := &p.refs[0], errs.Op("pad tensor", p.field.name)
+	p.padded = append(p.padded[:0], p.shape(0)...)
+	if len(length) > len(p.padded) {
+		return op.New(errs.Invalid, "row %d has shape %s, and length has %d axes; give a length for each of its axes at most", first.Row, p.shape(0), len(length))
+	}
+	for i := range p.refs {
+		if len(p.shape(i)) != len(p.padded) {
+			return op.New(errs.Type, "row %d has shape %s, row %d has shape %s, and padding keeps the number of axes; use collate=\"list\" or a transform that makes them equal", first.Row, p.shape(0), p.refs[i].Row, p.shape(i))
+		}
+		for d, n := range p.shape(i) {
+			p.padded[d] = max(p.padded[d], n)
+			if d < len(length) && length[d] > 0 && n > length[d] && !p.field.padding.Truncate {
+				return op.New(errs.Type, "row %d has shape %s, which exceeds the length %d of axis %d; give a larger length, or truncate=True", p.refs[i].Row, p.shape(i), length[d], d)
+			}
+		}
+	}
+	for d, n := range length {
+		if n > 0 {
+			p.padded[d] = n
+		}
+	}
+	return nil
+}
+
+// mostItems returns the number of items of a sequence that are delivered.
+func (f *field) mostItems() int64 {
+	if !f.joined || !f.padding.Truncate || len(f.padding.Length) == 0 || f.padding.Length[0] == 0 {
+		return maxItems
+	}
+	return f.padding.Length[0]
+}
+
+// joined makes one array of the sequences: their items have one shape and number, or are padded.
+func (l *layout) joined(p *part, c BatchColumn) ([]BatchColumn, error) {
+	if err := p.join(); err != nil {
+		return nil, err
+	}
+	rows := len(p.splits) - 1
+	whole := append(tensor.Shape{p.longest}, p.padded...)
+	size, err := whole.Bytes(p.field.dtype)
+	if err != nil {
+		return nil, errs.Wrap(errs.Invalid, "load tensor", p.field.name, err)
+	}
+	c.Kind, c.Splits, c.Count = KindArray, nil, rows
+	if c.Offset, err = l.array(rows, size); err != nil {
+		return nil, err
+	}
+	c.Size, c.Shape = int64(rows)*size, append(tensor.Shape{int64(rows)}, whole...)
+	for row := range rows {
+		from, to := p.splits[row], p.splits[row+1]
+		for i := from; i < to; i++ {
+			if _, err := p.arraySize(int(i)); err != nil {
+				return nil, err
+			}
+			p.at[i] = c.Offset + int64(row)*size + (i-from)*(size/p.longest)
+		}
+	}
+	if p.field.collate != Pad {
+		return []BatchColumn{c}, nil
+	}
+	return l.shapes([]BatchColumn{c}, len(whole))
+}
+
+// join finds the number of items and the shape that the sequences of a batch get.
+func (p *part) join() error {
+	f := p.field
+	var length []int64 // of the items
+	p.longest, p.padded = 0, p.padded[:0]
+	for row := range p.splits[1:] {
+		n := p.splits[row+1] - p.splits[row]
+		if f.collate == Stack && row > 0 && n != p.longest {
+			return errs.Op("stack tensor", f.name).New(errs.Type, "row %d has %d items, row %d has %d; use \"pad\" or \"list\" for it in collate, or select sequences of one length", p.rows[0].Row, p.longest, p.rows[row].Row, n)
+		}
+		p.longest = max(p.longest, n)
+	}
+	if f.collate == Pad && len(f.padding.Length) > 0 {
+		length = f.padding.Length[1:]
+		if n := f.padding.Length[0]; n > 0 {
+			for row := range p.splits[1:] {
+				if got := p.splits[row+1] - p.splits[row]; got > n {
+					return errs.Op("pad tensor", f.name).New(errs.Type, "row %d has %d items, which exceeds the length %d; give a larger length, or truncate=True", p.rows[row].Row, got, n)
+				}
+			}
+			p.longest = n
+		}
+	}
+	switch {
+	case len(p.refs) == 0:
+		p.padded = append(p.padded, length...) // the shape of items is not known
+		return nil
+	case f.collate == Pad:
+		return p.pad(length)
+	}
+	p.padded = append(p.padded, p.shape(0)...)
+	for i := range p.refs {
+		if !p.shape(i).Equal(p.padded) {
+			return errs.Op("stack tensor", f.name).New(errs.Type, "an item of row %d has shape %s, one of row %d has shape %s; use \"pad\" or \"list\" for it in collate, or a transform that makes them equal", p.refs[0].Row, p.padded, p.refs[i].Row, p.shape(i))
+		}
+	}
+	return nil
 }
 
 // slots lays arrays of one shape end to end.
@@ -296,21 +403,120 @@ func fixed(mem []byte, p *part, cols []BatchColumn) {
 		}
 		putInt64(mem[c.Starts:], p.count(), c.Size)
 	}
-	if len(cols) > 1 {
-		dst := mem[cols[1].Offset:]
-		n := len(p.padded)
-		for i := range p.refs {
-			for d, v := range p.shape(i) {
-				putInt64(dst, i*n+d, v)
-			}
+	if len(cols) == 1 {
+		return
+	}
+	dst, n := mem[cols[1].Offset:], int(cols[1].Shape[1])
+	if p.field.joined {
+		p.fixedJoined(mem, dst, c)
+		return
+	}
+	for i := range p.refs {
+		for d, v := range p.shape(i) {
+			putInt64(dst, i*n+d, min(v, p.padded[d]))
 		}
 	}
 }
 
+// fixedJoined writes the shapes of padded sequences, and fills up behind their items.
+func (p *part) fixedJoined(mem, shapes []byte, c *BatchColumn) {
+	axes := len(p.padded) + 1
+	for row := range c.Count {
+		from, to := p.splits[row], p.splits[row+1]
+		putInt64(shapes, row*axes, to-from)
+		for d := range p.padded {
+			largest := int64(0)
+			for i := from; i < to; i++ {
+				largest = max(largest, min(p.shape(int(i))[d], p.padded[d]))
+			}
+			putInt64(shapes, row*axes+1+d, largest)
+		}
+		if p.longest > 0 {
+			size := c.Size / int64(c.Count)
+			begin := c.Offset + int64(row)*size
+			fillUp(mem[begin+(to-from)*(size/p.longest):begin+size], p.field.fill)
+		}
+	}
+}
+
+// exceeds reports whether item i is cut to the shape that it gets.
+func (p *part) exceeds(i int) bool {
+	if !p.field.padding.Truncate || !p.field.padded() {
+		return false
+	}
+	for d, n := range p.shape(i) {
+		if n > p.padded[d] {
+			return true
+		}
+	}
+	return false
+}
+
+// target returns the memory that item i is read into: its place in mem, or memory of its own if it
+// is cut afterwards.
+func (p *part) target(mem []byte, i int) []byte {
+	n := p.length(i)
+	if p.exceeds(i) {
+		return make([]byte, n)
+	}
+	at := p.at[i]
+	return mem[at : at+n : at+n]
+}
+
+// grow gives item i, which is in data, its padded shape.
+func (p *part) grow(mem []byte, i int, data []byte) {
+	if !p.field.padded() {
+		return
+	}
+	from, elem := p.shape(i), int64(p.field.dtype.Size())
+	if !p.exceeds(i) {
+		spread(mem[p.at[i]:], from, p.padded, elem, p.field.fill)
+		return
+	}
+	size := elem
+	for _, n := range p.padded {
+		size *= n
+	}
+	dst := mem[p.at[i] : p.at[i]+size]
+	fillUp(dst, p.field.fill)
+	overlap(dst, data, from, p.padded, elem)
+}
+
+// overlap copies the elements that have a place in an array of shape from and in one of shape to.
+func overlap(dst, src []byte, from, to tensor.Shape, elem int64) {
+	if len(from) == 0 {
+		copy(dst[:elem], src)
+		return
+	}
+	size, want := elem, elem // of an entry of the first axis
+	for d := range from[1:] {
+		size, want = size*from[d+1], want*to[d+1]
+	}
+	n := min(from[0], to[0])
+	if from[1:].Equal(to[1:]) {
+		copy(dst[:n*want], src)
+		return
+	}
+	for i := range n {
+		overlap(dst[i*want:(i+1)*want], src[i*size:(i+1)*size], from[1:], to[1:], elem)
+	}
+}
+
+// fillUp fills mem with an element; nil: with zeros.
+func fillUp(mem, element []byte) {
+	if element == nil {
+		clear(mem)
+		return
+	}
+	for n := copy(mem, element); n < len(mem); n *= 2 {
+		copy(mem[n:], mem[:n])
+	}
+}
+
 // spread converts the C-order array of shape from at the front of mem to shape to, in place. It
-// zeroes the added parts. No axis of to is smaller. Runs move towards the end, last one first, so
+// fills up the added parts. No axis of to is smaller. Runs move towards the end, last one first, so
 // that none is overwritten unread.
-func spread(mem []byte, from, to tensor.Shape, elem int64) {
+func spread(mem []byte, from, to tensor.Shape, elem int64, fill []byte) {
 	// Axes that are equal at the end belong to one run.
 	axis := len(from)
 	run := elem
@@ -328,7 +534,7 @@ func spread(mem []byte, from, to tensor.Shape, elem int64) {
 		want *= to[d]
 	}
 	if outer == 0 || src == 0 {
-		clear(mem[:want*dst])
+		fillUp(mem[:want*dst], fill)
 		return
 	}
 	end := want * dst // everything from here on is in its final state
@@ -342,7 +548,7 @@ func spread(mem []byte, from, to tensor.Shape, elem int64) {
 		}
 		at := position * dst
 		copy(mem[at:at+src], mem[k*src:(k+1)*src])
-		clear(mem[at+src : end])
+		fillUp(mem[at+src:end], fill)
 		end = at
 	}
 }

@@ -34,7 +34,7 @@ func TestListsForProcesses(t *testing.T) {
 			}
 		}
 	})
-	lists := map[string]string{"same": List, "varied": List, "holes": List}
+	lists := map[string]string{"same": Rows, "varied": Rows, "holes": Rows}
 	for _, shared := range []bool{true, false} {
 		ld := open2(t, SourceOf(l.local), Options{BatchSize: 8, Collate: List, CollateOf: lists, Shareable: shared})
 		defer ld.Close()

@@ -1,8 +1,12 @@
 package loader
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
+	"math"
 	"slices"
+	"strconv"
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
@@ -19,7 +23,19 @@ const (
 	// one array of the largest shape, zeros at the end of each axis, and "<name>_shape"
 	Pad  = "pad"
 	List = "list" // one array per row; a row without a sample is null
+	// as List, for other processes: arrays of one shape lie end to end if Options.Shareable is set
+	Rows = "rows"
 )
+
+// Padding is the way in which Pad fills up the samples of one tensor.
+type Padding struct {
+	// the number that fills, as text: "-1", "0.5", "NaN"; "": 0
+	Value string `json:"value"`
+	// of the first axes after padding; 0, and that of further axes: the largest in the batch
+	Length []int64 `json:"length"`
+	// cut off the end of a sample that exceeds Length; otherwise it is an error
+	Truncate bool `json:"truncate"`
+}
 
 // The ways to deliver a tensor.
 const (
@@ -68,9 +84,11 @@ type Options struct {
 	Tail    string   `json:"tail"`
 	Tensors []string `json:"tensors"` // nil: all of the view
 	Collate string   `json:"collate"` // Stack (also "") , Pad or List
-	// tensors that differ from Collate
-	CollateOf map[string]string `json:"collate_of"`
-	Decode    map[string]string `json:"decode"` // tensors delivered Raw
+	// Tensors that differ from Collate. A sequence that it names to Stack or Pad becomes one array,
+	// with an axis of its items; all others are delivered as lists of items.
+	CollateOf map[string]string  `json:"collate_of"`
+	Padding   map[string]Padding `json:"padding"` // of tensors that Pad is for
+	Decode    map[string]string  `json:"decode"`  // tensors delivered Raw
 	// batches in the making or ready; 0: 2
 	Prefetch int `json:"prefetch"`
 	// stored bytes of a window; 0: 512 MiB
@@ -82,7 +100,7 @@ type Options struct {
 	FetchBytes int64 `json:"fetch_bytes"`
 	blockBytes int64 // for tests: windows slide over blocks of so many bytes
 	// Batches are files that other processes may map, and Loader.Memory gives more such memory.
-	// Lists by CollateOf lie end to end where their arrays have one shape, aligned to their dtype.
+	// Those of Rows lie end to end where their arrays have one shape, aligned to their dtype.
 	Shareable bool `json:"shareable"`
 	// batches that the consumer holds at once, beside the newest
 	Held int `json:"held"`
@@ -116,8 +134,11 @@ type field struct {
 	name    string
 	dtype   tensor.DType // as delivered
 	collate string
-	stored  bool // deliver the stored bytes
-	text    bool // items vary in bytes and have no shape: string, json, bytes, or stored
+	padding Padding
+	fill    []byte // the element that Pad fills up with; nil: zeros
+	joined  bool   // its sequences become one array each
+	stored  bool   // deliver the stored bytes
+	text    bool   // items vary in bytes and have no shape: string, json, bytes, or stored
 	seq     bool
 	encoded bool
 	access  read.Access
@@ -242,6 +263,10 @@ func (o Options) field(src Source, name string) (field, error) {
 		return field{}, err
 	}
 	collate, how := cmp.Or(o.CollateOf[name], o.Collate), o.Decode[name]
+	dense := o.Shareable && collate == Rows
+	if collate == Rows {
+		collate = List
+	}
 	if err := errs.OneOf("collate", collate, Stack, Pad, List); err != nil {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
@@ -249,7 +274,12 @@ func (o Options) field(src Source, name string) (field, error) {
 		return field{}, errs.Wrap(errs.Invalid, "load tensor", name, err)
 	}
 	f := field{col: col, access: col.Access(), name: name, dtype: col.DType(), collate: collate, stored: how == Raw, seq: col.Sequence(), encoded: col.Encoded()}
-	f.dense = o.Shareable && o.CollateOf[name] == List
+	f.dense, f.padding = dense, o.Padding[name]
+	for _, n := range f.padding.Length {
+		if n < 0 || n > maxItems {
+			return field{}, errs.Op("pad tensor", name).New(errs.Invalid, "a length is %d, want 1 to %d", n, int64(maxItems))
+		}
+	}
 	if f.stored {
 		f.dtype = tensor.Bytes
 	} else if f.encoded {
@@ -257,7 +287,64 @@ func (o Options) field(src Source, name string) (field, error) {
 	}
 	// a dtype not decided yet is no text
 	f.text = f.dtype == tensor.String || f.dtype == tensor.JSON || f.dtype == tensor.Bytes
+	f.joined = f.seq && !f.text && f.collate != List && o.CollateOf[name] != ""
+	if f.text && o.CollateOf[name] == Pad {
+		return field{}, errs.Op("pad tensor", name).New(errs.Type, "its samples are %s, which come as a list and cannot be padded; leave it out of collate", f.dtype)
+	}
 	return f, nil
+}
+
+// fillAll finds the elements that fields are filled up with, once their dtypes are known.
+func fillAll(fields []field) error {
+	for i := range fields {
+		f := &fields[i]
+		if !f.padded() || f.dtype == 0 {
+			continue
+		}
+		var err error
+		if f.fill, err = f.padding.element(f.dtype); err != nil {
+			return errs.Wrap(errs.Type, "pad tensor", f.name, err)
+		}
+	}
+	return nil
+}
+
+// element returns the value that fills as one element of d, nil if it is 0.
+func (p Padding) element(d tensor.DType) ([]byte, error) {
+	if p.Value == "" {
+		return nil, nil
+	}
+	data, from := make([]byte, 8), tensor.Float64
+	number, err := strconv.ParseFloat(p.Value, 64)
+	if err != nil {
+		return nil, errs.New(errs.Invalid, "the value is %q, want a number", p.Value)
+	}
+	binary.NativeEndian.PutUint64(data, math.Float64bits(number))
+	if whole, err := strconv.ParseInt(p.Value, 10, 64); err == nil {
+		from = tensor.Int64
+		binary.NativeEndian.PutUint64(data, uint64(whole))
+	} else if whole, err := strconv.ParseUint(p.Value, 10, 64); err == nil {
+		from = tensor.Uint64
+		binary.NativeEndian.PutUint64(data, whole)
+	}
+	if from == tensor.Float64 && d.IsInteger() && number == math.Trunc(number) && math.Abs(number) < 1<<53 {
+		from = tensor.Int64
+		binary.NativeEndian.PutUint64(data, uint64(int64(number)))
+	}
+	if d == tensor.Bool && (number == 0 || number == 1) {
+		return []byte{byte(number)}, nil
+	}
+	if !d.Takes(from) {
+		return nil, errs.New(errs.Type, "its dtype %s does not hold the value %s; give another value, or a transform that changes the dtype", d, p.Value)
+	}
+	out, bad := tensor.Convert(d, from, data)
+	if bad >= 0 {
+		return nil, errs.New(errs.Type, "its dtype %s does not hold the value %s; give another value, or a transform that changes the dtype", d, p.Value)
+	}
+	if bytes.Count(out, []byte{0}) == len(out) {
+		return nil, nil
+	}
+	return out, nil
 }
 
 // checkNames refuses tensors with names of the loader's own columns.
@@ -283,7 +370,7 @@ func (o Options) checkNames(fields []field, mixed bool) error {
 }
 
 // padded reports whether the field may come with a column of shapes.
-func (f *field) padded() bool { return f.collate == Pad && !f.text && !f.seq }
+func (f *field) padded() bool { return f.collate == Pad && !f.text && (!f.seq || f.joined) }
 
 // needsAll reports whether every row must have a sample.
 func (f *field) needsAll() bool { return f.collate != List }

@@ -118,7 +118,7 @@ type planner struct {
 	threads int // that will do the jobs
 	key     transform.Key
 	bulk    *bulkChance   // nil: samples are read one by one
-	scratch *chunk.Worker // reads how images are turned; nil where no field is turned
+	scratch *chunk.Worker // reads how images are turned, and boxes; nil where no field looks
 }
 
 // plan makes w a batch of the rows p.view, in the memory of p. The batch delivers plan's error. A
@@ -168,7 +168,7 @@ func (pl *planner) resolve(ctx context.Context, w *work, p *plan) error {
 				return err
 			}
 		}
-		if err := p.augmented(ctx, pl.key, drop); err != nil {
+		if err := p.augmented(ctx, pl.key, pl.scratch, drop); err != nil {
 			return err
 		}
 		if !drop.apply(p) {
@@ -273,6 +273,9 @@ func (p *part) expand(ctx context.Context, drop *dropper) error {
 				if err := drop.fail(ctx, i, r.Row, p.field.name, err); err != nil {
 					return err
 				}
+			}
+			if most := p.field.mostItems(); int64(len(p.refs)-from) > most {
+				p.refs = p.refs[:from+int(most)]
 			}
 		}
 		p.splits = append(p.splits, int64(len(p.refs)))

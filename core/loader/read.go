@@ -2,6 +2,7 @@ package loader
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 
 	"deeplake/core/chunk"
@@ -9,6 +10,8 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/read"
 	"deeplake/core/slab"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
 	"deeplake/core/transform"
 )
 
@@ -18,6 +21,7 @@ type ReadOptions struct {
 	Tensors     []string                  `json:"tensors"`
 	Collate     string                    `json:"collate"`
 	CollateOf   map[string]string         `json:"collate_of"`
+	Padding     map[string]Padding        `json:"padding"`
 	Decode      map[string]string         `json:"decode"`
 	ReturnIndex bool                      `json:"return_index"`
 	MarkHoles   bool                      `json:"mark_holes"`  // see NullSuffix
@@ -27,6 +31,107 @@ type ReadOptions struct {
 	Joint       []Joint                   `json:"together"`
 	Seed        uint64                    `json:"seed"`  // of the draws of transforms
 	Epoch       int64                     `json:"epoch"` // of the draws of transforms
+}
+
+// Given is a row in memory, as a Source of one row.
+type Given struct {
+	Row     int64 // its number, for draws
+	Columns []GivenColumn
+}
+
+// GivenColumn is a sample in memory.
+type GivenColumn struct {
+	Named  string
+	HType  string
+	Info   map[string]any
+	Sample tensor.Sample
+}
+
+// Transform delivers a row in memory as a batch of one row, as Reader.Read does with rows of a
+// view. The caller releases its slab.
+func Transform(ctx context.Context, g *Given, o ReadOptions) (*Batch, error) {
+	r := NewReader(SourceOf(g))
+	defer r.Close()
+	return r.Read(ctx, []int64{0}, o)
+}
+
+// Len is 1.
+func (g *Given) Len() int64 { return 1 }
+
+// Names lists the columns.
+func (g *Given) Names() []string {
+	names := make([]string, len(g.Columns))
+	for i := range g.Columns {
+		names[i] = g.Columns[i].Named
+	}
+	return names
+}
+
+// Column finds a column by name.
+func (g *Given) Column(name string) (*givenColumn, error) {
+	for i := range g.Columns {
+		if g.Columns[i].Named == name {
+			return &givenColumn{&g.Columns[i], g.Row}, nil
+		}
+	}
+	return nil, unknown(name, g.Names())
+}
+
+// StoredBytes is 0: nothing is stored.
+func (g *Given) StoredBytes(context.Context) (int64, error) { return 0, nil }
+
+// NewWorker makes scratch memory.
+func (g *Given) NewWorker() *chunk.Worker { return chunk.NewWorker(nil) }
+
+// Remote is false.
+func (g *Given) Remote() bool { return false }
+
+// Traffic is none.
+func (g *Given) Traffic() storage.Stats { return storage.Stats{} }
+
+// Identity is errs.Unsupported: the row is of no dataset.
+func (g *Given) Identity() (dataset, commit, selection string, err error) {
+	return "", "", "", errs.New(errs.Unsupported, "a row in memory is of no dataset")
+}
+
+// givenColumn is a GivenColumn as a read.Column.
+type givenColumn struct {
+	given *GivenColumn
+	row   int64
+}
+
+func (c *givenColumn) Name() string        { return c.given.Named }
+func (c *givenColumn) DType() tensor.DType { return c.given.Sample.DType }
+func (c *givenColumn) Sequence() bool      { return false }
+func (c *givenColumn) Encoded() bool       { return false }
+
+func (c *givenColumn) Access() read.Access {
+	return read.Access{HType: c.given.HType, Info: c.given.Info}
+}
+
+func (c *givenColumn) Resolve(_ context.Context, _ []int64, refs []chunk.Ref) error {
+	s := &c.given.Sample
+	n := int64(len(s.Data))
+	for i := range refs {
+		refs[i] = chunk.Ref{Row: c.row, Items: 1, Shape: s.Shape, Size: n, Stored: n, Computed: s.Data}
+		if s.Data == nil {
+			refs[i].Computed = []byte{} // a sample without elements is no hole
+		}
+	}
+	return nil
+}
+
+func (c *givenColumn) Items(context.Context, *chunk.Ref, []chunk.Ref) error {
+	return errs.New(errs.Internal, "a row in memory has no sequences")
+}
+
+func (c *givenColumn) Decode(_ context.Context, ref *chunk.Ref, dst []byte, _ *chunk.Worker) error {
+	copy(dst, ref.Computed)
+	return nil
+}
+
+func (c *givenColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	return c.Decode(ctx, ref, dst, w)
 }
 
 // NullSuffix ends the name of the column of bools that marks holes. The column exists if
@@ -84,7 +189,7 @@ func (r *Reader) Read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 // read is Read, and returns the tensors.
 func (r *Reader) read(ctx context.Context, rows []int64, o ReadOptions) (*Batch, []field, error) {
 	src := r.src
-	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
+	all := Options{BatchSize: 1, Tensors: o.Tensors, Collate: o.Collate, CollateOf: o.CollateOf, Padding: o.Padding, Decode: o.Decode, ReturnIndex: o.ReturnIndex, Workers: o.Workers,
 		Transform: o.Transform, Joint: o.Joint, Upright: o.Upright}
 	all, err := all.normal()
 	if err != nil {
@@ -119,7 +224,7 @@ func (r *Reader) read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	pl := &planner{fields: fields, index: all.ReturnIndex, slab: r.ring.Get, threads: all.Workers, key: transform.Key{Seed: o.Seed, Epoch: o.Epoch}}
 	w := &work{}
 	p := &plan{view: append([]int64{}, rows...)}
-	if len(o.Upright) > 0 {
+	if slices.ContainsFunc(fields, func(f field) bool { return f.looks() }) {
 		pl.scratch = r.workers.Borrow()
 		defer r.workers.Return(pl.scratch)
 	}

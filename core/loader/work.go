@@ -114,8 +114,7 @@ func (w *work) runMany(ctx context.Context, j *job, mem []byte, scratch *chunk.W
 			i = int(j.items[k])
 		}
 		if r := &p.refs[i]; !r.Hole() {
-			at, size := p.at[i], p.length(i)
-			refs, dst, items = append(refs, r), append(dst, mem[at:at+size:at+size]), append(items, i)
+			refs, dst, items = append(refs, r), append(dst, p.target(mem, i)), append(items, i)
 		}
 	}
 	bad := make([]bool, len(items))
@@ -123,30 +122,23 @@ func (w *work) runMany(ctx context.Context, j *job, mem []byte, scratch *chunk.W
 		bad[k] = true
 		w.fail(p, items[k], err)
 	})
-	if !p.field.padded() {
-		return
-	}
 	for k, i := range items {
 		if !bad[k] {
-			spread(mem[p.at[i]:], p.refs[i].Shape, p.padded, int64(p.field.dtype.Size()))
+			p.grow(mem, i, dst[k])
 		}
 	}
 }
 
 // read reads item i into the slab.
 func (p *part) read(ctx context.Context, mem []byte, i int, scratch *chunk.Worker) error {
-	r := &p.refs[i]
-	at, n := p.at[i], p.length(i)
-	dst := mem[at : at+n : at+n]
+	r, dst := &p.refs[i], p.target(mem, i)
 	if p.field.stored {
 		return p.field.col.Stored(ctx, r, dst, scratch)
 	}
 	if err := p.field.col.Decode(ctx, r, dst, scratch); err != nil {
 		return err
 	}
-	if p.field.padded() {
-		spread(mem[at:], r.Shape, p.padded, int64(p.field.dtype.Size()))
-	}
+	p.grow(mem, i, dst)
 	return nil
 }
 

@@ -2,9 +2,11 @@ package query
 
 import (
 	"math"
+	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
 	"deeplake/core/tql"
 )
 
@@ -35,11 +37,13 @@ func (c *checker) ungrouped(s *selected, x *tql.Ungroup) (body, error) {
 	lists := 0
 	for i, o := range s.outs {
 		t := o.x.t
-		split := t.List || t.Dims > 0 && t.DType.Fixed()
-		if split {
+		if divided(t) {
 			lists++
 			if u.by == nil {
 				t = itemType(t)
+			} else if !t.List && len(t.Shape) > 0 {
+				t.Shape = t.Shape.Clone()
+				t.Shape[0] = -1 // as many items as the row takes
 			}
 		}
 		t.Weak = false
@@ -52,17 +56,26 @@ func (c *checker) ungrouped(s *selected, x *tql.Ungroup) (body, error) {
 	return u, nil
 }
 
+// divided reports whether rows of a type are taken apart. Pictures and masks are one thing each,
+// though they are arrays.
+func divided(t array.Type) bool {
+	if t.List {
+		return true
+	}
+	pixels := t.HType == "image" || strings.HasPrefix(t.HType, "image.") || t.Dims >= 2 && strings.HasSuffix(t.HType, "_mask") || t.Dims >= 2 && t.HType == "instance_label"
+	return t.Dims > 0 && t.DType.Fixed() && !pixels
+}
+
 // itemType returns the type of the items of a list or array.
 func itemType(t array.Type) array.Type {
 	if t.List {
-		t.List = false
-		return t
+		return array.ItemType(t)
 	}
-	t.Dims--
-	if t.Shape != nil {
-		t.Shape = t.Shape[1:]
+	one := array.Item{At: &array.Column{Type: array.Of(tensor.Int64)}}
+	if item, err := array.IndexType(t, []array.Item{one}); err == nil {
+		return item
 	}
-	return t
+	return t.Bare().WithAxes(nil)
 }
 
 func (u *ungrouping) key(c *checker, x tql.Expr) (*node, error) {
@@ -121,7 +134,7 @@ func (u *ungrouping) run(r *run, _ []key, _ int64) (*rel, bool, error) {
 	out := &rel{n: len(repeat)}
 	for i, c := range cols {
 		v, err := r.do("UNGROUP BY", func(w *array.Work) (*array.Column, error) {
-			if c.List || c.Dims > 0 && c.DType.Fixed() {
+			if divided(c.Type) {
 				return array.Items(w, c, repeat, from, to, u.by == nil)
 			}
 			return c.TakeIn(w, repeat), nil
@@ -144,7 +157,7 @@ func (u *ungrouping) counts(cols []*array.Column, n int) ([]int, error) {
 		counts[i] = -1
 	}
 	for k, c := range cols {
-		if !c.List && !(c.Dims > 0 && c.DType.Fixed()) {
+		if !divided(c.Type) {
 			continue
 		}
 		for i := range n {

@@ -2,7 +2,10 @@ package scan
 
 import (
 	"context"
+	"errors"
+	"slices"
 
+	"deeplake/core/array"
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
@@ -29,7 +32,8 @@ const (
 
 // Materialize creates a dataset of the result's rows, in their order. Columns become tensors of the
 // same htype, dtype, compression, class names and info. Stored files (JPEG, PNG, WebP) are copied
-// unchanged; computed columns are computed.
+// unchanged. Computed columns are computed; pictures among them, such as crops, become PNG files,
+// which change no pixel. A column with a picture of no pixels stays uncompressed.
 //
 // Fails with errs.Exists if the dataset exists, unless overwriting is requested or the dataset is
 // empty: without tensors and commits, as a killed copy leaves it. A dataset that is overwritten
@@ -137,9 +141,40 @@ type copier struct {
 	d       *dataset.Dataset
 	threads int
 	tensors []tensorOf
+	pngs    []bool // of tensors: computed pictures become PNG files
+	plain   []int  // columns of which some picture has no pixels
 }
 
+// emptyPicture is the error of a computed picture without pixels, which no file holds.
+type emptyPicture struct{ column int }
+
+func (e *emptyPicture) Error() string { return "a picture has no pixels" }
+
 func (m *copier) run(ctx context.Context) error {
+	err := m.rows(ctx)
+	for empty := (*emptyPicture)(nil); errors.As(err, &empty); err = m.rows(ctx) {
+		// Begin again, with the column uncompressed: few queries cut pictures down to nothing.
+		m.plain = append(m.plain, empty.column)
+		if err := m.d.Discard(ctx); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // a store need not notice
+		return errs.Cause(ctx, "copy rows")
+	}
+	message := m.o.Message
+	if message == "" {
+		message = "materialize"
+	}
+	_, err = m.d.Commit(ctx, message)
+	return err
+}
+
+// rows makes the tensors and appends all rows.
+func (m *copier) rows(ctx context.Context) error {
 	if err := m.schema(ctx); err != nil {
 		return err
 	}
@@ -180,22 +215,12 @@ func (m *copier) run(ctx context.Context) error {
 			err = failed
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if ctx.Err() != nil { // a store need not notice
-		return errs.Cause(ctx, "copy rows")
-	}
-	message := m.o.Message
-	if message == "" {
-		message = "materialize"
-	}
-	_, err = m.d.Commit(ctx, message)
 	return err
 }
 
 // schema makes the tensors.
 func (m *copier) schema(ctx context.Context) error {
+	m.tensors, m.pngs = nil, nil
 	for i, f := range m.a.table.fields {
 		typ, err := m.a.table.Resolve(ctx, i)
 		if err != nil {
@@ -206,6 +231,11 @@ func (m *copier) schema(ctx context.Context) error {
 			spec = f.column.Spec()
 			spec.Name = f.name
 		}
+		file := (f.column == nil || f.inMemory) && picture(&spec) && fitsPNG(&typ) && !slices.Contains(m.plain, i)
+		if file {
+			spec.Compression = asPNG
+		}
+		m.pngs = append(m.pngs, file)
 		if err := m.d.CreateTensor(ctx, spec); err != nil {
 			return errs.New(errs.KindOf(err), "column %q: %w; give it another name with AS", f.name, err)
 		}
@@ -215,6 +245,12 @@ func (m *copier) schema(ctx context.Context) error {
 		return nil
 	}
 	return m.d.CreateTensor(ctx, dataset.OriginSpec())
+}
+
+// fitsPNG reports whether all pictures of a type can be PNG files.
+func fitsPNG(t *array.Type) bool {
+	axes := t.Axes()
+	return t.DType != tensor.Float32 && len(axes) == 3 && axes[2] >= 1 && axes[2] <= 4
 }
 
 // step is the number of rows that go into a batch.
@@ -264,6 +300,9 @@ func (m *copier) batch(ctx context.Context, from, n int64) ([]tensor.Rows, error
 			err = failed
 		} else {
 			out[i], err = m.tensors[i].rows(c)
+			if m.pngs[i] && hasEmpty(&out[i]) {
+				return nil, &emptyPicture{i}
+			}
 		}
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "column %q: %w", f.name, err)
@@ -293,6 +332,16 @@ func (m *copier) origins(ctx context.Context, from, n int64) (tensor.Rows, error
 		}
 	}
 	return out, nil
+}
+
+// hasEmpty reports whether some array has no elements.
+func hasEmpty(rows *tensor.Rows) bool {
+	if a := rows.Array; a != nil {
+		return slices.Contains(a.Shape, 0)
+	}
+	return slices.ContainsFunc(rows.Samples, func(s tensor.Sample) bool {
+		return s.Form == tensor.FormArray && slices.Contains(s.Shape, 0)
+	})
 }
 
 // asStored reports whether columns cannot hold values of a dtype unchanged.

@@ -141,6 +141,12 @@ func typeOf(c *dataset.Column) array.Type {
 	if t.HType == "bbox" {
 		coords, _ := c.Access().Info["coords"].(map[string]any)
 		t.Boxes, _ = coords["mode"].(string)
+		switch coords["type"] {
+		case "pixel":
+			t.BoxUnit = array.Pixel
+		case "fractional":
+			t.BoxUnit = array.Fractional
+		}
 	}
 	return t
 }

@@ -12,6 +12,7 @@ import (
 	"deeplake/core/query"
 	"deeplake/core/read"
 	"deeplake/core/scan"
+	"deeplake/core/tensor"
 )
 
 // View is rows of a view of a dataset, or of the result of a query. All methods may be called in
@@ -165,6 +166,32 @@ func (v *View) Sources(ctx context.Context, rows []int64) ([]*string, error) {
 		}
 	}
 	return out, nil
+}
+
+// RowOptions are the options of TransformRow.
+type RowOptions struct {
+	loader.ReadOptions
+	Row    int64                     `json:"row"` // its number, for draws
+	HTypes map[string]string         `json:"htypes"`
+	Infos  map[string]map[string]any `json:"infos"`
+}
+
+// TransformRow makes a batch of one row of columns in memory, each with one array. The caller
+// releases it.
+func TransformRow(ctx context.Context, columns []tensor.Rows, o RowOptions) (*loader.Batch, error) {
+	given := &loader.Given{Row: o.Row}
+	for i := range columns {
+		c := &columns[i]
+		if c.Array == nil {
+			return nil, errs.Op("transform row", "").New(errs.Type, "the sample of %q is no array of numbers", c.Tensor)
+		}
+		s := tensor.Sample{DType: c.Array.DType, Shape: append(tensor.Shape{}, c.Array.Shape...), Data: c.Array.Data}
+		if n, err := s.Shape.Bytes(s.DType); err != nil || n != int64(len(s.Data)) {
+			return nil, errs.Op("transform row", "").New(errs.Invalid, "the sample of %q has %d bytes, want those of shape %s of %s", c.Tensor, len(s.Data), s.Shape, s.DType)
+		}
+		given.Columns = append(given.Columns, loader.GivenColumn{Named: c.Tensor, HType: o.HTypes[c.Tensor], Info: o.Infos[c.Tensor], Sample: s})
+	}
+	return loader.Transform(ctx, given, o.ReadOptions)
 }
 
 // Read reads rows into a batch, which the caller releases.

@@ -114,6 +114,41 @@ func (ws *Workspace) Boxes(p *Pipeline, k Key, h, w int, f BoxFormat, d tensor.D
 	return nil
 }
 
+// Least is the least side of a box in pixels, and its least area in square pixels.
+type Least struct{ Size, Area float64 }
+
+// Keep reports which boxes of data are at least so large, after Boxes. The rule is that of
+// torchvision's SanitizeBoundingBoxes: both sides and the area reach the limits, and the box lies
+// in the picture. float32 is computed in float32, as there.
+func (p *Pipeline) Keep(k Key, h, w int, f BoxFormat, d tensor.DType, data []byte, least Least) ([]bool, error) {
+	oh, ow, err := p.Size(k, h, w)
+	if err != nil {
+		return nil, err
+	}
+	size := d.Size()
+	rounded := func(v float64) float64 {
+		if d == tensor.Float32 {
+			return float64(float32(v))
+		}
+		return v
+	}
+	keep := make([]bool, len(data)/(4*size))
+	for i := range keep {
+		var b [4]float64
+		for c := range b {
+			b[c] = get(d, data[(4*i+c)*size:])
+		}
+		b = toCorners(b, f, oh, ow)
+		for c := range b {
+			b[c] = rounded(b[c])
+		}
+		wide, high := rounded(b[2]-b[0]), rounded(b[3]-b[1])
+		keep[i] = wide >= least.Size && high >= least.Size && rounded(wide*high) >= least.Area &&
+			b[0] >= 0 && b[1] >= 0 && max(b[0], b[2]) <= float64(ow) && max(b[1], b[3]) <= float64(oh)
+	}
+	return keep, nil
+}
+
 // before returns the size of the input of step i.
 func (t *Trace) before(i int) (h, w int) {
 	if i == 0 {

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from deeplake._data.mix import Mix, mix
     from deeplake._data.view import Dataset, QueryView, View
     from deeplake._load.cache import Cache
+    from deeplake._load.collate import pad
     from deeplake._query.query import Explanation
     from deeplake._rows.row import Row
     from deeplake._rows.tensor import Group, Tensor
@@ -98,6 +99,7 @@ __all__ = [
     "link",
     "mix",
     "open",
+    "pad",
     "query",
     "read",
     "tql",
@@ -127,6 +129,7 @@ _MODULES = {
     "link": "_samples.link",
     "mix": "_data.mix",
     "open": "_data.dataset",
+    "pad": "_load.collate",
     "query": "_data.dataset",
     "read": "_samples.sample",
 }

@@ -443,6 +443,14 @@ def mix(views: list[View], how: Mapping[str, Any], options: Mapping[str, Any]) -
         options: as in `View.loader`.
     """
 
+def transform_row(columns: Mapping[str, Any], options: Mapping[str, Any]) -> Batch:
+    """Transforms a row in memory, and returns a batch of one row.
+
+    Args:
+        columns: an array of shape (1, ...) by name.
+        options: as in `View.read`, and `row`, its number, `htypes` and `infos` of columns.
+    """
+
 def query(
     view: View | None,
     text: str,

@@ -15,11 +15,11 @@ it. A loader refuses wrong parameters when it is made.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
+from deeplake._joint import Joint, Native
 
 __all__ = [
     "CHW",
@@ -42,38 +42,6 @@ __all__ = [
 
 Size = int | Sequence[int]
 Numbers = float | Sequence[float]
-
-
-class Native:
-    """A step that the core runs. It describes the step and cannot be called."""
-
-    _given: dict[str, Any]
-
-    def spec(self) -> dict[str, Any]:
-        """Returns the step in the form that the core reads."""
-        return {"op": type(self).__name__, **{name: _plain(self, name, value) for name, value in self._given.items()}}
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
-
-
-def _plain(step: Native, name: str, value: Any) -> Any:
-    """Returns a parameter in the types of JSON."""
-    if value is None or isinstance(value, str | bool):
-        return value
-    if hasattr(value, "tolist"):  # NumPy, torch
-        value = value.tolist()
-    if isinstance(value, Sequence):
-        return [_plain(step, name, item) for item in value]
-    if hasattr(value, "__index__"):
-        return int(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as err:
-        raise InvalidArgumentError(f"{type(step).__name__}: {name} is {value!r}, want numbers") from err
-    if not math.isfinite(number):
-        raise InvalidArgumentError(f"{type(step).__name__}: {name} is {number}, want finite numbers")
-    return number
 
 
 class RandomResizedCrop(Native):
@@ -260,59 +228,3 @@ class Lambda:
 
     def __repr__(self) -> str:
         return f"Lambda({self.lambd!r})"
-
-
-class Joint:
-    """Transforms an image together with its annotations, as torchvision does with tv_tensors.
-
-    Args:
-        image: the tensor of the images. All names must be among the loaded tensors.
-        boxes: a tensor of boxes, shape (boxes, 4). Each step clips them to the image. A box outside
-            of the image keeps its place and has no area.
-        masks: a tensor of masks, shape (height, width) or (height, width, masks), of any dtype.
-            Resizing takes the nearest element; padding is 0.
-        keypoints: a tensor of points, shape (points, 2) or more, whose first two numbers are x and
-            y; or of htype keypoints_coco. Points are not clipped. COCO keypoints outside get
-            visibility 0.
-        ops: the steps, native ones only.
-        box_mode: "LTRB", "LTWH" or "CCWH"; torchvision's "XYXY", "XYWH" and "CXCYWH" mean the same.
-            None takes "coords" of the tensor's info, {"mode": "LTWH", "type": "pixel"}, or else
-            "LTRB" in pixels. Boxes of type "fractional" are shares of the image's width and height.
-
-    Example:
-        T.Joint(image="images", boxes="boxes", ops=[T.RandomResizedCrop(640), T.HorizontalFlip()])
-    """
-
-    def __init__(
-        self,
-        *,
-        image: str,
-        boxes: str | None = None,
-        masks: str | None = None,
-        keypoints: str | None = None,
-        ops: Sequence[Native],
-        box_mode: str | None = None,
-    ) -> None:
-        for what, name in (("image", image), ("boxes", boxes), ("masks", masks), ("keypoints", keypoints)):
-            if not isinstance(name, str) and (name is not None or what == "image"):
-                raise InvalidArgumentError(f"Joint: {what} is {name!r}, want the name of a tensor")
-        steps = list(ops) if isinstance(ops, Sequence) else [ops]
-        for step in steps:
-            if not isinstance(step, Native):
-                raise InvalidArgumentError(
-                    f"Joint: {step!r} among ops is not a native transform; give Python callables after it, "
-                    f'transform=[Joint(...), {{"{image}": callable}}]'
-                )
-        self.names = [name for name in (image, boxes, masks, keypoints) if name is not None]
-        self._spec = {
-            "image": image, "boxes": boxes or "", "masks": masks or "", "keypoints": keypoints or "",
-            "box_mode": box_mode or "", "ops": [step.spec() for step in steps],
-        }  # fmt: skip
-        self._steps = steps
-
-    def spec(self) -> dict[str, Any]:
-        """Returns the group in the form that the core reads."""
-        return self._spec
-
-    def __repr__(self) -> str:
-        return f"Joint({', '.join(self.names)}: {self._steps!r})"

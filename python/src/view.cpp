@@ -1,6 +1,7 @@
 #include "batch.h"
 #include "convert.h"
 #include "functions.h"
+#include "input.h"
 #include "objects.h"
 
 namespace deeplake {
@@ -143,6 +144,17 @@ py::bytes plot(const View& self, const py::object& rows, const py::object& optio
     return png.bytes();
 }
 
+std::shared_ptr<Batch> transform_row(const py::object& columns, const py::object& options) {
+    const Core& c = core();
+    const Columns given("transform", columns, py::none());
+    const std::string json = options_json(options);
+    dl_batch_export* out = nullptr;
+    call([&](dl_error* err) {
+        return c.row_transform(dl_context{0}, given.data(), given.size(), json.c_str(), &out, err);
+    });
+    return unpack(BatchExport(c, out));
+}
+
 }  // namespace
 
 void register_view(py::module_& m) {
@@ -159,6 +171,7 @@ void register_view(py::module_& m) {
         .def("outdated", outdated, arg("tensor"), arg("row"))
         .def("plot", plot, arg("rows"), arg("options"))
         .def("read", read, arg("rows"), arg("options") = py::none());
+    m.def("transform_row", transform_row, arg("columns"), arg("options"));
 }
 
 }  // namespace deeplake

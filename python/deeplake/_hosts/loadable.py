@@ -59,8 +59,11 @@ class Loadable:
                 which become several rows. Tensors without a transform pass through.
             collate: "stack" wants one shape for all samples of a tensor; "pad" fills up with zeros
                 and adds `<name>_shape`, int64 of shape (batch, axes); "list" gives lists of
-                tensors, None for a hole. A callable gets the rows of a batch, a list of dicts, and
-                returns the batch.
+                tensors, None for a hole. `deeplake.pad` pads with another value, or to a fixed
+                length. A dict gives tensors a form each; tensors that it does not name are
+                stacked. "stack" and "pad" in a dict make one tensor of sequences, too: (batch,
+                time, ...). A callable gets the rows of a batch, a list of dicts, and returns the
+                batch.
             device: None or "cpu", "cuda", "cuda:1" or a torch.device. Arrays of a batch then lie on
                 the GPU; text stays on the CPU. The core copies them on a stream of its own, and
                 the current stream waits for the copy. With a Python callable, and for devices

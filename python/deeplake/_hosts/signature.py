@@ -148,7 +148,7 @@ def signature(plan: Plan, given: Any) -> Any:
             leaves[name] = Leaf(name, (_rows(plan),), tf.int64)
     if marks(plan):
         leaves["_valid"] = Leaf("_valid", (_rows(plan),), tf.bool)
-    padded = [f"{name}_shape" for name in leaves] if plan.options.collate == "pad" else []
+    padded = [f"{name}_shape" for name in leaves if plan.forms.of(name).mode == "pad"]
     for name, spec in wanted.items():
         if name not in leaves and name not in padded:
             raise InvalidArgumentError(
@@ -225,10 +225,16 @@ def _of_schema(plan: Plan, name: str) -> dict[str, Leaf]:
     dtype, shape = tf.dtypes.as_dtype(about["dtype"]), shape_of(about)
     if name in plan.turned and not about.get("apply_exif_orientation") and shape is not None:
         shape = shape if shape[0] == shape[1] else (None, None, *shape[2:])
-    if sequence or plan.options.collate == "list":
+    form = plan.forms.of(name)
+    if sequence and form.named and form.mode != "list":
+        shape = None if shape is None else (None, *shape)
+    elif sequence or form.mode == "list":
         return {name: _ragged(name, shape, dtype, rows, sequence)}
+    if form.padding is not None and form.padding.length is not None and shape is not None:
+        fixed = dict(enumerate(form.padding.lengths))
+        shape = tuple(fixed.get(axis) or length for axis, length in enumerate(shape))
     leaves = {name: Leaf(name, None if shape is None else (rows, *shape), dtype)}
-    if plan.options.collate == "pad" and shape != ():
+    if form.mode == "pad" and shape != ():
         padded = f"{name}_shape"
         leaves[padded] = Leaf(padded, (rows, None if shape is None else len(shape)), tf.int64)
     return leaves
@@ -296,10 +302,12 @@ def _of_values(plan: Plan, name: str, seen: list[Any]) -> Leaf:
         dtype = tf.dtypes.as_dtype(value.dtype)
         # Under "stack" the samples of a batch have one shape, hence those of all batches, unless a
         # batch is one row.
-        certain = plan.options.collate == "stack" and plan.options.batch_size > 1
+        form = plan.forms.of(name)
+        certain = form.mode == "stack" and plan.options.batch_size > 1
         inner = _agreed([batch.shape[1:] for batch in seen], certain)
-        if plan.options.collate == "pad" and not name.endswith("_shape"):
-            inner = (None,) * len(inner)
+        if form.padding is not None and not name.endswith("_shape"):
+            fixed = dict(enumerate(form.padding.lengths))
+            inner = tuple(fixed.get(axis) for axis in range(len(inner)))
         return Leaf(name, (rows, *inner), dtype)
     entry = value[0]
     if isinstance(entry, np.ndarray):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._index import one
 from deeplake._lazy import unusable
 from deeplake._load.assemble import EMPTY, Assembly
+from deeplake._load.collate import check_fill
 from deeplake._load.device import Device, device_of
 from deeplake._load.loader import Passes, describe
 from deeplake._load.plan import Options, Plan
@@ -85,14 +86,18 @@ class Torch:
     def stack(self, arrays: list[Any]) -> Any:
         return torch.stack(arrays)
 
-    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
-        shapes = torch.tensor([tuple(array.shape) for array in arrays], dtype=torch.int64).reshape(len(arrays), -1)
+    def pad(self, arrays: list[Any], shape: Sequence[int], value: bool | int | float) -> tuple[Any, Any]:
         dtype = functools.reduce(torch.promote_types, (array.dtype for array in arrays))
-        padded = arrays[0].new_zeros((len(arrays), *shapes.amax(dim=0).tolist()), dtype=dtype)
+        fractions = dtype.is_floating_point or dtype.is_complex
+        bounds = None if fractions or dtype == torch.bool else torch.iinfo(dtype)
+        check_fill(value, dtype, None if fractions else (0, 1) if bounds is None else (bounds.min, bounds.max))
+        padded = arrays[0].new_full((len(arrays), *shape), value, dtype=dtype)
+        sizes = [[min(pair) for pair in zip(array.shape, shape, strict=True)] for array in arrays]
         for i, array in enumerate(arrays):
-            corner = (i, *map(slice, array.shape))
-            padded[corner] = array
-        return padded, shapes
+            corner = tuple(map(slice, sizes[i]))
+            place = (i, *corner)
+            padded[place] = array[corner]
+        return padded, torch.tensor(sizes, dtype=torch.int64).reshape(len(arrays), -1)
 
 
 def _torch_device(options: Options) -> torch.device | None:

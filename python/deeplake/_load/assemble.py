@@ -5,13 +5,14 @@ Without such steps a batch is one call of the core, and nothing here sees a samp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from deeplake import _native
 from deeplake._errors import Error, TensorTypeError
+from deeplake._load.collate import Form, check_fill, joined
 from deeplake._load.plan import Plan
 from deeplake._load.steps import Accept, Made, Rows, Skip
 from deeplake._samples.column import timed
@@ -50,8 +51,13 @@ class Host(Protocol):
     def stack(self, arrays: list[Any]) -> Any:
         """Returns one array of arrays of the same shape."""
 
-    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
-        """Returns one array with zeros at the end of each axis, and the shapes as int64."""
+    def pad(self, arrays: list[Any], shape: Sequence[int], value: bool | int | float) -> tuple[Any, Any]:
+        """Returns one array of arrays that grow to a shape, or are cut to it, and the sizes of
+        their parts of it as int64.
+
+        Raises:
+            ValueError: the common dtype does not hold the value.
+        """
 
 
 class NumPy:
@@ -90,13 +96,26 @@ class NumPy:
     def stack(self, arrays: list[Any]) -> Any:
         return np.stack(arrays)
 
-    def pad(self, arrays: list[Any]) -> tuple[Any, Any]:
-        shapes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), -1)
-        padded = np.zeros((len(arrays), *shapes.max(axis=0)), np.result_type(*arrays))
+    def pad(self, arrays: list[Any], shape: Sequence[int], value: bool | int | float) -> tuple[Any, Any]:
+        dtype = np.result_type(*arrays)
+        check_fill(value, dtype, _limits(dtype))
+        padded = np.zeros((len(arrays), *shape), dtype)
+        if value:
+            padded.fill(value)
+        sizes = np.array([array.shape for array in arrays], np.int64).reshape(len(arrays), -1)
+        shapes = np.minimum(sizes, np.asarray(shape, np.int64))
         for i, array in enumerate(arrays):
-            corner: Any = (i, *map(slice, array.shape))
-            padded[corner] = array
+            corner: Any = tuple(map(slice, shapes[i]))
+            place: Any = (i, *corner)
+            padded[place] = array[corner]
         return padded, shapes
+
+
+def _limits(dtype: np.dtype[Any]) -> tuple[int, int] | None:
+    """Returns the least and the largest integer of a dtype; None: it has fractions."""
+    if dtype.kind in "iu":
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return None if dtype.kind in "fc" else (0, int(dtype.kind == "b"))  # text and times have a zero alone
 
 
 def _of_torch(tensor: Any) -> Any:
@@ -116,7 +135,7 @@ class Assembly:
         self._host = host
         self._names = plan.names
         self._in_python = plan.in_python
-        self._collate = options.collate
+        self._forms = plan.forms
         self._return_index = options.return_index
         self._documents = {name for name in plan.names if plan.source.require(name)["dtype"] == "json"}
         self.steps = plan.steps
@@ -199,24 +218,25 @@ class Assembly:
 
     def _finish(self, columns: Columns, marks: Columns, placed: dict[str, _native.Array], rows: Rows) -> Any:
         """Collates the samples that Python has changed."""
-        if self._collate != "list":
-            for name, column in columns.items():
-                if name not in placed and self._is_made(name) and isinstance(column, list):
-                    _check_holes(name, column, rows)
-            places = rows.settle()
-            if rows.emptied:
-                return EMPTY
-            if places is not None:
-                columns, marks = self._taken(
-                    {name: self._host.array(placed[name]) if name in placed else columns[name] for name in columns},
-                    marks,
-                    places,
-                )
-                placed = {}
+        self._forms.check_columns(columns)
+        for name, column in columns.items():
+            made = name not in placed and self._is_made(name) and isinstance(column, list)
+            if made and self._forms.of(name).mode != "list":
+                _check_holes(name, column, rows)
+        places = rows.settle()
+        if rows.emptied:
+            return EMPTY
+        if places is not None:
+            columns, marks = self._taken(
+                {name: self._host.array(placed[name]) if name in placed else columns[name] for name in columns},
+                marks,
+                places,
+            )
+            placed = {}
         done: dict[str, Any] = {}
         for name, column in columns.items():
             if name in placed:
-                self._placed(name, self._host.array(placed[name]), done)
+                self._placed(name, self._host.array(placed[name]), rows, done)
             elif not self._is_made(name):
                 done[name] = column
             elif not isinstance(column, list):
@@ -225,10 +245,14 @@ class Assembly:
                 self._collated(name, column, rows, done)
         return done | {name: self._host.value(values) for name, values in marks.items()}
 
-    def _placed(self, name: str, array: Any, done: Columns) -> None:
+    def _placed(self, name: str, array: Any, rows: Rows, done: Columns) -> None:
         """Adds the columns of a tensor whose samples lie one behind the other."""
-        done[name] = [array[i, ...] for i in range(len(array))] if self._collate == "list" else array
-        if self._collate == "pad":
+        form = self._forms.of(name)
+        if form.mode == "list" or (form.padding is not None and form.padding.length is not None):
+            self._collated(name, [array[i, ...] for i in range(len(array))], rows, done)
+            return
+        done[name] = array
+        if form.mode == "pad":
             shapes = np.array([array.shape[1:]] * len(array), np.int64).reshape(len(array), -1)
             done[f"{name}_shape"] = self._host.value(shapes)
 
@@ -237,30 +261,34 @@ class Assembly:
         if name in self._documents:
             done[name] = values
             return
-        done[name], shapes = self._joined(name, values, rows)
+        form = self._forms.of(name)
+        if form.named:
+            values = [joined(name, value, row, form, self._host) for value, row in zip(values, rows.index, strict=True)]
+        done[name], shapes = self._joined(name, values, rows, form)
         if shapes is not None:
             done[f"{name}_shape"] = shapes
 
-    def _joined(self, name: str, values: list[Any], rows: Rows) -> tuple[Any, Any]:
+    def _joined(self, name: str, values: list[Any], rows: Rows, form: Form) -> tuple[Any, Any]:
         """Returns one value of the values of all rows, and with "pad" the shapes of its arrays.
 
         Arrays and numbers become one array. Dicts, tuples and named tuples of one structure become
         one of such arrays, as by torch's default_collate. Everything else stays a list.
         """
-        parts = _parts(values) if self._collate != "list" else None
+        parts = _parts(values) if form.mode != "list" else None
         if parts is not None:
-            inner = {key: self._joined(f"{name}[{key!r}]", part, rows) for key, part in parts.items()}
+            inner = {key: self._joined(f"{name}[{key!r}]", part, rows, form) for key, part in parts.items()}
             if any(not isinstance(value, list) for value, _ in inner.values()):
                 shapes = {key: shape for key, (_, shape) in inner.items() if shape is not None}
                 return _of_kind(values[0], [value for value, _ in inner.values()], parts), shapes or None
             return values, None
         values = [self._host.value(value) for value in values]
-        if self._collate == "list" or not values or not all(self._host.is_array(value) for value in values):
+        if form.mode == "list" or not values or not all(self._host.is_array(value) for value in values):
             return values, None
         try:
-            if self._collate == "pad":
+            if form.padding is not None:
                 _check_axes(name, values, rows.index)
-                return self._host.pad(values)
+                shape = form.padding.shape(name, [value.shape for value in values], rows.index.tolist())
+                return self._host.pad(values, shape, form.padding.value)
             _check_shapes(name, values, rows.index)
             return self._host.stack(values), None
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as err:

@@ -12,11 +12,14 @@ from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
 import numpy.typing as npt
 
 from deeplake._errors import InvalidArgumentError
+from deeplake._load.collate import Padding
 from deeplake._load.plan import Options
 from deeplake._names import suggest
 from deeplake.transforms import Joint, Native
 
 Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
+Form = Literal["stack", "pad", "list"] | Padding
+Collate = Form | Mapping[str, Form] | Callable[[list[dict[str, Any]]], Any]
 Step = Native | Callable[[Any], Any]
 Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Joint
 Transform = Part | Sequence[Part]
@@ -37,7 +40,7 @@ class LoaderOptions(TypedDict, total=False):
     drop_last: bool
     tensors: Sequence[str] | None
     transform: Transform | None
-    collate: Literal["stack", "pad", "list"] | Callable[[list[dict[str, Any]]], Any]
+    collate: Collate
     decode: Decode
     apply_exif_orientation: bool | Sequence[str]
     prefetch: int

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
 from deeplake._load.cache import cache_of
+from deeplake._load.collate import Forms
 from deeplake._load.device import Device, device_of, native, nvjpeg
 from deeplake._load.ranks import settled
 from deeplake._load.recipe import Recipe, recipe_of
@@ -84,8 +85,8 @@ class Options:
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
         for name in ("on_error", "tail"):
             check_text("load", name, getattr(self, name))
-        if not isinstance(self.collate, str) and not callable(self.collate):
-            raise InvalidArgumentError(f"load: collate is {self.collate!r}, want a str or a callable")
+        if not callable(self.collate):
+            Forms(self.collate)
         if not isinstance(self.shuffle, bool | str) or self.shuffle not in _SHUFFLES:
             raise InvalidArgumentError(f'load: shuffle is {self.shuffle!r}, want False, True or "full"')
         check_names("load", self.tensors)
@@ -159,7 +160,10 @@ class Plan:
         names = source.names() if options.tensors is None else list(options.tensors)
         self.names = names
         self.recipe = options.recipe
-        for what in (options.decode, self.recipe.names):
+        self.forms = Forms(options.collate)
+        # A callable on the row names the columns of a batch itself.
+        collated = self.forms.named if self.recipe.row is None else set()
+        for what in (options.decode, self.recipe.names, collated):
             for name in what if isinstance(what, Mapping | set) else ():
                 if name not in names:
                     source.require(name)
@@ -317,7 +321,6 @@ class Plan:
     def _native_options(self) -> dict[str, Any]:
         options, in_python = self.options, self.in_python
         cache = cache_of(options.cache)
-        usual = "list" if callable(options.collate) else options.collate
         return {
             "batch_size": options.batch_size,
             "shuffle": _SHUFFLES[options.shuffle],
@@ -327,8 +330,7 @@ class Plan:
             "drop_last": options.drop_last,
             "tail": options.tail,
             "tensors": self.names,
-            "collate": usual,
-            "collate_of": {name: "list" for name in self.names if name in in_python},
+            **self.forms.options(self.names, in_python),
             "decode": {name: "bytes" for name in self.names if self.decode(name) != "numpy"},
             "apply_exif_orientation": self.turned,
             "prefetch": options.prefetch,

@@ -90,6 +90,11 @@ class Row(Mapping[str, Any]):
         return printable(f"Row({number}{', '.join(self)})")
 
 
+def about(row: Row, name: str) -> dict[str, Any]:
+    """Returns the description of a tensor of a row: its htype, dtype, info and more."""
+    return row._block.source.require(name)
+
+
 def _row(source: Pinned) -> Row:
     return Row(Block(source, range(1)), 0)
 
