@@ -89,8 +89,8 @@ class Reading(Loadable):
         """Reads all rows into a `pyarrow.Table`, with a column for each tensor. A hole is null.
 
         Numbers without axes become columns of their dtype, class labels dictionaries of their
-        names, and arrays nested lists, of fixed size if all samples have one shape. Text and json
-        become strings, sequences lists.
+        names, and arrays nested lists, of fixed size if all samples have one shape. Text
+        becomes strings, json its text, as in '"a"' for the str a, sequences lists.
 
         Args:
             tensors: names of tensors; None takes all.
@@ -112,7 +112,7 @@ class Reading(Loadable):
         `to_arrow`.
 
         Class labels become categories. Integers and bools with holes have pandas' nullable dtypes;
-        lists are objects.
+        lists are objects. json becomes Python values: dicts, lists, str, numbers and bools.
         """
         from deeplake._rows.arrow import to_pandas
 

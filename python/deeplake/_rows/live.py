@@ -14,6 +14,8 @@ from deeplake import _index, _native
 from deeplake._errors import ClosedError, ForkedError
 from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
+from deeplake._rows.tensor import shape_of
+from deeplake._rows.within import spread
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
 
@@ -204,6 +206,24 @@ class Live(Source):
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
         self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
+
+    def update_rows_of(self, view: Pinned, columns: Mapping[str, Any]) -> None:
+        """Replaces samples of the rows of a view, wherever they lie now."""
+        types, rows = self._types(), view.view()
+        self.write(lambda handle: handle.update_rows_of(rows, columns, types), updated=columns)
+
+    def delete_rows_of(self, view: Pinned) -> None:
+        """Deletes the rows of a view, wherever they lie now."""
+        rows = view.view()
+        self.write(lambda handle: handle.delete_rows_of(rows))
+
+    def spread(self, columns: Mapping[str, Any], rows: int) -> dict[str, Any]:
+        """Returns columns for some rows, with one sample repeated where it stands for all."""
+        described = {about["name"]: about for about in self.handle().describe()["tensors"]}
+        return {
+            name: spread(name, value, rows, about, shape_of(about)) if (about := described.get(name)) else value
+            for name, value in columns.items()
+        }
 
     def close(self) -> bool:
         """Closes the handle. Returns whether uncommitted rows were dropped."""

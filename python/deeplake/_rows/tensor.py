@@ -6,7 +6,7 @@ import builtins
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, overload
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,26 @@ from deeplake._errors import ForkedError, InvalidArgumentError, OutOfRangeError,
 from deeplake._index import Rows
 from deeplake._rows.row import sample
 from deeplake._rows.source import Source
+from deeplake._rows.within import within
 from deeplake._samples.column import numpy_time
 from deeplake._text import printable
 
 _UNSHAPED = ("string", "json", "bytes")
+
+
+def _refused(sign: str) -> Any:
+    """Returns a comparison that raises: it would have to read the tensor, and hide that."""
+
+    def compare(self: Tensor, other: object) -> NoReturn:
+        shown = repr(other) if isinstance(other, bool | int | float | str) else "..."
+        name, asked = self.name, "=" if sign == "==" else sign
+        raise TensorTypeError(
+            f'compare tensor "{name}" by {sign}: a tensor has no comparison of its own; find rows by ds.query("SELECT '
+            f'* WHERE {name} {asked} {shown}") or ds.filter(lambda row: row["{name}"] {sign} {shown}), or compare the '
+            f'samples, ds["{name}"][:]'
+        )
+
+    return compare
 
 
 class Tensor:
@@ -144,29 +160,59 @@ class Tensor:
         for row in range(len(self)):
             yield self[row]
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Reads all rows for `numpy.asarray`. Samples of several shapes are objects."""
+        if copy is False:
+            raise InvalidArgumentError(f'convert tensor "{self._name}": its samples are read, which makes a copy')
+        values = self.numpy()
+        if isinstance(values, np.ndarray):
+            return values if dtype is None else values.astype(dtype)
+        out = np.empty(len(values), object)
+        for row, value in enumerate(values):
+            out[row] = value
+        return out if dtype is None else out.astype(dtype)
+
+    # Tensors are keys of sets and dicts by identity.
+    __hash__ = object.__hash__
+    __eq__ = _refused("==")
+    __ne__ = _refused("!=")
+    __lt__ = _refused("<")
+    __le__ = _refused("<=")
+    __gt__ = _refused(">")
+    __ge__ = _refused(">=")
+
     def __getitem__(self, index: Any) -> Any:
         inner: tuple[Any, ...] = ()
         if type(index) is tuple and index:
             index, inner = index[0], index[1:]
+            if index is Ellipsis:
+                index, inner = slice(None), (Ellipsis, *inner)
+        elif index is Ellipsis:
+            index = slice(None)
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             source = self._source.pinned_for(self._name, picked)
             value = source.read(_index.as_array(range(picked, picked + 1)), self._name, "list")[0]
-            return sample(value[inner] if inner else value)
+            return sample(within(self._name, value, inner))
         values = self._read(picked, "list")
         if not inner:
             return values
         if isinstance(values, np.ndarray):
-            every = (slice(None), *inner)
-            return values[every]
-        return [sample(value[inner]) for value in values]
+            return within(self._name, values, (slice(None), *inner))
+        return [sample(within(self._name, value, inner)) for value in values]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        picked = _index.parse(index, self._source.length())
+        """Replaces samples. For several rows, `value` is one sample for all, or one for each."""
+        if isinstance(index, tuple):
+            raise InvalidArgumentError(
+                f'write tensor "{self._name}": an index within a sample is for reading; read the sample, change it, '
+                "and write the whole"
+            )
+        picked = _index.parse(slice(None) if index is Ellipsis else index, self._source.length())
         if isinstance(picked, int):
             self._source.update(range(picked, picked + 1), {self._name: [value]})
         else:
-            self._source.update(picked, {self._name: value})
+            self._source.update(picked, self._source.spread({self._name: value}, len(picked)))
 
     def __repr__(self) -> str:
         about = self._about()
