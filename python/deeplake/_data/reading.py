@@ -61,6 +61,14 @@ class Reading(Loadable):
 
     indices = rows
 
+    if not TYPE_CHECKING:  # which would take every name as known
+
+        def __getattr__(self, name: str) -> Any:
+            """Returns what other libraries call so, or says what to write here."""
+            from deeplake._neighbours import dataset_attribute
+
+            return dataset_attribute(self, name)
+
     def __len__(self) -> int:
         return self._source.length()
 

@@ -6,7 +6,7 @@ import builtins
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -152,6 +152,14 @@ class Tensor:
         if isinstance(picked, int):
             return column.bytes(picked)
         return column.bytes_many(_index.as_array(picked))
+
+    if not TYPE_CHECKING:  # which would take every name as known
+
+        def __getattr__(self, name: str) -> Any:
+            """Returns what other libraries call so, or says what to write here."""
+            from deeplake._neighbours import tensor_attribute
+
+            return tensor_attribute(self, name)
 
     def __len__(self) -> int:
         return self._source.length()
