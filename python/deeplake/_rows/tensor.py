@@ -46,6 +46,8 @@ class Tensor:
     indices apply to the axes of the samples: `tensor[0, :10, :10]`. `tensor[i] = sample` writes.
     """
 
+    # Results like `str | Any` are None in rare cases, which the docstrings name: type checkers then
+    # do not ask for a check that most programs do not need.
     __slots__ = ("_columns", "_name", "_source")
 
     def __init__(self, source: Source, name: str) -> None:
@@ -64,7 +66,7 @@ class Tensor:
         return str(self._about()["htype"])
 
     @property
-    def dtype(self) -> str | None:
+    def dtype(self) -> str | Any:
         """The type of an element: its NumPy name, "string", "json" or "bytes"; of times what they
         count, like "timestamp[us, UTC]". None before the first sample.
         """
@@ -72,7 +74,7 @@ class Tensor:
         return about.get("time") or about["dtype"] or None
 
     @property
-    def shape(self) -> tuple[int | None, ...] | None:
+    def shape(self) -> tuple[int | Any, ...] | Any:
         """The shape of a sample, None for an axis that varies.
 
         None stands for no shape: for text and the like, for arrays whose number of axes varies, and
@@ -86,7 +88,7 @@ class Tensor:
         return str(self._about()["compression"])
 
     @property
-    def class_names(self) -> list[str] | None:
+    def class_names(self) -> list[str] | Any:
         """The names of classes 0, 1 and so on of a class_label or segment_mask; else None."""
         names = self._about()["class_names"]
         return None if names is None else list(names)
@@ -96,7 +98,11 @@ class Tensor:
         """The user's description of the tensor, as given to `create_tensor`; a copy, read-only."""
         return MappingProxyType(copy.deepcopy(self._about()["info"]))
 
-    def numpy(self, rows: Any = None, *, ragged: Literal["list", "pad"] = "list") -> npt.NDArray[Any] | list[Any]:
+    @overload
+    def numpy(self, rows: Any = None, *, ragged: Literal["pad"]) -> npt.NDArray[Any]: ...
+    @overload
+    def numpy(self, rows: Any = None, *, ragged: Literal["list"] = "list") -> npt.NDArray[Any] | Any: ...
+    def numpy(self, rows: Any = None, *, ragged: Literal["list", "pad"] = "list") -> Any:
         """Reads samples into memory.
 
         Args:
@@ -123,9 +129,9 @@ class Tensor:
         return self._read(picked, ragged)
 
     @overload
-    def bytes(self, rows: int) -> builtins.bytes | None: ...
+    def bytes(self, rows: int) -> builtins.bytes | Any: ...
     @overload
-    def bytes(self, rows: Any) -> list[builtins.bytes | None]: ...
+    def bytes(self, rows: Any) -> list[builtins.bytes | Any]: ...
     def bytes(self, rows: Any) -> Any:
         """Returns samples as they are stored, without decoding: a JPEG file, the memory of an
         array, text as UTF-8.
