@@ -16,6 +16,7 @@ from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
 from deeplake._rows.tensor import shape_of
 from deeplake._rows.within import spread
+from deeplake._samples.labels import numbered
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
 
@@ -68,6 +69,7 @@ class Live(Source):
         self._base: Pinned | None = None
         self._closed = False
         self._dtypes: dict[str, str] | None = None
+        self._labels: set[str] = set()  # the class_label tensors
         self._lock = threading.Lock()
         self._writes = 0
         _open.add(self)
@@ -201,15 +203,18 @@ class Live(Source):
 
     def append(self, columns: Mapping[str, Any]) -> None:
         types = self._types()
+        columns = self._labelled(columns)
         self.write(lambda handle: handle.append(columns, types))
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
+        columns = self._labelled(columns)
         self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
 
     def update_rows_of(self, view: Pinned, columns: Mapping[str, Any]) -> None:
         """Replaces samples of the rows of a view, wherever they lie now."""
         types, rows = self._types(), view.view()
+        columns = self._labelled(columns)
         self.write(lambda handle: handle.update_rows_of(rows, columns, types), updated=columns)
 
     def delete_rows_of(self, view: Pinned) -> None:
@@ -238,6 +243,11 @@ class Live(Source):
         handle.close()
         return dropped
 
+    def _labelled(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns columns with numbers in the place of lists of class names, after `_types`."""
+        labels = self._labels.intersection(columns)
+        return {**columns, **{name: numbered(name, columns[name]) for name in labels}} if labels else columns
+
     def _types(self) -> dict[str, str]:
         """Returns the type of every tensor, as the native `append` wants it: the dtype, or the
         htype of pictures and masks, with "+exif" where pictures are turned.
@@ -245,7 +255,10 @@ class Live(Source):
         types = self._dtypes
         if types is None:
             types, is_final = {}, True
+            self._labels = set()
             for tensor in self.handle().describe()["tensors"]:
+                if tensor["htype"] == "class_label":
+                    self._labels.add(tensor["name"])
                 # A tensor without a dtype takes that of its first sample.
                 is_final = is_final and bool(tensor["dtype"])
                 dtype = tensor["dtype"] or ""
