@@ -330,3 +330,38 @@ def test_strata_of_other_values(ds):
     with pytest.raises(deeplake.NotFoundError, match='did you mean "label"'):
         ds.split([0.5, 0.5], stratify="labels")
     assert [len(part) for part in ds.split([0.5, 0.5], stratify="x")] == [3, 3]
+
+
+def test_tensors_as_columns(place):
+    """A tensor of another dataset is a column: of every dtype, ragged, with holes."""
+    schema = {
+        "x": {"dtype": "int64"},
+        "t": "text",
+        "im": "image",
+        "s": "sequence[image]",
+        "j": "json",
+        "d": {"dtype": "timestamp[us]"},
+        "b": {"dtype": "bytes"},
+        "label": "class_label",
+    }
+    other = deeplake.create("mem://columns", overwrite=True, schema=schema)
+    other.extend(
+        {
+            "x": [1, None, 3],
+            "t": ["a", None, "c"],
+            "im": [np.zeros((2 + i, 3, 3), np.uint8) for i in range(3)],
+            "s": [[np.zeros((2, 2, 3), np.uint8)] * i for i in range(3)],
+            "j": [{"a": 1}, None, "x"],
+            "d": np.array(["2020", "2021", "2022"], "M8[us]"),
+            "b": [b"1", b"", None],
+            "label": [0, 1, None],
+        }
+    )
+    other.commit()
+    with deeplake.create(place, schema=schema) as ds:
+        ds.extend(other.tensors)
+        ds.update(slice(0, 1), {"x": other["x"][2:], "t": other[2:]["t"]})
+        for name in schema:
+            assert str(ds[name][1:]) == str(other[name][1:])
+        assert ds["x"][0] == 3 and ds["t"][0] == "c"
+        ds.commit()

@@ -14,7 +14,7 @@ from deeplake import _index, _native
 from deeplake._errors import ClosedError, ForkedError
 from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
-from deeplake._rows.tensor import shape_of
+from deeplake._rows.tensor import Tensor, shape_of
 from deeplake._rows.within import spread
 from deeplake._samples.labels import numbered
 from deeplake._stores import storage as _storage
@@ -203,18 +203,18 @@ class Live(Source):
 
     def append(self, columns: Mapping[str, Any]) -> None:
         types = self._types()
-        columns = self._labelled(columns)
+        columns = self._prepared(columns)
         self.write(lambda handle: handle.append(columns, types))
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
-        columns = self._labelled(columns)
+        columns = self._prepared(columns)
         self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
 
     def update_rows_of(self, view: Pinned, columns: Mapping[str, Any]) -> None:
         """Replaces samples of the rows of a view, wherever they lie now."""
         types, rows = self._types(), view.view()
-        columns = self._labelled(columns)
+        columns = self._prepared(columns)
         self.write(lambda handle: handle.update_rows_of(rows, columns, types), updated=columns)
 
     def delete_rows_of(self, view: Pinned) -> None:
@@ -243,8 +243,12 @@ class Live(Source):
         handle.close()
         return dropped
 
-    def _labelled(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns columns with numbers in the place of lists of class names, after `_types`."""
+    def _prepared(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns columns with numbers in the place of lists of class names, and with samples in the
+        place of tensors. `_types` comes first.
+        """
+        if any(isinstance(column, Tensor) for column in columns.values()):
+            columns = {name: column[:] if isinstance(column, Tensor) else column for name, column in columns.items()}
         labels = self._labels.intersection(columns)
         return {**columns, **{name: numbered(name, columns[name]) for name in labels}} if labels else columns
 
