@@ -244,8 +244,8 @@ class Live(Source):
         return dropped
 
     def _prepared(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns columns with numbers in the place of lists of class names, and with samples in the
-        place of tensors. `_types` comes first.
+        """Returns columns with numbers in the place of lists of class names, and samples in that of
+        tensors. `_types` comes first.
         """
         if any(isinstance(column, Tensor) for column in columns.values()):
             columns = {name: column[:] if isinstance(column, Tensor) else column for name, column in columns.items()}
