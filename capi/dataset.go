@@ -221,6 +221,39 @@ func dlgo_dataset_delete_rows(c C.dl_context, h C.dl_dataset, rows *C.dl_const_i
 	})
 }
 
+// onRowsOf calls body with the rows of a view, for a change of a dataset.
+func onRowsOf(op string, c C.dl_context, h C.dl_dataset, view C.dl_view, e *C.dl_error, body func(ctx context.Context, rows dataset.RowsOf) error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		v, err := lib.views.get(uint64(view.id))
+		if err != nil {
+			return err
+		}
+		rows, err := v.Origin()
+		if err != nil {
+			return errs.Wrap(errs.Unsupported, op, "", err)
+		}
+		return body(ctx, ds.RowsOf(rows))
+	})
+}
+
+//export dlgo_dataset_update_rows_of
+func dlgo_dataset_update_rows_of(c C.dl_context, h C.dl_dataset, view C.dl_view, columns *C.dl_rows_in, columnsN C.int64_t, e *C.dl_error) C.dl_status {
+	return onRowsOf("update the rows of a view", c, h, view, e, func(ctx context.Context, rows dataset.RowsOf) error {
+		cols, err := columnsOf(columns, columnsN)
+		if err != nil {
+			return err
+		}
+		return rows.Update(ctx, cols)
+	})
+}
+
+//export dlgo_dataset_delete_rows_of
+func dlgo_dataset_delete_rows_of(c C.dl_context, h C.dl_dataset, view C.dl_view, e *C.dl_error) C.dl_status {
+	return onRowsOf("delete the rows of a view", c, h, view, e, func(ctx context.Context, rows dataset.RowsOf) error {
+		return rows.Delete(ctx)
+	})
+}
+
 //export dlgo_dataset_set_info
 func dlgo_dataset_set_info(c C.dl_context, h C.dl_dataset, info *C.dl_text, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {

@@ -86,6 +86,12 @@ FORWARD(dataset_update,
 FORWARD(dataset_delete_rows,
         (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_error* err),
         (ctx, ds, rows, n, err))
+FORWARD(dataset_update_rows_of,
+        (dl_context ctx, dl_dataset ds, dl_view view, dl_rows_in* columns, int64_t columns_n,
+         dl_error* err),
+        (ctx, ds, view, columns, columns_n, err))
+FORWARD(dataset_delete_rows_of, (dl_context ctx, dl_dataset ds, dl_view view, dl_error* err),
+        (ctx, ds, view, err))
 FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err),
         (ctx, ds, json, err))
 FORWARD(dataset_commit,

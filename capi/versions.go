@@ -143,16 +143,17 @@ func dlgo_dataset_change_classes(c C.dl_context, h C.dl_dataset, name, change *C
 		if err := parse("change classes", text(change), &o); err != nil {
 			return err
 		}
+		classes := dataset.ClassesOf(ds, text(name))
 		switch {
 		case o.Add != nil && o.Rename+o.Remove+o.Into == "" && o.Merge == nil:
-			return ds.AddClasses(ctx, text(name), o.Add)
+			return classes.Add(ctx, o.Add)
 		case o.Add != nil:
 		case o.Merge != nil && o.Rename+o.Remove == "":
-			return ds.MergeClasses(ctx, text(name), o.Merge, o.Into)
+			return classes.Merge(ctx, o.Merge, o.Into)
 		case o.Rename != "" && o.Remove == "" && o.Merge == nil:
-			return ds.RenameClass(ctx, text(name), o.Rename, o.Into)
+			return classes.Rename(ctx, o.Rename, o.Into)
 		case o.Remove != "" && o.Rename+o.Into == "" && o.Merge == nil:
-			return ds.RemoveClass(ctx, text(name), o.Remove)
+			return classes.Remove(ctx, o.Remove)
 		}
 		return errs.Op("change classes of tensor", text(name)).New(errs.Invalid, `the change is %s, want one of "rename" and "merge", with "into", "remove" or "add"`, text(change))
 	})

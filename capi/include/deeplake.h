@@ -201,8 +201,7 @@ typedef struct dl_sample {
 
 /* The values of one tensor for n rows. Either n equal samples in one piece: data, ndim and shape of
  * one sample, and samples NULL. Or one by one: samples. For a sequence[...] tensor row_items has n
- * numbers that sum to the number of samples; a row without a sample has one item of DL_FORM_HOLE.
- */
+ * numbers whose sum is samples_n; a row without a sample has one item of DL_FORM_HOLE. */
 typedef struct dl_rows {
     dl_text* tensor;
     int64_t n;
@@ -322,8 +321,7 @@ DL_API dl_status dl_devices(dl_buffer* json, dl_error* err);
  * failure, keys before the wrong one may be set. */
 DL_API dl_status dl_configure(dl_text* json, dl_error* err);
 
-/* The number of references to the memory of batches that callers hold; for tests of leaks. Never
- * fails. */
+/* The references to the memory of batches that callers hold, for tests of leaks. Never fails. */
 DL_API int64_t dl_memory_references(void);
 
 /* A context bounds calls. After deadline_ms (0: none) or dl_context_cancel they return DL_CANCELED
@@ -364,8 +362,7 @@ DL_API dl_status dl_uri_orgs(dl_text* options, dl_buffer* json, dl_error* err);
 
 /* Makes a dataset without rows, with JSON options {"overwrite", "tensors", "storage", "environ"}
  * ("" for none). "tensors" lists specs as for dl_dataset_create_tensor: the first version has these
- * tensors. The caller closes *out. After a failure the place is empty, or has the dataset it had.
- */
+ * tensors. The caller closes *out. After a failure the place is empty or has the dataset it had. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
                                    dl_error* err);
 
@@ -406,12 +403,20 @@ DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_const_i64* 
 DL_API dl_status dl_dataset_delete_rows(dl_context ctx, dl_dataset ds, dl_const_i64* rows,
                                         int64_t n, dl_error* err);
 
+/* dl_dataset_update for the rows of a view of any version, found by their identities. A row that
+ * the present version lacks is refused. */
+DL_API dl_status dl_dataset_update_rows_of(dl_context ctx, dl_dataset ds, dl_view view,
+                                           dl_rows_in* columns, int64_t columns_n, dl_error* err);
+
+/* Deletes the rows of a view, found likewise. Rows that were deleted since stay deleted. */
+DL_API dl_status dl_dataset_delete_rows_of(dl_context ctx, dl_dataset ds, dl_view view,
+                                           dl_error* err);
+
 /* Replaces the user's information by a JSON object. */
 DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* json, dl_error* err);
 
 /* Commits. *json gets the commit; the caller releases it. After a failure the changes are still
- * uncommitted; the conflict of a DL_CONFLICT names the rows or tensors that another writer changed.
- */
+ * uncommitted; the conflict of a DL_CONFLICT names the rows or tensors that both have changed. */
 DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json,
                                    dl_error* err);
 
@@ -421,8 +426,7 @@ DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err
 /* Moves to the newest version. */
 DL_API dl_status dl_dataset_refresh(dl_context ctx, dl_dataset ds, dl_error* err);
 
-/* Lists the newest `limit` commits (0: all) as JSON, newest first. The caller releases the buffer.
- */
+/* Lists the newest `limit` commits (0: all) as JSON, newest first. The caller releases it. */
 DL_API dl_status dl_dataset_log(dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json,
                                 dl_error* err);
 
@@ -433,8 +437,7 @@ DL_API dl_status dl_dataset_at(dl_context ctx, dl_dataset ds, dl_text* ref, dl_d
 /* Makes a view of all present rows. The caller closes *out before ds. */
 DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl_error* err);
 
-/* Closes the dataset and drops uncommitted rows. The handle is dead afterwards, also after a
- * failure. */
+/* Closes the dataset and drops uncommitted rows. The handle is dead then, also after a failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 
 /* ---- Versions ---- */
@@ -470,8 +473,7 @@ DL_API dl_status dl_dataset_delete_tag(dl_context ctx, dl_dataset ds, dl_text* n
 DL_API dl_status dl_dataset_graph(dl_context ctx, dl_dataset ds, int64_t limit, int32_t all,
                                   dl_buffer* json, dl_error* err);
 
-/* Lists the differences from version a to version b, as a JSON object. The caller releases the
- * buffer. */
+/* Lists the differences from version a to version b as a JSON object; the caller releases it. */
 DL_API dl_status dl_dataset_diff(dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b,
                                  dl_buffer* json, dl_error* err);
 
@@ -544,8 +546,7 @@ typedef struct dl_progress {
     int64_t total_bytes; /* 0: unknown */
 } dl_progress;
 
-/* Reports the progress of the gc, fsck, copy or rechunk of ds that began last, to another thread.
- */
+/* Reports the progress of the newest gc, fsck, copy or rechunk of ds, to another thread. */
 DL_API dl_status dl_dataset_progress(dl_dataset ds, dl_progress* out, dl_error* err);
 
 typedef struct dl_copy_report {
@@ -890,7 +891,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
     X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
-    X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
+    X(dataset_update_rows_of) X(dataset_delete_rows_of) X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \

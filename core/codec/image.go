@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"strings"
+
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -96,8 +98,12 @@ func (h Header) Agrees(d tensor.DType, s tensor.Shape) bool {
 // ChannelError refuses a picture of shape (height, width, channels) for its number of channels.
 // want says which the codec has, and the way out.
 func ChannelError(s tensor.Shape, want string) error {
-	if s[0] <= 4 && s[2] > 16 {
-		return errs.New(errs.Type, "sample has shape %s, a picture is (height, width, channels); use permute(1, 2, 0) of torch or transpose(1, 2, 0) of NumPy", s)
+	switch {
+	case s.ChannelsFirst():
+		return tensor.OrderError(s)
+	case s[2] > 4: // of no codec for pictures
+		want, _, _ = strings.Cut(want, ";")
+		want += `; a picture is (height, width, channels), and a tensor for more than 4 has compression="zstd"`
 	}
 	return errs.New(errs.Type, "sample has %d channels, %s", s[2], want)
 }

@@ -285,7 +285,11 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 		s.DType, s.Data = tensor.JSON, quoted
 	}
 	if s.DType != c.dtype {
-		return s, errs.New(errs.Type, "sample is %s, want %s", article(s.DType), wantText(c.ct.htype, c.dtype))
+		remedy := ""
+		if c.dtype == tensor.String && s.DType == tensor.Bytes {
+			remedy = "; bytes.decode() gives their text"
+		}
+		return s, errs.New(errs.Type, "sample is %s, want %s%s", article(s.DType), wantText(c.ct.htype, c.dtype), remedy)
 	}
 	if c.dtype == tensor.JSON {
 		return c.json(s)
@@ -296,7 +300,7 @@ func (c *checker) text(s tensor.Sample) (tensor.Sample, error) {
 // fileAdvice says how a file is given, to a user who has given a path or bytes of one.
 func (c *checker) fileAdvice(d tensor.DType) string {
 	switch {
-	case !c.ct.htype.IsImage() && c.ct.htype.Base != "segment_mask":
+	case !c.ct.htype.IsImage() && !c.ct.htype.IsMask():
 		return ""
 	case d == tensor.String:
 		return "; deeplake.read(path) gives the file at a path"

@@ -11,6 +11,8 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // Identity names the rows of v, in the same words on every machine. It returns the identity of the
@@ -26,6 +28,82 @@ func (v *View) Identity() (dataset, commit, selection string, err error) {
 		commit = v.snap.Record.UUID.String()
 	}
 	return repo.TSF.UUID.String(), commit, v.selection(), nil
+}
+
+// rowsOf returns the present numbers of the rows of v, a view of any version of the dataset, with
+// version.Deleted for rows that were deleted since. Rows of another dataset, or that its present
+// version lacks, are refused: they are never taken for others by their numbers.
+func (w *writer) rowsOf(ctx context.Context, v *View) ([]int64, error) {
+	of := w.txn.Base().Record.Dataset
+	if v.snap.Record.Dataset != of {
+		return nil, errs.New(errs.Invalid, "the view is of dataset %q, which is another one; want a view of this dataset", v.URI())
+	}
+	rows := make([]int64, v.n)
+	v.Rows(rows)
+	if i := slices.Index(rows, -1); i >= 0 {
+		return nil, errs.New(errs.Invalid, "row %d of the view is no row of the dataset: an outer join found none; leave it out", i)
+	}
+	out, err := w.txn.Locate(ctx, v.snap, rows)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.Index(out, version.Absent); i >= 0 {
+		return nil, errs.New(errs.Invalid, "row %d of the view, row %d of its version, is not in the present version: it was discarded, or lies on another branch; make the view again", i, rows[i])
+	}
+	return out, nil
+}
+
+// RowsOf is the rows of a view as rows to change, wherever they lie now. The view may be of any
+// version of the dataset, and of uncommitted rows.
+type RowsOf struct {
+	d *Dataset
+	v *View
+}
+
+// RowsOf returns the rows of v for changes of d.
+func (d *Dataset) RowsOf(v *View) RowsOf { return RowsOf{d, v} }
+
+// Update is Dataset.Update for these rows. A row that was deleted since is refused.
+func (r RowsOf) Update(ctx context.Context, cols []tensor.Rows) error {
+	d, v := r.d, r.v
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.transaction()
+	if err != nil {
+		return err
+	}
+	w.caller = ctx
+	rows, err := w.rowsOf(ctx, v)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "update the rows of a view", "", err)
+	}
+	if i := slices.Index(rows, version.Deleted); i >= 0 {
+		return errs.Op("update the rows of a view", "").New(errs.Range, "row %d of the view, row %d of its version, was deleted since; make the view again", i, v.live(int64(i)))
+	}
+	d.log.update(w.touched(cols), rows)
+	return w.update(ctx, rows, cols)
+}
+
+// Delete is Dataset.DeleteRows for these rows. Those that were deleted since stay deleted.
+func (r RowsOf) Delete(ctx context.Context) error {
+	d, v := r.d, r.v
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w, err := d.writer()
+	if err != nil {
+		return err
+	}
+	rows, err := w.rowsOf(ctx, v)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "delete the rows of a view", "", err)
+	}
+	rows = slices.DeleteFunc(rows, func(row int64) bool { return row == version.Deleted })
+	physical, err := w.physical(rows)
+	if err != nil {
+		return err
+	}
+	w.txn.Delete(physical)
+	return nil
 }
 
 // selection names the rows: a regular selection by its numbers, any other by a digest.

@@ -1,8 +1,14 @@
 package dataset
 
 import (
+	"bytes"
+	"context"
 	"slices"
 	"testing"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // The same rows in the same order have one name, others another.
@@ -60,4 +66,74 @@ func TestSelectionsHaveNames(t *testing.T) {
 	if b := pick(all, long...).selection(); a == b {
 		t.Error("rows in another order have the same name")
 	}
+}
+
+// Changes through a view reach its rows wherever they lie, and no other.
+func TestChangesThroughViews(t *testing.T) {
+	t.Parallel()
+	ctx, env := context.Background(), testEnv()
+	d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	column := func(values ...int64) []tensor.Rows {
+		return []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(values...)}}}
+	}
+	want := func(values ...int64) {
+		t.Helper()
+		var got []byte
+		for _, sample := range readAll(t, must[*View](t)(d.View(ctx)), "x") {
+			got = append(got, sample...)
+		}
+		if !bytes.Equal(got, int64s(values...)) {
+			t.Fatalf("rows are %v, want %v", got, values)
+		}
+	}
+	pick := func(d *Dataset, rows ...int64) *View {
+		t.Helper()
+		return must[*View](t)(must[*View](t)(d.View(ctx)).Select(rows))
+	}
+	refused := func(err error, kind errs.Kind) {
+		t.Helper()
+		if errs.KindOf(err) != kind {
+			t.Fatalf("got %v, want %v", err, kind)
+		}
+	}
+	ok(d.CreateTensor(ctx, TensorSpec{Name: "x", DType: "int64"}))
+	ok(d.Append(ctx, column(0, 1, 2, 3, 4), 5))
+	uncommitted := pick(d, 4, 1)
+	_ = must[version.Committed](t)(d.Commit(ctx, ""))
+	committed := pick(d, 3, 2)
+
+	// Another writer deletes a row and appends first: rows of this session move at the commit.
+	other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+	ok(other.DeleteRows(ctx, []int64{0}))
+	ok(other.Append(ctx, column(70), 1))
+	_ = must[version.Committed](t)(other.Commit(ctx, ""))
+	ok(d.Append(ctx, column(5, 6), 2))
+	appended := pick(d, 6)
+	ok(d.RowsOf(appended).Update(ctx, column(60)))
+	_ = must[version.Committed](t)(d.Commit(ctx, ""))
+	want(1, 2, 3, 4, 70, 5, 60)
+	ok(d.RowsOf(appended).Update(ctx, column(61)))
+	ok(d.RowsOf(uncommitted).Update(ctx, column(40, 10)))
+	ok(d.RowsOf(committed).Delete(ctx))
+	want(10, 40, 70, 5, 61)
+	ok(d.RowsOf(committed).Delete(ctx)) // deleted already
+	want(10, 40, 70, 5, 61)
+
+	refused(d.RowsOf(committed).Update(ctx, column(0, 0)), errs.Range)
+	ok(d.Append(ctx, column(8), 1))
+	gone := pick(d, 5)
+	ok(d.Discard(ctx))
+	refused(d.RowsOf(gone).Delete(ctx), errs.Invalid)
+	refused(other.RowsOf(appended).Delete(ctx), errs.Invalid) // not there before its refresh
+	foreign := must[*Dataset](t)(Create(ctx, env, "mem://e", CreateOptions{}))
+	refused(foreign.RowsOf(committed).Delete(ctx), errs.Invalid)
+	missing := must[*View](t)(must[*View](t)(d.View(ctx)).SelectOrMissing(ctx, []int64{0, -1}))
+	refused(d.RowsOf(missing).Delete(ctx), errs.Invalid)
+	want(1, 2, 3, 4, 70, 5, 60)
 }

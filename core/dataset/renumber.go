@@ -126,9 +126,18 @@ func (w *writer) renumberAll(ctx context.Context, r *version.Renumbering) (int64
 	return total, w.flush(ctx)
 }
 
-// RenameClass gives a class of a tensor another name. Labels keep their numbers.
-func (d *Dataset) RenameClass(ctx context.Context, tensor, old, name string) error {
-	return d.setClasses(ctx, "rename class of tensor", tensor, func(names []string) ([]string, []int64, error) {
+// Classes are the classes of a tensor, to be changed.
+type Classes struct {
+	d      *Dataset
+	tensor string
+}
+
+// ClassesOf returns the classes of a tensor of d.
+func ClassesOf(d *Dataset, tensor string) Classes { return Classes{d, tensor} }
+
+// Rename gives a class another name. Labels keep their numbers.
+func (c Classes) Rename(ctx context.Context, old, name string) error {
+	return c.d.setClasses(ctx, "rename class of tensor", c.tensor, func(names []string) ([]string, []int64, error) {
 		at, err := classAt(names, old)
 		if err != nil {
 			return nil, nil, err
@@ -140,10 +149,10 @@ func (d *Dataset) RenameClass(ctx context.Context, tensor, old, name string) err
 	})
 }
 
-// MergeClasses gives the labels of some classes the class into, and removes those classes. If into
+// Merge gives the labels of some classes the class into, and removes those classes. If into
 // is no class yet, it takes the place of the first of them.
-func (d *Dataset) MergeClasses(ctx context.Context, tensor string, classes []string, into string) error {
-	return d.setClasses(ctx, "merge classes of tensor", tensor, func(names []string) ([]string, []int64, error) {
+func (c Classes) Merge(ctx context.Context, classes []string, into string) error {
+	return c.d.setClasses(ctx, "merge classes of tensor", c.tensor, func(names []string) ([]string, []int64, error) {
 		first, gone := len(names), map[string]bool{}
 		for _, class := range classes {
 			at, err := classAt(names, class)
@@ -172,9 +181,9 @@ func (d *Dataset) MergeClasses(ctx context.Context, tensor string, classes []str
 	})
 }
 
-// AddClasses adds classes behind the others.
-func (d *Dataset) AddClasses(ctx context.Context, tensor string, classes []string) error {
-	return d.setClasses(ctx, "add classes to tensor", tensor, func(names []string) ([]string, []int64, error) {
+// Add adds classes behind the others.
+func (c Classes) Add(ctx context.Context, classes []string) error {
+	return c.d.setClasses(ctx, "add classes to tensor", c.tensor, func(names []string) ([]string, []int64, error) {
 		for _, class := range classes {
 			if class == "" || !utf8.ValidString(class) {
 				return nil, nil, errs.New(errs.Invalid, "the name of a class is %q, want text", class)
@@ -184,9 +193,9 @@ func (d *Dataset) AddClasses(ctx context.Context, tensor string, classes []strin
 	})
 }
 
-// RemoveClass removes a class that no label has. The classes behind it get smaller numbers.
-func (d *Dataset) RemoveClass(ctx context.Context, tensor, name string) error {
-	return d.setClasses(ctx, "remove class of tensor", tensor, func(names []string) ([]string, []int64, error) {
+// Remove removes a class that no label has. The classes behind it get smaller numbers.
+func (c Classes) Remove(ctx context.Context, name string) error {
+	return c.d.setClasses(ctx, "remove class of tensor", c.tensor, func(names []string) ([]string, []int64, error) {
 		at, err := classAt(names, name)
 		if err != nil {
 			return nil, nil, err

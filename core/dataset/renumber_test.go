@@ -314,7 +314,7 @@ func TestClassesChange(t *testing.T) {
 	}
 
 	other := open()
-	do(d.RenameClass(ctx, "x", "b", "B"))
+	do(ClassesOf(d, "x").Rename(ctx, "b", "B"))
 	commit(d)
 	add(other, "b", "e") // of the old name
 	commit(other)
@@ -322,7 +322,7 @@ func TestClassesChange(t *testing.T) {
 		t.Errorf("after a renaming: %s", got)
 	}
 	do(d.Refresh(ctx))
-	do(d.MergeClasses(ctx, "x", []string{"a", "d"}, "A"))
+	do(ClassesOf(d, "x").Merge(ctx, []string{"a", "d"}, "A"))
 	if got := says(d); got != "ABce AAcBABe" {
 		t.Errorf("after a merge of classes: %s", got)
 	}
@@ -332,30 +332,30 @@ func TestClassesChange(t *testing.T) {
 	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed class "`) {
 		t.Errorf("a commit over removed classes: %v", err)
 	}
-	err := d.RemoveClass(ctx, "x", "c")
+	err := ClassesOf(d, "x").Remove(ctx, "c")
 	if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "row 2: a label of this row") || says(d) != "ABce AAcBABe" {
 		t.Errorf("a class with labels: %v, %s", err, says(d))
 	}
-	do(d.MergeClasses(ctx, "x", []string{"c"}, "e"))
+	do(ClassesOf(d, "x").Merge(ctx, []string{"c"}, "e"))
 	commit(d)
 	add(d, "g")
 	do(d.DeleteRows(ctx, []int64{7}))
-	if err := d.RemoveClass(ctx, "x", "g"); !errs.Is(err, errs.Invalid) {
+	if err := ClassesOf(d, "x").Remove(ctx, "g"); !errs.Is(err, errs.Invalid) {
 		t.Errorf("a class with labels of deleted rows: %v", err)
 	}
 	do(d.Discard(ctx))
-	do(d.RenameClass(ctx, "x", "e", "E"))
+	do(ClassesOf(d, "x").Rename(ctx, "e", "E"))
 	commit(d)
 	if got := says(d); got != "ABE AAEBABE" {
 		t.Errorf("in the end: %s", got)
 	}
 	for what, err := range map[string]error{
-		`did you mean "A"`: d.RenameClass(ctx, "x", "a", "z"),
-		`has "B" twice`:    d.RenameClass(ctx, "x", "A", "B"),
-		"want text":        d.RenameClass(ctx, "x", "A", ""),
-		"0 classes are to": d.MergeClasses(ctx, "x", nil, "A"),
-		`no class "q"`:     d.RemoveClass(ctx, "x", "q"),
-		`no tensor "nope"`: d.RemoveClass(ctx, "nope", "q"),
+		`did you mean "A"`: ClassesOf(d, "x").Rename(ctx, "a", "z"),
+		`has "B" twice`:    ClassesOf(d, "x").Rename(ctx, "A", "B"),
+		"want text":        ClassesOf(d, "x").Rename(ctx, "A", ""),
+		"0 classes are to": ClassesOf(d, "x").Merge(ctx, nil, "A"),
+		`no class "q"`:     ClassesOf(d, "x").Remove(ctx, "q"),
+		`no tensor "nope"`: ClassesOf(d, "nope").Remove(ctx, "q"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %q", err, what)
@@ -364,14 +364,14 @@ func TestClassesChange(t *testing.T) {
 
 	// A branch that changes classes merges into one that has no labels since, and no other way.
 	do(d.Checkout(ctx, "work", true))
-	do(d.MergeClasses(ctx, "x", []string{"B"}, "E"))
+	do(ClassesOf(d, "x").Merge(ctx, []string{"B"}, "E"))
 	commit(d)
 	do(d.Checkout(ctx, "main", false))
 	if _, _, err := d.Merge(ctx, "work", version.OnConflictError, ""); err != nil || says(d) != "AE AAEEAEE" {
 		t.Errorf("the merge: %v, %s", err, says(d))
 	}
 	do(d.Checkout(ctx, "more", true))
-	do(d.MergeClasses(ctx, "x", []string{"A", "E"}, "A"))
+	do(ClassesOf(d, "x").Merge(ctx, []string{"A", "E"}, "A"))
 	commit(d)
 	do(d.Checkout(ctx, "main", false))
 	add(d, "E")

@@ -106,6 +106,18 @@ func (v *View) Rows(dst []int64) error {
 	return nil
 }
 
+// Origin returns the rows of a dataset that these are, one for one. Rows that a query joined,
+// grouped or computed are errs.Unsupported.
+func (v *View) Origin() (*dataset.View, error) {
+	if v.view != nil {
+		return v.view, nil
+	}
+	if of := v.result.Origin(); of != nil {
+		return of, nil
+	}
+	return nil, errs.New(errs.Unsupported, "the rows of this result are not rows of one dataset: they are joined, grouped or computed")
+}
+
 // Row returns the row of the dataset that row i is, or -1 if it is no row of one dataset.
 func (v *View) Row(i int64) int64 {
 	if v.view == nil {

@@ -180,10 +180,26 @@ func (h HType) CheckShape(s Shape) error {
 	case h.Base == "image":
 		ok = s[2] >= 1
 	}
+	if h.IsImage() && s.ChannelsFirst() {
+		return OrderError(s)
+	}
 	if ok {
 		return nil
 	}
-	return errs.New(errs.Type, "sample has shape %s, want %s for htype %s", s, r.want, h.Base)
+	remedy := ""
+	if h.IsImage() && len(s) == 4 {
+		remedy = "; extend takes a batch of pictures, one for each row"
+	}
+	return errs.New(errs.Type, "sample has shape %s, want %s for htype %s%s", s, r.want, h.Base, remedy)
+}
+
+// ChannelsFirst reports whether a picture has the order of axes of torch: it would be at most 4
+// pixels high and have more channels than pictures have.
+func (s Shape) ChannelsFirst() bool { return len(s) == 3 && s[0] <= 4 && s[2] > 16 }
+
+// OrderError refuses a picture for the order of its axes.
+func OrderError(s Shape) error {
+	return errs.New(errs.Type, "sample has shape %s, a picture is (height, width, channels); use permute(1, 2, 0) of torch or transpose(1, 2, 0) of NumPy", s)
 }
 
 // Fits reports whether s has the axes of want, where -1 stands for any size.

@@ -313,14 +313,14 @@ func (s *Snapshot) asCounted(rows rowset.Set) RowSet {
 }
 
 // align finds the rows of a on the axis of b by their identities. Pages that both have are not
-// read.
-func align(ctx context.Context, a, b *Snapshot) (rowset.Alignment, error) {
+// read. appended are the identities of rows behind the axis of b, as its tree would have them.
+func align(ctx context.Context, a, b *Snapshot, appended ...format.Entry) (rowset.Alignment, error) {
 	as, bs, err := chunkmap.Unshared(ctx, a.RowIDs(), b.RowIDs())
 	if err != nil {
 		return nil, err
 	}
 	byID := map[format.UUID][]format.Entry{}
-	for _, e := range bs {
+	for _, e := range append(bs, appended...) {
 		byID[e.Session] = append(byID[e.Session], e)
 	}
 	for _, list := range byID {

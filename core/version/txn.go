@@ -137,6 +137,40 @@ func (t *Txn) Live() (RowMap, int64) {
 	return *t.live, t.Rows() - t.gone
 }
 
+// Rows of another version that Locate does not find.
+const (
+	Deleted int64 = -1 // the row was deleted
+	Absent  int64 = -2 // the row is not, or not yet, on the axis: another branch has it
+)
+
+// Locate finds rows of s, a snapshot of the same dataset, in the transaction by their identities.
+// It returns the present number of each, as the user counts; Deleted or Absent where there is none.
+func (t *Txn) Locate(ctx context.Context, s *Snapshot, rows []int64) ([]int64, error) {
+	var appended []format.Entry
+	if t.rows > 0 {
+		appended = []format.Entry{{Row: t.base.Record.Rows, Rows: t.rows, Session: t.id}}
+	}
+	known, err := align(ctx, s, t.base, appended...)
+	if err != nil {
+		return nil, err
+	}
+	live, _ := t.Live()
+	out, from := make([]int64, len(rows)), s.Live.Cursor()
+	for i, row := range rows {
+		at, _ := from.Run(row)
+		to, ok := known.Find(at)
+		switch {
+		case !ok:
+			out[i] = Absent
+		case t.base.Deleted.Contains(uint64(to)) || t.deleted.Contains(uint64(to)):
+			out[i] = Deleted
+		default:
+			out[i] = live.Logical(to)
+		}
+	}
+	return out, nil
+}
+
 // Empty reports whether a commit would change nothing.
 func (t *Txn) Empty() bool {
 	return t.rows == 0 && t.deleted.IsEmpty() && !t.info && !t.touchesColumns() && schemasEqual(t.base.Schema, t.schema)

@@ -143,7 +143,10 @@ def __getattr__(name: str) -> object:
     if name in _PUBLIC:
         return import_module(f"{__name__}.{name}")
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from deeplake._neighbours import package_hint
+
+        hint = "" if name.startswith("_") else package_hint(name, __dir__())
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
     value = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value

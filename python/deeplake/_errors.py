@@ -26,10 +26,11 @@ class Error(Exception):
     """
 
     status: int = 0
-    operation: str | None = None
-    object: str | None = None
+    # `str | Any`: type checkers take them without a check for None.
+    operation: str | Any = None
+    object: str | Any = None
     retryable: bool | None = None
-    request_id: str | None = None
+    request_id: str | Any = None
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -31,6 +31,12 @@ def parse(index: Any, length: int) -> int | Rows:
             return range(length)[index]
         except (TypeError, ValueError) as err:
             raise InvalidArgumentError(f"index rows with {index}: {err}") from None
+    if type(index) is tuple and index and all(isinstance(name, str) for name in index):
+        raise InvalidArgumentError(f"index rows: got a tuple of names; want a list: ds[{list(index)}]")
+    if type(index) is tuple:
+        raise InvalidArgumentError('index rows: got a tuple; ds["name"][0, 1] indexes within a sample of one tensor')
+    if hasattr(type(index), "__getitems__"):
+        raise InvalidArgumentError(f'index rows: got a {type(index).__name__}; its rows are view["name"][:], {_WANTED}')
     if index is None or index is Ellipsis or isinstance(index, str | bytes | bool | np.bool_ | tuple | set | dict):
         raise InvalidArgumentError(f"index rows: got {_describe(index)}, {_WANTED}")
     if getattr(index, "ndim", 0) == 0:  # torch makes an int of an array with one element
@@ -39,6 +45,17 @@ def parse(index: Any, length: int) -> int | Rows:
         except TypeError:
             pass
     return many(index, length)
+
+
+def names(index: Any) -> list[str]:
+    """Returns the names that an index has, [] if it is an index of rows."""
+    if getattr(getattr(index, "dtype", None), "kind", "") == "U" and getattr(index, "ndim", 0) == 1:
+        return [str(name) for name in index]
+    if type(index) is not list or not index or not isinstance(index[0], str):
+        return []
+    if other := next((item for item in index if not isinstance(item, str)), None):
+        raise InvalidArgumentError(f"index: got a list of names that has {other!r}, want names alone")
+    return index
 
 
 def one(index: int, length: int) -> int:

@@ -224,6 +224,12 @@ class Dataset:
         """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
     def delete_rows(self, rows: npt.ArrayLike) -> None:
         """Deletes rows; later rows move up."""
+    def update_rows_of(self, view: View, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
+        """Replaces the samples of the rows of a view of any version, found by their identities; columns as in
+        `append`.
+        """
+    def delete_rows_of(self, view: View) -> None:
+        """Deletes the rows of a view of any version, found by their identities."""
     def set_info(self, info: Mapping[str, Any]) -> None:
         """Replaces the dataset's user information, which must be JSON."""
     def commit(self, message: str = "") -> dict[str, Any]:

@@ -169,6 +169,33 @@ void delete_rows(const Dataset& self, const py::object& rows) {
     });
 }
 
+void update_rows_of(const Dataset& self, const View& view, const py::object& values,
+                    const py::object& types) {
+    const Core& c = self.handle->core();
+    const dl_view rows = view.handle->get();
+    std::int64_t n = 0;
+    dl_error error;
+    check(c.view_len(rows, &n, &error), error);
+    const Columns columns("update", values, types);
+    if (columns.size() > 0 && columns.rows() != n) {
+        throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) +
+                                      " values for " + std::to_string(n) + " rows");
+    }
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_update_rows_of(ctx, h, rows, columns.data(), columns.size(), err);
+    });
+}
+
+void delete_rows_of(const Dataset& self, const View& view) {
+    const Core& c = self.handle->core();
+    const dl_view rows = view.handle->get();
+    const dl_dataset h = self.handle->get();
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_delete_rows_of(ctx, h, rows, err);
+    });
+}
+
 void set_info(const Dataset& self, const py::object& info) {
     const Core& c = self.handle->core();
     const std::string json = to_json(py::dict(info));
@@ -249,6 +276,9 @@ void register_dataset(py::module_& m) {
         .def("append", append, arg("columns"), arg("types") = py::none())
         .def("update", update, arg("rows"), arg("columns"), arg("types") = py::none())
         .def("delete_rows", delete_rows, arg("rows"))
+        .def("update_rows_of", update_rows_of, arg("view"), arg("columns"),
+             arg("types") = py::none())
+        .def("delete_rows_of", delete_rows_of, arg("view"))
         .def("set_info", set_info, arg("info"))
         .def("commit", commit, arg("message") = "")
         .def("discard", discard)

@@ -144,7 +144,7 @@ std::string way_out(const py::array& array) {
         case 'U':
         case 'S':
         case 'T':
-            return "if they are class labels, give several of one row as numbers";
+            return "texts suit htype class_label, tag or text";
         case 'O':
             return "give numbers of one type; float() and str() convert decimals and fractions";
         case 'f':

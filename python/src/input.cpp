@@ -282,6 +282,8 @@ class Column {
             samples.push_back(hole);
             return;
         }
+        if (py::hasattr(row, "getpalette"))
+            fail(DL_TYPE, "is one picture, want a list of pictures: [picture]");
         if (type_ != "json" && is_array(row) && !is_object_array(row)) {
             dl_sample all{};
             describe(row, &all);
@@ -354,6 +356,11 @@ class Column {
             describe(value, out);
         } else if (type_name(value) == "NAType") {  // pandas.NA
             out->form = DL_FORM_HOLE;
+        } else if (py::hasattr(value, "__fspath__")) {
+            fail(DL_TYPE,
+                 "is a path; deeplake.read(path) gives the picture in the file, path.read_text() "
+                 "its "
+                 "text, str(path) the path itself");
         } else {
             fail(DL_TYPE, "is a " + type_name(value) +
                               ", want an array, a number, a list of numbers, str, bytes or None; "
@@ -449,9 +456,9 @@ class Column {
                  "has None in its list, and no dtype of numbers has a missing value; use NaN "
                  "among floats, or htype json");
         if (is_text(item))
-            fail(DL_TYPE, "is a list with a " + type_name(item) +
-                              " in it, want numbers; if they are class labels, give several of "
-                              "one row as numbers");
+            fail(DL_TYPE,
+                 "is a list with a " + type_name(item) +
+                     " in it, want numbers; a list of texts suits htype class_label or tag");
         if (!is_array(item))
             fail(DL_TYPE, "is a list with a " + type_name(item) +
                               " in it, want numbers; float() and str() convert decimals and "

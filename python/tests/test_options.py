@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -11,7 +12,7 @@ from pathlib import Path
 import deeplake
 import numpy as np
 import pytest
-from deeplake._load.options import DeviceOptions
+from deeplake._load.options import FOREIGN, DeviceOptions
 from deeplake._load.plan import Options
 
 LOADERS = ("pytorch", "batches", "tensorflow", "jax")
@@ -58,6 +59,52 @@ def test_unknown_options_are_refused(name: str) -> None:
     dataset = deeplake.create("mem://options", overwrite=True)
     with pytest.raises(deeplake.InvalidArgumentError, match='unknown argument "shufle"; did you mean "shuffle"'):
         getattr(dataset, name)(8, shufle=True)
+
+
+TORCH = {  # a value that changes nothing, one that would, and the name of ours
+    "sampler": (None, [1, 2], "weights="),
+    "batch_sampler": (None, [[1]], "batch_size="),
+    "collate_fn": (None, list, "collate="),
+    "pin_memory": (False, True, 'device="cuda"'),
+    "pin_memory_device": ("", "cuda", 'device="cuda"'),
+    "persistent_workers": (True, 2, "python_workers="),
+    "prefetch_factor": (None, 2, "prefetch="),
+    "timeout": (0, 5, "Storage"),
+    "worker_init_fn": (None, print, "seed="),
+    "multiprocessing_context": (None, "spawn", "worker_start="),
+    "generator": (None, object(), "seed="),
+    "in_order": (True, False, "order of the epoch"),
+}
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_arguments_of_torch(name: str) -> None:
+    """Harmless ones are taken; the others lead to ours, which exist. The page lists them."""
+    if name != "batches":
+        pytest.importorskip({"pytorch": "torch"}.get(name, name))
+    assert TORCH.keys() == FOREIGN.keys()
+    with deeplake.create("mem://torch-options", overwrite=True, schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": range(4)})
+        ds.commit()
+        load = getattr(ds, name)
+        harmless = {argument: value for argument, (value, _, _) in TORCH.items()}
+        assert len(load(2, **harmless)) == 2
+        load(2, persistent_workers=False, pin_memory=None)
+        for argument, (_, value, ours) in TORCH.items():
+            with pytest.raises(deeplake.InvalidArgumentError, match=f'"{argument}" is an argument of torch') as caught:
+                load(2, **{argument: value})
+            assert ours in str(caught.value)
+    names = {"batch_size", *DeviceOptions.__annotations__}
+    page = (Path(__file__).parents[2] / "docs" / "loading.md").read_text()
+    for argument, found in FOREIGN.items():
+        assert f"| `{argument}` | `{found.harmless[0]!r}` | {found.ours} |" in page
+        assert set(re.findall(r"(\w+)=", found.ours)) <= names
+
+
+def test_torch_has_these_arguments() -> None:
+    torch = pytest.importorskip("torch")
+    ours = {"dataset", "batch_size", "shuffle", "num_workers", "drop_last"}
+    assert set(inspect.signature(torch.utils.data.DataLoader.__init__).parameters) - {"self"} - ours <= FOREIGN.keys()
 
 
 def test_type_checkers_report_wrong_options(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_numbers_of_python() -> None:
         ([1, None], "None in its list"),
         ([[1, 2], [3]], "pad them"),
         ([[1], 2], "numbers and of lists"),
-        ([1, "a"], "class labels"),
+        ([1, "a"], "htype class_label"),
         (
             decimal.Decimal("0.1"),
             "is a Decimal, want an array, a number, a list of numbers, str, bytes or None; float() and str() convert",
@@ -200,7 +200,7 @@ def test_numbers_of_python() -> None:
         (np.array([object()]), "float() and str()"),
         (np.zeros(2, [("a", "i4"), ("b", "f4")]), "each field"),
         (np.zeros(2, "longdouble"), "float64"),
-        (np.array(["a"]), "class labels"),
+        (np.array(["a"]), "suit htype class_label"),
         (np.ma.masked_array([1, 2], [True, False]), "masked"),
         ([np.array([1], np.uint64), np.array([1], np.int64)], "cast them to one dtype"),
         ([np.zeros(2), np.zeros(3)], "no array"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"deeplake/core/format"
 	"slices"
+	"sort"
 )
 
 // Segment says that rows [From, From+Rows) of one axis are rows [To, To+Rows) of another one.
@@ -38,6 +39,15 @@ func (m Alignment) Apply(rows Set) Set {
 		out[i] = format.RowRange{Start: s.To, Count: s.Rows}
 	}
 	return Of(out)
+}
+
+// Find returns the position of one row on the other axis.
+func (m Alignment) Find(row int64) (int64, bool) {
+	i := sort.Search(len(m), func(i int) bool { return m[i].From+m[i].Rows > row })
+	if i == len(m) || m[i].From > row {
+		return 0, false
+	}
+	return m[i].To + row - m[i].From, true
 }
 
 // Inverse returns the alignment in the other direction.

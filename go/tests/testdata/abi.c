@@ -328,6 +328,8 @@ static void arguments(const char* uri) {
     FAILS(DL_INVALID, dl_dataset_open(none, uri, "", NULL, &err));
     FAILS(DL_INVALID, dl_dataset_delete_rows(none, ds, NULL, 1, &err));
     FAILS(DL_INVALID, dl_dataset_delete_rows(none, ds, NULL, -1, &err));
+    FAILS(DL_INVALID, dl_dataset_delete_rows_of(none, ds, (dl_view){ds.id}, &err));
+    FAILS(DL_INVALID, dl_dataset_update_rows_of(none, ds, view, NULL, 1, &err));
     dl_rows bad = {.tensor = "x", .n = 1, .data = NULL, .bytes = 8, .dtype = DL_INT32};
     FAILS(DL_INVALID, dl_dataset_append(none, ds, &bad, 1, 1, &err));
     bad =
@@ -472,6 +474,10 @@ static void queries(const char* uri) {
     OK(dl_view_sources(none, answer, one, 1, &json, &err));
     WANT(contains(&json, "[null]"));
     OK(dl_view_slice(answer, 0, 2, 1, &part, &err));
+    OK(dl_dataset_delete_rows_of(none, ds, part, &err));
+    FAILS(DL_RANGE, dl_dataset_update_rows_of(none, ds, part, NULL, 0, &err));
+    OK(dl_dataset_discard(none, ds, &err));
+    OK(dl_dataset_update_rows_of(none, ds, part, NULL, 0, &err));
     OK(dl_query_explain(none, answer, "", NULL, 0, NULL, 0, "", &json, &err));
     WANT(contains(&json, "\"done\""));
     OK(dl_view_close(answer, &err));

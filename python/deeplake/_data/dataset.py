@@ -21,7 +21,7 @@ from deeplake._versions.refs import Ref, ref_of
 def create(
     uri: str | os.PathLike[str],
     *,
-    schema: Mapping[str, str | Mapping[str, Any]] | None = None,
+    schema: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
     link_storage: Mapping[str, Storage | None] | None = None,

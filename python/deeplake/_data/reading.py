@@ -79,6 +79,14 @@ class Reading(Loadable):
         """
         return sources(self._source, rows)
 
+    if not TYPE_CHECKING:  # which would take every name as known
+
+        def __getattr__(self, name: str) -> Any:
+            """Returns what other libraries call so, or says what to write here."""
+            from deeplake._neighbours import dataset_attribute
+
+            return dataset_attribute(self, name)
+
     def __len__(self) -> int:
         return self._source.length()
 
@@ -107,8 +115,8 @@ class Reading(Loadable):
         """Reads all rows into a `pyarrow.Table`, with a column for each tensor. A hole is null.
 
         Numbers without axes become columns of their dtype, class labels dictionaries of their
-        names, and arrays nested lists, of fixed size if all samples have one shape. Text and json
-        become strings, sequences lists.
+        names, and arrays nested lists, of fixed size if all samples have one shape. Text
+        becomes strings, json its text, as in '"a"' for the str a, sequences lists.
 
         Args:
             tensors: names of tensors; None takes all.
@@ -130,7 +138,7 @@ class Reading(Loadable):
         `to_arrow`.
 
         Class labels become categories. Integers and bools with holes have pandas' nullable dtypes;
-        lists are objects.
+        lists are objects. json becomes Python values: dicts, lists, str, numbers and bools.
         """
         from deeplake._rows.arrow import to_pandas
 

@@ -45,7 +45,7 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def schema_specs(schema: Mapping[str, str | Mapping[str, Any]]) -> list[dict[str, Any]]:
+def schema_specs(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Returns the specs of a schema: for each name an htype, or arguments of `create_tensor`."""
     if not isinstance(schema, Mapping):
         raise InvalidArgumentError(f"create: schema is a {type(schema).__name__}, want a dict by name of tensor")

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from math import isfinite
+from collections.abc import Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, overload
 
-import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index, _native
-from deeplake._data.reading import Reading
+from deeplake._data.selecting import Selecting, columns
 from deeplake._data.writing import Writing
 from deeplake._errors import InvalidArgumentError
 from deeplake._index import Rows
-from deeplake._names import check_floats, checks_keywords
+from deeplake._names import checks_keywords
 from deeplake._query import saved as _saved
 from deeplake._query.query import Answer, Explanation, Question, answer
 from deeplake._query.saved import SavedView
 from deeplake._rows.live import Live, dropped
-from deeplake._rows.row import Row, row_at, rows_of
+from deeplake._rows.row import Row, row_at
 from deeplake._rows.source import Pinned, Source, open_native
 from deeplake._rows.tensor import Group, Tensor, find
 from deeplake._stores import storage as _storage
@@ -33,7 +30,7 @@ from deeplake._versions.history import History
 from deeplake._versions.refs import Ref, ref_of
 
 
-class View(Reading):
+class View(Selecting):
     """Rows of one version of a dataset, in an order.
 
     Indexing, `filter`, `split` and `query` return views. Later writes to the dataset do not change
@@ -62,30 +59,22 @@ class View(Reading):
     @overload
     def __getitem__(self, index: slice | Sequence[int] | Sequence[bool] | npt.NDArray[Any]) -> View: ...
 
+    @overload
+    def __getitem__(self, index: list[str]) -> QueryView: ...
+
     def __getitem__(self, index: Any) -> Any:
         """Returns a Row for an int, a View for a slice, ints or a boolean mask, a Tensor or a Group
-        for a name.
+        for a name, a view of some tensors for a list of names.
         """
         if isinstance(index, str):
             found = self._tensors.get(index)
             return self._tensor(index) if found is None else found
+        if names := _index.names(index):
+            return self.query(columns(self._source, names))
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             return row_at(self._source.pinned_row(picked), picked)
         return self._select(picked)
-
-    def filter(self, fn: Callable[[Row], object]) -> View:
-        """Returns the rows for which `fn(row)` is true, in order.
-
-        Args:
-            fn: called once for each row, in this thread. The tensors that it looks at are read for
-                many rows at a time; other tensors are not read.
-        """
-        if not callable(fn):
-            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row")
-        pinned = self._source.pinned()
-        picked = np.fromiter((bool(fn(row)) for row in rows_of(pinned)), np.bool_)
-        return View(pinned.select(np.flatnonzero(picked)))
 
     @checks_keywords
     def query(
@@ -196,34 +185,6 @@ class View(Reading):
         )
         stores = _storage.access(storage, None)
         return Dataset(Live(place, open_native(place, stores, branch="main"), storage=stores))
-
-    def split(self, fractions: Sequence[float], *, seed: int | None = 0) -> list[View]:
-        """Returns views of distinct rows, drawn at random, one for each fraction.
-
-        Args:
-            fractions: positive numbers of sum <= 1. If the sum is 1, every row is in one of the
-                views.
-            seed: the seed of the draw, which is the same on every machine. None takes the rows in
-                order.
-
-        Returns:
-            The views; each keeps the order of this one.
-
-        Raises:
-            InvalidArgumentError: a fraction is not positive, or the sum exceeds 1.
-
-        Example:
-            train, test = ds.split([0.9, 0.1], seed=7)
-        """
-        parts = check_floats("split", "fractions", fractions)
-        if not parts or not all(isfinite(part) and part > 0 for part in parts) or sum(parts) > 1 + 1e-9:
-            raise InvalidArgumentError(f"split: fractions are {list(fractions)}, want positive ones of sum <= 1")
-        pinned = self._source.pinned()
-        length = pinned.length()
-        # RandomState, because NumPy promises that its draws never change.
-        order = np.arange(length) if seed is None else np.random.RandomState(seed).permutation(length)
-        ends = [round(end * length) for end in np.minimum(np.cumsum([0.0, *parts]), 1.0)]
-        return [View(pinned.select(np.sort(order[start:end]).astype(np.int64))) for start, end in pairwise(ends)]
 
     def _tensor(self, name: str) -> Tensor | Group:
         found = find(self._source, name)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from deeplake import _index
+from deeplake._data.reading import Reading
 from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_text, checks_keywords
@@ -268,30 +269,51 @@ class Writing:
         """Replaces samples, all or none of them.
 
         Args:
-            index: an int, a slice, ints or a boolean mask. Negative ints count from the end.
-            row: the new sample of each tensor to change; for several rows a sequence of samples.
-                Other tensors keep their samples.
+            index: an int, a slice, ints or a boolean mask. Negative ints count from the end. Or a
+                view of any version of the dataset: its rows, wherever they lie now.
+            row: the new sample of each tensor to change; for several rows a sequence of samples, or
+                one sample for all. A number fills samples of a fixed shape. Other tensors keep
+                their samples.
 
         Raises:
-            OutOfRangeError: a row does not exist.
+            OutOfRangeError: a row does not exist, or a row of the view was deleted since.
+            InvalidArgumentError: the view is of another dataset, or of rows that the present
+                version lacks.
             TensorTypeError: a sample does not suit its tensor.
+
+        Example:
+            ds.update(ds.query("SELECT * WHERE score > 0.9"), {"labels": "sure"})
         """
         _check_row("update", row)
+        if isinstance(index, Reading):
+            view = index._source.pinned()
+            columns = self._source.spread(self._samples("update", row), view.length())
+            self._source.update_rows_of(view, columns)
+            return
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             self._source.update(range(picked, picked + 1), {name: [sample] for name, sample in row.items()})
         else:
-            self._source.update(picked, self._samples("update", row))
+            self._source.update(picked, self._source.spread(self._samples("update", row), len(picked)))
 
     def delete(self, rows: Any) -> None:
         """Deletes rows. Later rows move up.
 
         Args:
-            rows: an int, a slice, ints or a boolean mask.
+            rows: an int, a slice, ints or a boolean mask. Or a view of any version of the dataset:
+                its rows, wherever they lie now. Those that were deleted since stay deleted.
 
         Raises:
             OutOfRangeError: a row does not exist.
+            InvalidArgumentError: the view is of another dataset, or of rows that the present
+                version lacks.
+
+        Example:
+            ds.delete(ds.filter(lambda row: row["image"] is None))
         """
+        if isinstance(rows, Reading):
+            self._source.delete_rows_of(rows._source.pinned())
+            return
         picked = _index.parse(rows, self._source.length())
         wanted = _index.as_array(range(picked, picked + 1) if isinstance(picked, int) else picked)
         self._source.write(lambda handle: handle.delete_rows(wanted))

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from os import PathLike
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar
+from typing import Any, Literal, NamedTuple, ParamSpec, TypedDict, TypeVar
 
 import numpy.typing as npt
 
@@ -69,6 +69,44 @@ class DeviceOptions(LoaderOptions, total=False):
     exact: bool
 
 
+class _Foreign(NamedTuple):
+    """An argument of torch's DataLoader that loaders do not have."""
+
+    harmless: tuple[Any, ...]  # values that change nothing
+    ours: str  # the way to the others
+
+
+# docs/loading.md has this table; python/tests/test_options.py compares them.
+FOREIGN = {
+    "sampler": _Foreign((None,), "shuffle=, weights= or rank= choose the rows; ds[rows] has rows in an order of yours"),
+    "batch_sampler": _Foreign((None,), "batch_size= and drop_last= cut the batches; torch_dataset() takes a sampler"),
+    "collate_fn": _Foreign((None,), "collate= takes the function"),
+    "pin_memory": _Foreign((False, None), 'device="cuda" puts batches on the GPU, through pinned memory'),
+    "pin_memory_device": _Foreign(("", None), 'device="cuda" puts batches on the GPU, through pinned memory'),
+    "persistent_workers": _Foreign((True, False, None), "python_workers= are started once"),
+    "prefetch_factor": _Foreign((None,), "prefetch= is the number of batches that are made ahead"),
+    "timeout": _Foreign((0, None), "a loader waits for its threads; Storage(...) bounds the requests of a store"),
+    "worker_init_fn": _Foreign((None,), "seed= seeds the callables before each row, in python_workers= too"),
+    "multiprocessing_context": _Foreign((None,), "worker_start= is the start method of python_workers="),
+    "generator": _Foreign((None,), "seed= and set_epoch() decide the order"),
+    "in_order": _Foreign((True, None), "batches come in the order of the epoch"),
+}
+
+
+def _foreign(called: str, name: str, value: Any) -> bool:
+    """Returns whether an argument of torch's DataLoader has a value that changes nothing.
+
+    Raises:
+        InvalidArgumentError: it has another value. The message names the argument to use instead.
+    """
+    found = FOREIGN.get(name)
+    if found is None:
+        return False
+    if any(value is same or (value == same and type(value) is type(same)) for same in found.harmless):
+        return True
+    raise InvalidArgumentError(f'{called}: "{name}" is an argument of torch\'s DataLoader; here {found.ours}')
+
+
 def takes(options: type) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Returns a decorator for a method whose last parameter is `**options: Unpack[...]`.
 
@@ -96,9 +134,10 @@ def takes(options: type) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
 
         @functools.wraps(function)
         def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-            for name in kwargs:
-                if name not in known:
+            for name in [name for name in kwargs if name not in known]:
+                if not _foreign(function.__name__, name, kwargs[name]):
                     raise InvalidArgumentError(f'{function.__name__}: unknown argument "{name}"{suggest(name, known)}')
+                del kwargs[name]
             return function(*args, **kwargs)
 
         checked.__signature__ = shown  # type: ignore[attr-defined]

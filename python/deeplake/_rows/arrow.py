@@ -34,12 +34,14 @@ def to_arrow(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
 
 
 def to_pandas(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
-    """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, None for a hole."""
+    """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, json Python values, None
+    for a hole.
+    """
     pd, pa = _package("pandas"), _package("pyarrow")
     columns = {}
     for name in _names(source, tensors, images):
         about = source.require(name)
-        if _is_array(about, images):
+        if _is_object(about, images):
             columns[name] = _cells(pd, source, name, about)
         else:
             columns[name] = _series(pd, _column(pa, source, name, about, images))
@@ -53,8 +55,10 @@ def _names(source: Pinned, tensors: Sequence[str] | None, images: str) -> list[s
     return source.names() if tensors is None else list(tensors)
 
 
-def _is_array(about: Mapping[str, Any], images: str) -> bool:
-    if about["sequence"] or about["dtype"] in ("string", "json", "bytes") or shape_of(about) == ():
+def _is_object(about: Mapping[str, Any], images: str) -> bool:
+    if about["dtype"] == "json":
+        return True  # Python values, which Arrow does not have
+    if about["sequence"] or about["dtype"] in ("string", "bytes") or shape_of(about) == ():
         return False
     return not (images == "encoded" and about["compression"] in _FILES)
 
@@ -64,7 +68,7 @@ def _cells(pd: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> Any:
     for rows in _blocks(source, about):
         for at, value in zip(rows, source.read(rows, name, "list"), strict=True):
             cells[at] = value
-    return pd.Series(cells)
+    return pd.Series(cells, dtype=object)
 
 
 def _series(pd: Any, column: Any) -> Any:

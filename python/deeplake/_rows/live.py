@@ -14,6 +14,9 @@ from deeplake import _index, _native
 from deeplake._errors import ClosedError, ForkedError
 from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
+from deeplake._rows.tensor import Tensor, shape_of
+from deeplake._rows.within import spread
+from deeplake._samples.labels import numbered
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
 
@@ -66,6 +69,7 @@ class Live(Source):
         self._base: Pinned | None = None
         self._closed = False
         self._dtypes: dict[str, str] | None = None
+        self._labels: set[str] = set()  # the class_label tensors
         self._lock = threading.Lock()
         self._writes = 0
         _open.add(self)
@@ -199,11 +203,32 @@ class Live(Source):
 
     def append(self, columns: Mapping[str, Any]) -> None:
         types = self._types()
+        columns = self._prepared(columns)
         self.write(lambda handle: handle.append(columns, types))
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
+        columns = self._prepared(columns)
         self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
+
+    def update_rows_of(self, view: Pinned, columns: Mapping[str, Any]) -> None:
+        """Replaces samples of the rows of a view, wherever they lie now."""
+        types, rows = self._types(), view.view()
+        columns = self._prepared(columns)
+        self.write(lambda handle: handle.update_rows_of(rows, columns, types), updated=columns)
+
+    def delete_rows_of(self, view: Pinned) -> None:
+        """Deletes the rows of a view, wherever they lie now."""
+        rows = view.view()
+        self.write(lambda handle: handle.delete_rows_of(rows))
+
+    def spread(self, columns: Mapping[str, Any], rows: int) -> dict[str, Any]:
+        """Returns columns for some rows, with one sample repeated where it stands for all."""
+        described = {about["name"]: about for about in self.handle().describe()["tensors"]}
+        return {
+            name: spread(name, value, rows, about, shape_of(about)) if (about := described.get(name)) else value
+            for name, value in columns.items()
+        }
 
     def close(self) -> bool:
         """Closes the handle. Returns whether uncommitted rows were dropped."""
@@ -218,6 +243,15 @@ class Live(Source):
         handle.close()
         return dropped
 
+    def _prepared(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns columns with numbers in the place of lists of class names, and samples in that of
+        tensors. `_types` comes first.
+        """
+        if any(isinstance(column, Tensor) for column in columns.values()):
+            columns = {name: column[:] if isinstance(column, Tensor) else column for name, column in columns.items()}
+        labels = self._labels.intersection(columns)
+        return {**columns, **{name: numbered(name, columns[name]) for name in labels}} if labels else columns
+
     def _types(self) -> dict[str, str]:
         """Returns the type of every tensor, as the native `append` wants it: the dtype, or the
         htype of pictures and masks, with "+exif" where pictures are turned.
@@ -225,7 +259,10 @@ class Live(Source):
         types = self._dtypes
         if types is None:
             types, is_final = {}, True
+            self._labels = set()
             for tensor in self.handle().describe()["tensors"]:
+                if tensor["htype"] == "class_label":
+                    self._labels.add(tensor["name"])
                 # A tensor without a dtype takes that of its first sample.
                 is_final = is_final and bool(tensor["dtype"])
                 dtype = tensor["dtype"] or ""

@@ -139,6 +139,9 @@ class Source:
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         raise self._refusal("update")
 
+    def spread(self, columns: Mapping[str, Any], rows: int) -> Mapping[str, Any]:
+        raise self._refusal("update")
+
     def _refusal(self, verb: str) -> ReadOnlyError:
         return ReadOnlyError(f'{verb} a view of "{self.uri}": views are for reading; write to the dataset itself')
 

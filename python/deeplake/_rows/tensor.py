@@ -6,7 +6,7 @@ import builtins
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,26 @@ from deeplake._errors import ForkedError, InvalidArgumentError, OutOfRangeError,
 from deeplake._index import Rows
 from deeplake._rows.row import sample
 from deeplake._rows.source import Source
+from deeplake._rows.within import within
 from deeplake._samples.column import numpy_time
 from deeplake._text import printable
 
 _UNSHAPED = ("string", "json", "bytes")
+
+
+def _refused(sign: str) -> Any:
+    """Returns a comparison that raises: it would have to read the tensor, and hide that."""
+
+    def compare(self: Tensor, other: object) -> NoReturn:
+        shown = repr(other) if isinstance(other, bool | int | float | str) else "..."
+        name, asked = self.name, "=" if sign == "==" else sign
+        raise TensorTypeError(
+            f'compare tensor "{name}" by {sign}: a tensor has no comparison of its own; find rows by ds.query("SELECT '
+            f'* WHERE {name} {asked} {shown}") or ds.filter(lambda row: row["{name}"] {sign} {shown}), or compare the '
+            f'samples, ds["{name}"][:]'
+        )
+
+    return compare
 
 
 class Tensor:
@@ -30,6 +46,8 @@ class Tensor:
     indices apply to the axes of the samples: `tensor[0, :10, :10]`. `tensor[i] = sample` writes.
     """
 
+    # Results like `str | Any` are None in rare cases, which the docstrings name: type checkers then
+    # do not ask for a check that most programs do not need.
     __slots__ = ("_columns", "_name", "_source")
 
     def __init__(self, source: Source, name: str) -> None:
@@ -48,7 +66,7 @@ class Tensor:
         return str(self._about()["htype"])
 
     @property
-    def dtype(self) -> str | None:
+    def dtype(self) -> str | Any:
         """The type of an element: its NumPy name, "string", "json" or "bytes"; of times what they
         count, like "timestamp[us, UTC]". None before the first sample.
         """
@@ -56,7 +74,7 @@ class Tensor:
         return about.get("time") or about["dtype"] or None
 
     @property
-    def shape(self) -> tuple[int | None, ...] | None:
+    def shape(self) -> tuple[int | Any, ...] | Any:
         """The shape of a sample, None for an axis that varies.
 
         None stands for no shape: for text and the like, for arrays whose number of axes varies, and
@@ -70,7 +88,7 @@ class Tensor:
         return str(self._about()["compression"])
 
     @property
-    def class_names(self) -> list[str] | None:
+    def class_names(self) -> list[str] | Any:
         """The names of classes 0, 1 and so on of a class_label or segment_mask; else None."""
         names = self._about()["class_names"]
         return None if names is None else list(names)
@@ -80,7 +98,11 @@ class Tensor:
         """The user's description of the tensor, as given to `create_tensor`; a copy, read-only."""
         return MappingProxyType(copy.deepcopy(self._about()["info"]))
 
-    def numpy(self, rows: Any = None, *, ragged: Literal["list", "pad"] = "list") -> npt.NDArray[Any] | list[Any]:
+    @overload
+    def numpy(self, rows: Any = None, *, ragged: Literal["pad"]) -> npt.NDArray[Any]: ...
+    @overload
+    def numpy(self, rows: Any = None, *, ragged: Literal["list"] = "list") -> npt.NDArray[Any] | Any: ...
+    def numpy(self, rows: Any = None, *, ragged: Literal["list", "pad"] = "list") -> Any:
         """Reads samples into memory.
 
         Args:
@@ -107,9 +129,9 @@ class Tensor:
         return self._read(picked, ragged)
 
     @overload
-    def bytes(self, rows: int) -> builtins.bytes | None: ...
+    def bytes(self, rows: int) -> builtins.bytes | Any: ...
     @overload
-    def bytes(self, rows: Any) -> list[builtins.bytes | None]: ...
+    def bytes(self, rows: Any) -> list[builtins.bytes | Any]: ...
     def bytes(self, rows: Any) -> Any:
         """Returns samples as they are stored, without decoding: a JPEG file, the memory of an
         array, text as UTF-8.
@@ -137,6 +159,14 @@ class Tensor:
             return column.bytes(picked)
         return column.bytes_many(_index.as_array(picked))
 
+    if not TYPE_CHECKING:  # which would take every name as known
+
+        def __getattr__(self, name: str) -> Any:
+            """Returns what other libraries call so, or says what to write here."""
+            from deeplake._neighbours import tensor_attribute
+
+            return tensor_attribute(self, name)
+
     def __len__(self) -> int:
         return self._source.length()
 
@@ -144,29 +174,59 @@ class Tensor:
         for row in range(len(self)):
             yield self[row]
 
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+        """Reads all rows for `numpy.asarray`. Samples of several shapes are objects."""
+        if copy is False:
+            raise InvalidArgumentError(f'convert tensor "{self._name}": its samples are read, which makes a copy')
+        values = self.numpy()
+        if isinstance(values, np.ndarray):
+            return values if dtype is None else values.astype(dtype)
+        out = np.empty(len(values), object)
+        for row, value in enumerate(values):
+            out[row] = value
+        return out if dtype is None else out.astype(dtype)
+
+    # Tensors are keys of sets and dicts by identity.
+    __hash__ = object.__hash__
+    __eq__ = _refused("==")
+    __ne__ = _refused("!=")
+    __lt__ = _refused("<")
+    __le__ = _refused("<=")
+    __gt__ = _refused(">")
+    __ge__ = _refused(">=")
+
     def __getitem__(self, index: Any) -> Any:
         inner: tuple[Any, ...] = ()
         if type(index) is tuple and index:
             index, inner = index[0], index[1:]
+            if index is Ellipsis:
+                index, inner = slice(None), (Ellipsis, *inner)
+        elif index is Ellipsis:
+            index = slice(None)
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             source = self._source.pinned_for(self._name, picked)
             value = source.read(_index.as_array(range(picked, picked + 1)), self._name, "list")[0]
-            return sample(value[inner] if inner else value)
+            return sample(within(self._name, value, inner))
         values = self._read(picked, "list")
         if not inner:
             return values
         if isinstance(values, np.ndarray):
-            every = (slice(None), *inner)
-            return values[every]
-        return [sample(value[inner]) for value in values]
+            return within(self._name, values, (slice(None), *inner))
+        return [sample(within(self._name, value, inner)) for value in values]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        picked = _index.parse(index, self._source.length())
+        """Replaces samples. For several rows, `value` is one sample for all, or one for each."""
+        if isinstance(index, tuple):
+            raise InvalidArgumentError(
+                f'write tensor "{self._name}": an index within a sample is for reading; read the sample, change it, '
+                "and write the whole"
+            )
+        picked = _index.parse(slice(None) if index is Ellipsis else index, self._source.length())
         if isinstance(picked, int):
             self._source.update(range(picked, picked + 1), {self._name: [value]})
         else:
-            self._source.update(picked, {self._name: value})
+            self._source.update(picked, self._source.spread({self._name: value}, len(picked)))
 
     def __repr__(self) -> str:
         about = self._about()

@@ -1,13 +1,12 @@
 """Columns of pandas, Arrow and polars, as the samples that the core takes.
 
-This is the way back of `_arrow.py`: what `to_arrow` and `to_pandas` return can be appended to a
+This is the way back of `_rows/arrow.py`: tables of `to_arrow` and `to_pandas` can be appended to a
 dataset with the same tensors. None of the packages is imported before one of its objects is given.
 """
 
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from deeplake._errors import Error, InvalidArgumentError, TensorTypeError
 from deeplake._lazy import package
 from deeplake._samples.column import Column, count, zone_name
+from deeplake._samples.json_column import json_samples
 from deeplake._samples.sample import Sample
 
 _FILES = ("jpeg", "png", "webp")
@@ -70,11 +70,10 @@ def samples_of(called: str, name: str, column: Any, about: Mapping[str, Any] | N
         raise
     except (ValueError, TypeError, NotImplementedError, OverflowError, LookupError) as err:  # of the packages
         raise TensorTypeError(f"{what} of type {getattr(column, 'type', None) or column.dtype}: {err}") from err
-    if isinstance(values, list):
-        if about.get("dtype") == "json" and not about.get("sequence"):
-            return [_parsed(what, value) for value in values]
-        if about.get("compression") in _FILES:
-            return [Sample(value) if isinstance(value, bytes) else value for value in values]
+    if about.get("dtype") == "json":
+        return json_samples(what, values, sequence=bool(about.get("sequence")), texts=_is_arrow(column))
+    if isinstance(values, list) and about.get("compression") in _FILES:
+        return [Sample(value) if isinstance(value, bytes) else value for value in values]
     return values
 
 
@@ -357,11 +356,6 @@ def _is_number(pa: Any, leaf: Any) -> bool:
     return bool(pa.types.is_boolean(leaf) or pa.types.is_integer(leaf) or pa.types.is_floating(leaf))
 
 
-def _parsed(what: str, value: Any) -> Any:
-    """Returns a json sample; text of a frame is JSON, as `to_arrow` writes it."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as err:
-        raise TensorTypeError(f"{what} has the text {value[:80]!r}, which is no JSON: {err}") from None
+def _is_arrow(column: Any) -> bool:
+    """Returns whether a column has the types of Arrow, which has none for JSON values."""
+    return not _of(column, "pandas") or type(column.dtype).__name__ == "ArrowDtype"

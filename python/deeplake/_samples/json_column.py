@@ -1,0 +1,63 @@
+"""Columns of tables for json tensors: which text is JSON, and which is a value."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+
+from deeplake._errors import TensorTypeError
+from deeplake._samples.column import Column
+
+
+def json_samples(what: str, values: Any, *, sequence: bool, texts: bool) -> Any:
+    """Returns the samples of a json tensor. With `texts`, a str is JSON text, as `to_arrow` writes
+    it; else it is a value, as everywhere in Python, and as `to_pandas` gives it.
+    """
+    if isinstance(values, Column) and values.__deeplake_counts__:
+        return values
+    if isinstance(values, Column):
+        marks, values = values.__deeplake_missing__, values.__deeplake_values__
+        listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+        return listed if marks is None else [None if gone else v for v, gone in zip(listed, marks, strict=True)]
+    if isinstance(values, np.ndarray):
+        return values.tolist()
+    if texts and sequence:
+        return [None if row is None else [_parsed(what, item) for item in row] for row in values]
+    if texts:
+        return [_parsed(what, value) for value in values]
+    if not sequence and (example := _unparsed(values)):
+        warnings.warn(
+            f"{what} has JSON text, like {example[:80]!r}; a str of pandas is stored as a JSON string. To store the "
+            "values, parse it first: frame[name].map(json.loads)",
+            UserWarning,
+            stacklevel=6,
+        )
+    return values
+
+
+def _unparsed(values: list[Any]) -> str:
+    """Returns the first text if all samples are texts, and it is that of an object or array."""
+    known = [value for value in values if value is not None]
+    if not known or not all(isinstance(value, str) and value[:1] in ("{", "[") for value in known):
+        return ""
+    try:
+        json.loads(known[0])
+    except (ValueError, RecursionError):
+        return ""
+    return str(known[0])
+
+
+def _parsed(what: str, value: Any) -> Any:
+    """Returns a json sample of Arrow: text is JSON, anything else is the value."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError) as err:
+        raise TensorTypeError(
+            f"{what} has the text {value[:80]!r}, which is no JSON: {err}; a str itself needs its quotes, as "
+            "json.dumps writes it"
+        ) from None

@@ -1,0 +1,42 @@
+"""Lists of class names: several labels of one row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from deeplake._errors import TensorTypeError
+from deeplake._samples.column import Column
+
+
+def numbered(name: str, column: Any) -> Any:
+    """Returns a column of lists of class names as numbers with their names, which the core maps to
+    the classes of the tensor. Any other column is returned as it is.
+
+    Args:
+        name: of the tensor, for errors.
+        column: the samples; a row is a list of names, or None for a hole.
+    """
+    first = next((row for row in column if row is not None), None) if isinstance(column, list | tuple) else None
+    if not _is_list(first) or not any(isinstance(label, str) for row in column if _is_list(row) for label in row):
+        return column
+    numbers: dict[str, int] = {}
+    rows: list[Any] = []
+    for at, row in enumerate(column):
+        if row is None:
+            rows.append(None)
+            continue
+        if isinstance(row, str):
+            row = [row]
+        if not _is_list(row) or not all(isinstance(label, str) for label in row):
+            raise TensorTypeError(
+                f'append to tensor "{name}": row {at} is {row!r} beside lists of class names, want a list of names; '
+                f'give numbers, or names, for all rows: ds["{name}"].class_names has the names'
+            )
+        rows.append(np.array([numbers.setdefault(str(label), len(numbers)) for label in row], np.int64))
+    return Column(rows, None, "", list(numbers))
+
+
+def _is_list(row: Any) -> bool:
+    return isinstance(row, list | tuple) or (isinstance(row, np.ndarray) and row.ndim == 1)
