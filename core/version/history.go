@@ -100,16 +100,6 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 	return rec, nil
 }
 
-// Log returns at most limit commits, the newest first; limit <= 0 means all. It follows the branch
-// to where it left another one, and goes on there; what merges took in is not listed, see Graph.
-func (r *Repo) Log(ctx context.Context, limit int) ([]*format.Record, error) {
-	head, err := r.headRecord(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.line(ctx, head, limit)
-}
-
 // line is the commit rec and those before it, without what merges took in.
 func (r *Repo) line(ctx context.Context, rec *format.Record, limit int) ([]*format.Record, error) {
 	h := r.history()
@@ -281,8 +271,9 @@ func Describe(rec *format.Record) Committed {
 	}
 }
 
-// LogFrom returns at most limit commits that s comes from, s first, as Log does; limit <= 0 means
-// all.
+// LogFrom returns at most limit commits that s comes from, s first; limit <= 0 means all. It
+// follows the branch to where it left another one, and goes on there. Commits that merges took in
+// are not listed, see Graph.
 func (r *Repo) LogFrom(ctx context.Context, s *Snapshot, limit int) ([]*format.Record, error) {
 	return r.line(ctx, s.Record, limit)
 }

@@ -125,3 +125,24 @@ def test_bars_on_a_terminal_only(place, tmp_path):
         shown = os.read(main, 65536).decode()
         os.close(main)
         assert child.returncode == 0 and out and command[0] in shown, shown
+
+
+def test_restore_and_revert(cli, place):
+    assert 'restored "v1" on "main": version 3' in cli("restore", place, "v1")
+    assert 'shows "v1" already: version 3' in cli("restore", place, "v1")
+    assert len(deeplake.open(place)) == 10
+    undone = json.loads(cli("revert", place, "3", "-m", "undo", "--json"))
+    assert undone["reverted"] and undone["commit"]["message"] == "undo" and undone["commit"]["rows"] == 11
+    assert 'has nothing of "3": version 4' in cli("revert", place, "3")
+    cli("revert", place, "work", "--branch", "work")
+    assert deeplake.open(place, branch="work")["x"].numpy()[3] == 3
+    assert 'branch "main" does not come from this commit' in run_failing(place, "revert", "work")
+    assert "no such commit" in run_failing(place, "restore", "v9")
+
+
+def run_failing(place, command, ref):
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake", command, place, ref], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    return done.stderr

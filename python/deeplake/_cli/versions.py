@@ -1,4 +1,6 @@
-"""The commands about versions: log, diff, branch, tag, merge, cp, fsck, gc, rechunk."""
+"""The commands about versions and maintenance: log, diff, branch, tag, merge, restore, revert, cp,
+fsck, gc, rechunk.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _branch_option = click.option("--branch", "-b", default="main", show_default=Tru
 
 def register(cli: click.Group) -> None:
     """Adds the commands to the command line."""
-    for command in (log, diff, branch, tag, merge, cp, fsck, gc, rechunk):
+    for command in (log, diff, branch, tag, merge, restore, revert, cp, fsck, gc, rechunk):
         cli.add_command(command)
 
 
@@ -194,7 +196,50 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
     done = dataset.merge(ref, on_conflict, message)
     commit = done["commit"]
     said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
-    show(done, as_json, [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"])
+    show(done, as_json, [_made(said, commit)])
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("ref")
+@_branch_option
+@click.option("--message", "-m", default="", help="Of the commit; by default it names the version.")
+@json_option
+def restore(uri: str, ref: str, branch: str, message: str, as_json: bool) -> None:
+    """Make a branch show the version REF again, as a new version.
+
+    REF is a number, commit, tag, branch, time, or branch@number. The history stays.
+    """
+    done = _open(uri, branch=branch, write=True).restore(ref, message)
+    said = f'restored "{ref}" on "{branch}"' if done["restored"] else f'"{branch}" shows "{ref}" already'
+    show(done, as_json, [_made(said, done["commit"])])
+
+
+@click.command()
+@click.argument("uri")
+@click.argument("commit")
+@_branch_option
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["error", "ours", "theirs"]),
+    default="error",
+    show_default=True,
+    help="Where later versions changed the same: fail, keep that, or undo it too.",
+)
+@click.option("--message", "-m", default="", help="Of the commit; by default it names the version.")
+@json_option
+def revert(uri: str, commit: str, branch: str, on_conflict: str, message: str, as_json: bool) -> None:
+    """Undo the changes of one version, COMMIT, as a new version.
+
+    COMMIT is a number, commit, tag, branch, time, or branch@number.
+    """
+    done = _open(uri, branch=branch, write=True).revert(commit, on_conflict, message)
+    said = f'reverted "{commit}" on "{branch}"' if done["reverted"] else f'"{branch}" has nothing of "{commit}"'
+    show(done, as_json, [_made(said, done["commit"])])
+
+
+def _made(said: str, commit: Mapping[str, Any]) -> str:
+    return f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"
 
 
 @click.command()

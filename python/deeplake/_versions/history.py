@@ -47,6 +47,88 @@ class History:
         """The tags: a mapping by name, with `create` and `delete`."""
         return Tags(self._source)
 
+    @checks_keywords
+    def checkout(self, ref: Ref, *, create: bool = False) -> None:
+        """Moves to the newest version of a branch, or to another version for reading. Existing
+        views do not change.
+
+        Args:
+            ref: the name of a branch; or a tag, a commit, a version number or a time, as `at` of
+                `deeplake.open`. The dataset is then read-only, until `checkout` of a branch.
+            create: first create the branch of that name at the version that the dataset is at.
+
+        Raises:
+            ConflictError: some changes are not committed.
+            NotFoundError: there is no such branch or version.
+            ReadOnlyError: the dataset was opened with `at`, and stays there; or `create` is set,
+                and it was opened read-only.
+
+        Example:
+            ds.checkout("v1.0")                 # read-only
+            ds.checkout("main")                 # and back
+        """
+        handle = self._source.handle()
+        handle.checkout(ref_of(ref), bool(create))
+        self._source.moved(handle.describe())
+
+    @checks_keywords
+    def restore(self, at: Ref, *, message: str = "") -> Commit:
+        """Makes the branch show the rows and tensors of another version, as a new commit.
+
+        The history stays, and the restore can be undone. It copies no samples.
+
+        Args:
+            at: the version, as `at` of `deeplake.open`.
+            message: the message of the commit; by default it names the version.
+
+        Returns:
+            The new version, or the present one if it shows the same.
+
+        Raises:
+            ConflictError: some changes are not committed.
+            NotFoundError: the version does not exist, or has expired.
+            UnsupportedError: the version is of another branch, and this one has its rows in
+                another order.
+
+        Example:
+            ds.restore("v1.0")
+        """
+        done = self._source.handle().restore(ref_of(at), message)
+        self._source.settled()
+        return commit_of(done["commit"])
+
+    @checks_keywords
+    def revert(self, commit: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
+        """Undoes the changes of one earlier commit, as a new commit.
+
+        Rows that it appended are deleted. Rows that it deleted are there again, and updated samples
+        are the old ones. Rows are matched by identity. Renamed, new and deleted tensors and the
+        info are undone as well. New class names stay, because later labels may use them, and so do
+        a dtype and a shape. A merge is undone as a whole.
+
+        Args:
+            commit: the version, as `at` of `deeplake.open`; the branch must come from it.
+            on_conflict: what happens to samples, rows and tensors that later commits changed
+                again: "ours" keeps them as they are, "theirs" undoes them as well, "error" refuses.
+            message: the message of the commit; by default it names the version.
+
+        Returns:
+            The new version, or the present one if nothing was left to undo.
+
+        Raises:
+            ConflictError: later commits changed the same; `rows`, `tensor` and `winner` say where.
+                Or some changes are not committed. Nothing has changed.
+            InvalidArgumentError: the branch does not come from the commit, or it is version 0.
+            NotFoundError: the commit does not exist, or it or the version before it has expired.
+
+        Example:
+            bad = ds.commit("relabel")
+            ds.revert(bad)
+        """
+        done = self._source.handle().revert(ref_of(commit), on_conflict, message)
+        self._source.settled()
+        return commit_of(done["commit"])
+
     def diff(self, a: Ref, b: Ref | None = None) -> Diff:
         """Returns the changes that lead from one version to another, without reading samples.
 
