@@ -124,6 +124,13 @@ FORWARD(dataset_graph,
 FORWARD(dataset_diff,
         (dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b, dl_buffer* json, dl_error* err),
         (ctx, ds, a, b, json, err))
+FORWARD(dataset_history,
+        (dl_context ctx, dl_dataset ds, int64_t row, int64_t limit, dl_buffer* json, dl_error* err),
+        (ctx, ds, row, limit, json, err))
+FORWARD(dataset_row_names,
+        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_buffer* json,
+         dl_error* err),
+        (ctx, ds, rows, n, json, err))
 FORWARD(dataset_merge,
         (dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict, dl_text* message,
          int32_t* merged, dl_buffer* commit, dl_error* err),

@@ -104,6 +104,27 @@ func dlgo_dataset_diff(c C.dl_context, h C.dl_dataset, a, b *C.dl_text, out *C.d
 	})
 }
 
+//export dlgo_dataset_history
+func dlgo_dataset_history(c C.dl_context, h C.dl_dataset, row, limit C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("history", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		if limit < 0 || limit > 1<<31-1 {
+			return nil, errs.Op("history", "").New(errs.Invalid, "limit is %d, want 0 (all) or more", int64(limit))
+		}
+		return ds.Versions().History(ctx, int64(row), int(limit))
+	})
+}
+
+//export dlgo_dataset_row_names
+func dlgo_dataset_row_names(c C.dl_context, h C.dl_dataset, rows *C.dl_const_i64, n C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("name rows", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		list, err := numbers("rows", rows, n)
+		if err != nil {
+			return nil, err
+		}
+		return ds.Versions().RowNames(ctx, list)
+	})
+}
+
 //export dlgo_dataset_merge
 func dlgo_dataset_merge(c C.dl_context, h C.dl_dataset, ref, onConflict, message *C.dl_text, merged *C.int32_t, commit *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {

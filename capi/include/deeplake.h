@@ -476,6 +476,16 @@ DL_API dl_status dl_dataset_graph(dl_context ctx, dl_dataset ds, int64_t limit, 
 DL_API dl_status dl_dataset_diff(dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b,
                                  dl_buffer* json, dl_error* err);
 
+/* Lists the newest `limit` commits (0: all) that changed a row as JSON [{"commit", "change",
+ * "tensors", "row": its number there, or -1}], newest first. The caller releases the buffer. */
+DL_API dl_status dl_dataset_history(dl_context ctx, dl_dataset ds, int64_t row, int64_t limit,
+                                    dl_buffer* json, dl_error* err);
+
+/* Lists names of n rows that no commit changes, as JSON strings. The caller releases the
+ * buffer. */
+DL_API dl_status dl_dataset_row_names(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n,
+                                      dl_buffer* json, dl_error* err);
+
 /* Merges a version into the branch, as one commit. on_conflict is "error" (also ""), "ours" or
  * "theirs". *merged becomes 0 if there was nothing to merge. *commit gets the version of the branch
  * as JSON; the caller releases it. After a failure nothing has changed. */
@@ -893,7 +903,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \
-    X(dataset_restore) X(dataset_revert) \
+    X(dataset_restore) X(dataset_revert) X(dataset_history) X(dataset_row_names) \
     X(dataset_rename_tensor) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) \

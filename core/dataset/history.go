@@ -61,6 +61,7 @@ func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, e
 func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, names map[string][]string, limit int) ([]LogEntry, error) {
 	seen := map[format.UUID]bool{}
 	var out []LogEntry
+	var recs []*format.Record
 	for _, s := range starts {
 		nodes, err := repo.Graph(ctx, s, limit)
 		if err != nil {
@@ -79,7 +80,15 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 				e.Names = []string{}
 			}
 			out = append(out, e)
+			recs = append(recs, n.Record)
 		}
+	}
+	described, err := version.DescribeAll(ctx, repo, recs)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].Committed = described[i]
 	}
 	if len(starts) > 1 {
 		// Times never fall from commit to commit; a stable order keeps commits of one time before
@@ -90,6 +99,70 @@ func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, 
 		out = out[:limit]
 	}
 	return out, nil
+}
+
+// Log lists at most limit commits with their changes, the newest first; limit <= 0 means all. A
+// dataset of the past lists its own history.
+func (v Versions) Log(ctx context.Context, limit int) ([]version.Committed, error) {
+	repo, head, err := v.d.repository()
+	if err == nil && !v.d.past.Load() {
+		head, err = repo.Head(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	recs, err := repo.LogFrom(ctx, head, limit)
+	if err != nil {
+		return nil, err
+	}
+	return version.DescribeAll(ctx, repo, recs)
+}
+
+// History lists at most limit commits that changed a row, the newest first; limit <= 0 means all.
+// The row is counted as in View. An uncommitted row has no history. It omits hidden tensors.
+func (v Versions) History(ctx context.Context, row int64, limit int) ([]version.RowChange, error) {
+	repo, head, rows, err := v.places([]int64{row})
+	if err != nil || rows[0] >= head.Record.Rows {
+		return []version.RowChange{}, err
+	}
+	out, err := version.RowHistory(ctx, repo, head, rows[0], limit)
+	for i := range out {
+		out[i].Tensors = slices.DeleteFunc(out[i].Tensors, hidden)
+	}
+	return out, err
+}
+
+// RowNames returns names of rows, counted as in View, that no commit changes. That of an
+// uncommitted row is "".
+func (v Versions) RowNames(ctx context.Context, rows []int64) ([]string, error) {
+	_, head, places, err := v.places(rows)
+	if err != nil {
+		return nil, err
+	}
+	return version.RowNames(ctx, head, places)
+}
+
+// places finds the places of rows, on the axis of the commit below the uncommitted changes. Those
+// of uncommitted rows are behind its end.
+func (v Versions) places(rows []int64) (*version.Repo, *version.Snapshot, []int64, error) {
+	d := v.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.open(); err != nil {
+		return nil, nil, nil, err
+	}
+	live, n := d.head.Live, d.head.Rows()
+	if d.w != nil {
+		live, n = d.w.txn.Live()
+	}
+	out := make([]int64, len(rows))
+	for i, row := range rows {
+		if row < 0 || row >= n {
+			return nil, nil, nil, outOfRange(row, n)
+		}
+		out[i] = live.Physical(row)
+	}
+	return d.repo, d.head, out, nil
 }
 
 // Diff returns the changes from the commit that a names to the commit that b names. "" names the

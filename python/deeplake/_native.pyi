@@ -156,6 +156,10 @@ class Dataset:
         """Returns the newest commits with their parents and names; a limit of 0 is all of them."""
     def diff(self, a: str, b: str = "") -> dict[str, Any]:
         """Returns the differences that lead from one ref to another, as core/version.Diff."""
+    def history(self, row: int, limit: int = 0) -> list[dict[str, Any]]:
+        """Returns the newest commits that changed a row: commit, change, tensors, and row, -1 for none."""
+    def row_names(self, rows: Any) -> list[str]:
+        """Returns names of rows that no commit changes."""
     def merge(self, ref: str, on_conflict: str = "error", message: str = "") -> dict[str, Any]:
         """Takes a ref into the branch. Returns commit, and merged: whether there was anything to take in."""
     def restore(self, ref: str, message: str = "") -> dict[str, Any]:

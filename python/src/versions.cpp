@@ -87,6 +87,21 @@ py::object diff(const Dataset& self, const py::object& a, const py::object& b) {
                });
 }
 
+py::object history(const Dataset& self, std::int64_t row, std::int64_t limit) {
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_history(ctx, h, row, limit, out, err);
+               });
+}
+
+py::object row_names(const Dataset& self, const py::object& rows) {
+    const Numbers at = to_rows(rows);
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) { return c.dataset_row_names(ctx, h, data, n, out, err); });
+}
+
 py::dict merge(const Dataset& self, const py::object& ref, const py::object& on_conflict,
                const py::object& message) {
     const std::string of = to_text("merge", "ref", ref);
@@ -249,6 +264,8 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
         .def("delete_tag", delete_tag, arg("name"))
         .def("graph", graph, arg("limit") = 0, arg("all") = false)
         .def("diff", diff, arg("a"), arg("b") = "")
+        .def("history", history, arg("row"), arg("limit") = 0)
+        .def("row_names", row_names, arg("rows"))
         .def("merge", merge, arg("ref"), arg("on_conflict") = "error", arg("message") = "")
         .def("restore", restore, arg("ref"), arg("message") = "")
         .def("revert", revert, arg("ref"), arg("on_conflict") = "error", arg("message") = "")

@@ -267,3 +267,128 @@ def reverted(before, then, now):
                 row[name] = old[name]
             out[key] = row
     return list(out.values())
+
+
+def test_log_counts_rows(ds):
+    ds.update([1, 2], {"x": [10, 20]})
+    ds.update(2, {"t": "two"})
+    ds.delete(0)
+    ds.append({"x": 1, "t": "a"})
+    ds.append({"x": 2, "t": "b"})
+    ds.delete(10)  # one of the two
+    changed = ds.commit("changed")
+    ds.revert(changed)
+    ds.checkout("side", create=True)
+    log = ds.log()
+    assert [(c.added, c.updated, c.deleted) for c in log] == [(0, 0, 0), (1, 2, 1), (1, 2, 1), (10, 0, 0), (0, 0, 0)]
+    assert '10 rows (+1 ~2 -1), "changed" by ' in repr(log[2]) and changed == log[2] and changed.added is None
+    ds.update(slice(None), {"x": list(range(10))})
+    assert ds.commit().added is None and ds.log(1)[0].updated == 10
+    deeplake.copy(ds.uri, ds.uri + "2", branch="side")
+    assert deeplake.open(ds.uri + "2").log()[0].added == 10
+
+
+def test_changed_rows(ds):
+    ds.delete([0, 5])
+    ds.update([1, 3], {"x": [200, 400]})
+    ds.append({"x": 77, "t": "new"})
+    ds.rename_tensor("x", "y")
+    ds.commit()
+    diff = ds.diff(1)
+    rows = list(diff.rows("y"))
+    said = [(r.change, r.old_row, r.new_row, r.old if r.old is None else int(r.old), r.new) for r in rows]
+    assert said == [
+        ("updated", 2, 1, 2, 200), ("updated", 4, 3, 4, 400), ("added", None, 8, None, 77),
+        ("deleted", 0, None, 0, None), ("deleted", 5, None, 5, None),
+    ]  # fmt: skip
+    assert [r.old for r in diff.rows("t")] == [None, "row 0", "row 5"]
+    # The same names in the other direction, and in later versions.
+    back = {r.id: (r.new_row, r.old_row) for r in ds.diff(2, 1).rows("x")}
+    assert back == {r.id: (r.old_row, r.new_row) for r in rows}
+    ds.delete(0)
+    ds.commit()
+    assert next(ds.diff(2).rows("y")).id not in back, "the deleted row is another one"
+    assert {r.id for r in ds.diff(1).rows("y")} > set(back)
+    assert list(ds.diff(1, 1).rows("x")) == []
+    with pytest.raises(deeplake.NotFoundError, match='no tensor "z"'):
+        diff.rows("z")
+    with pytest.raises(deeplake.InvalidArgumentError, match="another process"):
+        pickle.loads(pickle.dumps(diff)).rows("y")
+
+
+def test_changed_rows_of_tensors_that_come_and_go(ds):
+    ds.create_tensor("n", dtype="uint8")
+    ds.update(4, {"n": 4})
+    ds.delete_tensor("t")
+    ds.commit()
+    diff = ds.diff(1)
+    assert [(r.change, r.old_row, r.new_row, r.new) for r in diff.rows("n")] == [("added", None, 4, 4)]
+    gone = list(diff.rows("t"))
+    assert len(gone) == 10 and (gone[3].change, gone[3].old_row, gone[3].old) == ("deleted", 3, "row 3")
+
+
+def test_many_changed_rows_are_read_in_parts(tmp_path, monkeypatch):
+    with deeplake.create(tmp_path / "d", schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": np.arange(1000)})
+        ds.commit()
+        ds.delete(slice(0, 1000, 7))
+        ds.update(slice(0, len(ds), 2), {"x": -ds["x"].numpy()[::2]})
+        ds.commit()
+        reads = []
+        get = deeplake.Dataset.__getitems__
+        monkeypatch.setattr(
+            deeplake.Dataset, "__getitems__", lambda self, rows: reads.append(len(rows)) or get(self, rows)
+        )
+        some = ds.diff(1).rows("x")
+        assert reads == []
+        first = next(some)
+        assert first.new == -first.old and max(reads) <= 64 and len(reads) == 2
+        rest = list(some)
+        assert all(r.new == -r.old and r.old == r.old_row for r in rest if r.change == "updated")
+        assert sum(r.change == "deleted" for r in rest) == 143 and max(reads) <= 64
+
+
+def test_history_of_a_row(ds):
+    ds.update(7, {"x": 70})
+    one = ds.commit("one")
+    ds.delete([0, 1])
+    ds.commit("others go")
+    ds.checkout("side", create=True)
+    ds.update(5, {"x": 700, "t": "side"})
+    ds.delete(0)
+    two = ds.commit("on the side")
+    ds.checkout("main")
+    ds.append({"x": 1, "t": "a"})
+    ds.commit("more")
+    ds.merge("side")
+    ds.delete(4)
+    gone = ds.commit("gone")
+    back = ds.revert(gone)
+    assert ds["x"].numpy()[4] == 700
+    history = ds.history(4)
+    got = [(v.commit, v.change, tuple(v.tensors), v.row) for v in history]
+    assert got == [
+        (back, "restored", ("x", "t"), 4), (gone, "deleted", (), None), (two, "updated", ("x", "t"), 4),
+        (one, "updated", ("x",), 7), (ds.at(1).head, "added", ("x", "t"), 7),
+    ]  # fmt: skip
+    assert [int(ds.at(v.commit)[v.row]["x"]) for v in history if v.row is not None] == [700, 700, 70, 7]
+    assert ds.history(-1, limit=1)[0].commit.message == "more" and history[3].commit.updated == 1
+    ds.delete(0)
+    ds.append({"x": 5, "t": "new"})
+    assert [v.commit for v in ds.history(3)] == [v.commit for v in history] and ds.history(-1) == []
+    ds.discard()
+    with pytest.raises(IndexError):
+        ds.history(100)
+    assert [v.commit.message for v in ds.at(two).history(4)] == ["on the side", "one", "ten rows"]
+
+
+def test_history_over_expired_versions(ds):
+    from datetime import timedelta
+
+    for i in range(3):
+        ds.update(2, {"x": i})
+        ds.commit(f"{i}")
+    want = [v.commit for v in ds.history(2)]
+    ds.gc(expire=timedelta(0), older_than=timedelta(0))
+    assert [v.commit for v in ds.history(2)] == want
+    assert ds.history(2)[1].row is None and ds.history(2)[0].row == 2

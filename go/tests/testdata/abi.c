@@ -594,6 +594,12 @@ static void versions(const char* uri) {
     OK(dl_dataset_merge(none, ds, "work", "", "", &merged, &json, &err));
     WANT(merged == 0);
     json.release(&json);
+    OK(dl_dataset_history(none, ds, 0, 0, &json, &err));
+    WANT(contains(&json, "\"change\":\"added\"") && contains(&json, "\"row\":0"));
+    FAILS(DL_RANGE, dl_dataset_history(none, ds, 1 << 20, 0, &json, &err));
+    const int64_t named[] = {1, 0};
+    OK(dl_dataset_row_names(none, ds, named, 2, &json, &err));
+    WANT(contains(&json, ":1\",\""));
     int32_t done = -1;
     FAILS(DL_NOT_FOUND, dl_dataset_restore(none, ds, "v2", "", &done, &json, &err));
     OK(dl_dataset_restore(none, ds, "v1", "take it back", &done, &json, &err));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
@@ -22,6 +22,8 @@ class Commit:
             deeplake, else the name and address in the configuration of git, else the account.
         message: its message.
         rows: the number of rows.
+        added, updated, deleted: the numbers of rows that it changed against the version before it.
+            Only commits of `log()` and `history()` have them; else they are None.
     """
 
     id: str
@@ -30,10 +32,14 @@ class Commit:
     author: str
     message: str
     rows: int
+    added: int | None = field(default=None, compare=False)
+    updated: int | None = field(default=None, compare=False)
+    deleted: int | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        when = self.time.isoformat()
-        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{printable(self.message)}")'
+        changed = f" (+{self.added:,} ~{self.updated:,} -{self.deleted:,})" if self.added is not None else ""
+        said = f'{self.rows:,} rows{changed}, "{printable(self.message)}" by {printable(self.author)}'
+        return f"Commit({self.version}, {self.id[:8]}, {self.time.isoformat()}, {said})"
 
 
 def time_of(text: str) -> datetime:
@@ -45,5 +51,7 @@ def time_of(text: str) -> datetime:
 
 def commit_of(entry: Mapping[str, Any]) -> Commit:
     """Returns the commit that the core describes."""
-    time = time_of(entry["time"])
-    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"])
+    return Commit(
+        entry["commit"], entry["version"], time_of(entry["time"]), entry["author"], entry["message"], entry["rows"],
+        **entry.get("changes", {}),
+    )  # fmt: skip

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from deeplake import _index
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_names, checks_keywords
 from deeplake._rows.live import Live
+from deeplake._versions.changes import RowVersion, version_of
 from deeplake._versions.commit import Commit, commit_of
 from deeplake._versions.refs import (
     Branches,
@@ -19,6 +21,9 @@ from deeplake._versions.refs import (
     ref_of,
 )
 from deeplake._versions.reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
+
+if TYPE_CHECKING:
+    from deeplake._data.view import Dataset
 
 
 class History:
@@ -32,10 +37,37 @@ class History:
 
         Args:
             limit: the most versions to return, at least 1; None returns all.
+
+        Returns:
+            The commits, with the numbers of rows that each added, updated and deleted.
         """
-        if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise InvalidArgumentError(f"log: limit is {limit!r}, want an int >= 1 or None")
-        return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
+        return [commit_of(entry) for entry in self._source.handle().log(_limit("log", limit))]
+
+    def history(self, row: int, limit: int | None = None) -> list[RowVersion]:
+        """Returns the versions that changed a row, newest first, without reading samples.
+
+        A row keeps its identity while its number changes. Of a merge, the versions that it took in
+        are listed.
+
+        Args:
+            row: its number in the dataset as it is now.
+            limit: the most versions to return, at least 1; None returns all.
+
+        Returns:
+            The versions, each with the tensors that it set and the number of the row there. The
+            list is empty for a row that is not committed.
+
+        Raises:
+            IndexError: there is no such row.
+
+        Example:
+            for v in ds.history(7):
+                print(v.commit.author, v.change, v.tensors)
+        """
+        at = _index.parse(row, self._source.length())
+        if not isinstance(at, int):
+            raise InvalidArgumentError(f"history: row is {row!r}, want the number of one row")
+        return [version_of(entry) for entry in self._source.handle().history(at, _limit("history", limit))]
 
     @property
     def branches(self) -> Branches:
@@ -144,7 +176,8 @@ class History:
         Example:
             print(ds.diff("v1.0"))
         """
-        return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
+        answer = self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b))
+        return diff_of(answer, cast("Dataset", self))
 
     @checks_keywords
     def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
@@ -246,6 +279,12 @@ class History:
             The report, which is true if the dataset is whole.
         """
         return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
+
+
+def _limit(what: str, limit: int | None) -> int:
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidArgumentError(f"{what}: limit is {limit!r}, want an int >= 1 or None")
+    return limit or 0
 
 
 def _seconds(what: str, age: Any) -> float | None:
