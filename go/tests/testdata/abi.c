@@ -595,7 +595,7 @@ static void versions(const char* uri) {
     WANT(merged == 0);
     json.release(&json);
     OK(dl_dataset_history(none, ds, 0, 0, &json, &err));
-    WANT(contains(&json, "\"change\":\"added\"") && contains(&json, "\"row\":0"));
+    WANT(contains(&json, "\"change\":\"added\""));
     FAILS(DL_RANGE, dl_dataset_history(none, ds, 1 << 20, 0, &json, &err));
     const int64_t named[] = {1, 0};
     OK(dl_dataset_row_names(none, ds, named, 2, &json, &err));

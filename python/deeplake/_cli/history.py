@@ -16,22 +16,23 @@ from deeplake._stores import uri as _uri
 branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
 
 
-def open_native(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
-    """Opens a dataset, at the newest version of a branch."""
+def open_native(uri: str, *, branch: str = "", at: str = "", write: bool = False) -> _native.Dataset:
+    """Opens a dataset at a version, the newest of a branch without `at`."""
     place = _uri.resolve(uri)
-    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(None))
+    return _native.open(place, branch=branch, at=at, read_only=not write, store=_storage.reach(None))
 
 
 @click.command()
 @click.argument("uri")
 @branch_option
+@at_option
 @click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
 @click.option("--graph", is_flag=True, help="Draw how the versions come from each other, merges and names included.")
 @click.option("--all", "everything", is_flag=True, help="With --graph: of all branches and tags.")
 @json_option
-def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool, as_json: bool) -> None:
-    """List the versions of a dataset, the newest first."""
-    dataset = open_native(uri, branch=branch)
+def log(uri: str, branch: str, at: str, limit: int | None, graph: bool, everything: bool, as_json: bool) -> None:
+    """List the versions of a dataset, the newest first; with --at from that version on."""
+    dataset = open_native(uri, branch=branch, at=at)
     if graph or everything:
         entries = dataset.graph(limit or 0, everything)
         show(entries, as_json, _drawn(entries))
@@ -136,7 +137,7 @@ def history(uri: str, row: int, branch: str, at: str, limit: int | None, as_json
 
     "row there" is the number of the row in that version.
     """
-    dataset = _native.open(_uri.resolve(uri), branch=branch, at=at, read_only=True, store=_storage.reach(None))
+    dataset = open_native(uri, branch=branch, at=at)
     found = dataset.history(row if row >= 0 else row + dataset.describe()["rows"], limit or 0)
     rows = []
     for entry in found:

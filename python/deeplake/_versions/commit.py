@@ -35,11 +35,17 @@ class Commit:
     added: int | None = field(default=None, compare=False)
     updated: int | None = field(default=None, compare=False)
     deleted: int | None = field(default=None, compare=False)
+    _time: str = field(default="", repr=False, compare=False)  # with the digits that datetime lacks
 
     def __repr__(self) -> str:
         changed = f" (+{self.added:,} ~{self.updated:,} -{self.deleted:,})" if self.added is not None else ""
         said = f'{self.rows:,} rows{changed}, "{printable(self.message)}" by {printable(self.author)}'
-        return f"Commit({self.version}, {self.id[:8]}, {self.time.isoformat()}, {said})"
+        return f"Commit({self.version}, {self.id[:8]}, {self._time or text_of(self.time)}, {said})"
+
+
+def text_of(time: datetime) -> str:
+    """Returns a time as it is printed everywhere, in UTC."""
+    return time.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
 def time_of(text: str) -> datetime:
@@ -53,5 +59,5 @@ def commit_of(entry: Mapping[str, Any]) -> Commit:
     """Returns the commit that the core describes."""
     return Commit(
         entry["commit"], entry["version"], time_of(entry["time"]), entry["author"], entry["message"], entry["rows"],
-        **entry.get("changes", {}),
+        **entry.get("changes", {}), _time=entry["time"],
     )  # fmt: skip

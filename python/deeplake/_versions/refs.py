@@ -12,7 +12,7 @@ from deeplake._names import quoted, suggest
 from deeplake._rows.live import Live
 from deeplake._text import printable
 from deeplake._versions.changes import RowDiff, changed_rows
-from deeplake._versions.commit import Commit, commit_of, time_of
+from deeplake._versions.commit import Commit, commit_of, text_of, time_of
 
 if TYPE_CHECKING:
     from deeplake._data.view import Dataset
@@ -38,6 +38,11 @@ class Tag:
     message: str
     author: str
     time: datetime
+    _time: str = field(default="", repr=False, compare=False)  # with the digits that datetime lacks
+
+    def __repr__(self) -> str:
+        said = f'"{printable(self.message)}" by {printable(self.author)}'
+        return f'Tag("{self.name}", {self._time or text_of(self.time)}, {said}, {self.commit!r})'
 
 
 # A name of a version; see `deeplake.open(at=)`.
@@ -167,7 +172,14 @@ class Tags(_Names[Tag]):
 
 
 def _tag(entry: Mapping[str, Any]) -> Tag:
-    return Tag(entry["name"], commit_of(entry["commit"]), entry["message"], entry["author"], time_of(entry["time"]))
+    return Tag(
+        entry["name"],
+        commit_of(entry["commit"]),
+        entry["message"],
+        entry["author"],
+        time_of(entry["time"]),
+        entry["time"],
+    )
 
 
 @dataclass(frozen=True)
