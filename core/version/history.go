@@ -312,7 +312,7 @@ func DescribeAll(ctx context.Context, r *Repo, recs []*format.Record) ([]Committ
 
 func changesOf(rec *format.Record, ops []format.Op) *Changes {
 	if rec.Version == 0 {
-		if rec.Base != nil { // it repeats what the commit has that the branch begins at
+		if rec.Base != nil { // it repeats the commit that the branch begins at
 			return &Changes{}
 		}
 		return &Changes{Added: rec.Rows - rec.DeletedRows}

@@ -150,8 +150,8 @@ func (m *merger) adopt(ctx context.Context) (*Snapshot, error) {
 	return s, nil
 }
 
-// takenBack reports whether class names, a dtype or a shape that a tensor had in before are gone.
-// Only a restore does that.
+// takenBack reports whether a tensor has lost class names, a dtype or a shape since before. Only a
+// restore takes them back.
 func takenBack(before, now *format.Schema, id format.UUID) bool {
 	was, is := before.ByID(id), now.ByID(id)
 	if was == nil || is == nil {

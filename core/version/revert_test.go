@@ -170,7 +170,7 @@ func TestRevert(t *testing.T) {
 				if done != (s.Record.UUID != before.Record.UUID) || done && s.Record.Version != before.Record.Version+1 {
 					t.Errorf("done is %t, version %d became %d", done, before.Record.Version, s.Record.Version)
 				}
-				// A revert is a commit like others: what it did can be undone.
+				// A revert is a commit like others, and can be reverted.
 				if done {
 					if _, done, err := f.Repo(t).Revert(t.Context(), undone, version.OnConflictOurs, "again", "tester"); err != nil || done {
 						t.Errorf("revert again: %t, %v", done, err)
@@ -189,7 +189,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// TestRevertOfMerge: what a merge took in goes, and each of its commits can be undone alone.
+// TestRevertOfMerge undoes a merge as a whole, and one of the commits that it took in.
 func TestRevertOfMerge(t *testing.T) {
 	t.Parallel()
 	for _, whole := range []bool{true, false} {
