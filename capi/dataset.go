@@ -295,7 +295,7 @@ func dlgo_dataset_log(c C.dl_context, h C.dl_dataset, limit C.int64_t, out *C.dl
 		if limit < 0 || limit > 1<<31-1 {
 			return errs.Op("log", "").New(errs.Invalid, "limit is %d, want 0 (all) or more", int64(limit))
 		}
-		commits, err := ds.Log(ctx, int(limit))
+		commits, err := ds.Versions().Log(ctx, int(limit))
 		if err != nil {
 			return err
 		}

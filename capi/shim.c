@@ -114,8 +114,8 @@ FORWARD(dataset_create_branch,
 FORWARD(dataset_delete_branch, (dl_context ctx, dl_dataset ds, dl_text* name, dl_error* err),
         (ctx, ds, name, err))
 FORWARD(dataset_checkout,
-        (dl_context ctx, dl_dataset ds, dl_text* branch, int32_t create, dl_error* err),
-        (ctx, ds, branch, create, err))
+        (dl_context ctx, dl_dataset ds, dl_text* ref, int32_t create, dl_error* err),
+        (ctx, ds, ref, create, err))
 FORWARD(dataset_tags, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),
         (ctx, ds, json, err))
 FORWARD(dataset_create_tag,
@@ -130,10 +130,25 @@ FORWARD(dataset_graph,
 FORWARD(dataset_diff,
         (dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b, dl_buffer* json, dl_error* err),
         (ctx, ds, a, b, json, err))
+FORWARD(dataset_history,
+        (dl_context ctx, dl_dataset ds, int64_t row, int64_t limit, dl_buffer* json, dl_error* err),
+        (ctx, ds, row, limit, json, err))
+FORWARD(dataset_row_names,
+        (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_buffer* json,
+         dl_error* err),
+        (ctx, ds, rows, n, json, err))
 FORWARD(dataset_merge,
         (dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict, dl_text* message,
          int32_t* merged, dl_buffer* commit, dl_error* err),
         (ctx, ds, ref, on_conflict, message, merged, commit, err))
+FORWARD(dataset_restore,
+        (dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* message, int32_t* restored,
+         dl_buffer* commit, dl_error* err),
+        (ctx, ds, ref, message, restored, commit, err))
+FORWARD(dataset_revert,
+        (dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict, dl_text* message,
+         int32_t* reverted, dl_buffer* commit, dl_error* err),
+        (ctx, ds, ref, on_conflict, message, reverted, commit, err))
 FORWARD(dataset_rename_tensor,
         (dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to, dl_error* err),
         (ctx, ds, from, to, err))

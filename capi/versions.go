@@ -104,13 +104,34 @@ func dlgo_dataset_diff(c C.dl_context, h C.dl_dataset, a, b *C.dl_text, out *C.d
 	})
 }
 
+//export dlgo_dataset_history
+func dlgo_dataset_history(c C.dl_context, h C.dl_dataset, row, limit C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("history", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		if limit < 0 || limit > 1<<31-1 {
+			return nil, errs.Op("history", "").New(errs.Invalid, "limit is %d, want 0 (all) or more", int64(limit))
+		}
+		return ds.Versions().History(ctx, int64(row), int(limit))
+	})
+}
+
+//export dlgo_dataset_row_names
+func dlgo_dataset_row_names(c C.dl_context, h C.dl_dataset, rows *C.dl_const_i64, n C.int64_t, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("name rows", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		list, err := numbers("rows", rows, n)
+		if err != nil {
+			return nil, err
+		}
+		return ds.Versions().RowNames(ctx, list)
+	})
+}
+
 //export dlgo_dataset_merge
 func dlgo_dataset_merge(c C.dl_context, h C.dl_dataset, ref, onConflict, message *C.dl_text, merged *C.int32_t, commit *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
 		if err := wantOut("merge", merged != nil && commit != nil); err != nil {
 			return err
 		}
-		on, err := version.StrategyOf(text(onConflict))
+		on, err := version.StrategyOf("merge", text(onConflict))
 		if err != nil {
 			return err
 		}
@@ -120,6 +141,39 @@ func dlgo_dataset_merge(c C.dl_context, h C.dl_dataset, ref, onConflict, message
 		}
 		*merged = flag(took)
 		return fillJSON(commit, made)
+	})
+}
+
+// lay runs an operation that may make a version, and hands over the commit.
+func lay(op string, c C.dl_context, h C.dl_dataset, done *C.int32_t, commit *C.dl_buffer, e *C.dl_error, body func(ctx context.Context, v dataset.Versions) (version.Committed, bool, error)) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		if err := wantOut(op, done != nil && commit != nil); err != nil {
+			return err
+		}
+		made, did, err := body(ctx, ds.Versions())
+		if err != nil {
+			return err
+		}
+		*done = flag(did)
+		return fillJSON(commit, made)
+	})
+}
+
+//export dlgo_dataset_restore
+func dlgo_dataset_restore(c C.dl_context, h C.dl_dataset, ref, message *C.dl_text, restored *C.int32_t, commit *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return lay("restore", c, h, restored, commit, e, func(ctx context.Context, v dataset.Versions) (version.Committed, bool, error) {
+		return v.Restore(ctx, text(ref), text(message))
+	})
+}
+
+//export dlgo_dataset_revert
+func dlgo_dataset_revert(c C.dl_context, h C.dl_dataset, ref, onConflict, message *C.dl_text, reverted *C.int32_t, commit *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return lay("revert", c, h, reverted, commit, e, func(ctx context.Context, v dataset.Versions) (version.Committed, bool, error) {
+		on, err := version.StrategyOf("revert", text(onConflict))
+		if err != nil {
+			return version.Committed{}, false, err
+		}
+		return v.Revert(ctx, text(ref), on, text(message))
 	})
 }
 

@@ -455,8 +455,9 @@ DL_API dl_status dl_dataset_create_branch(dl_context ctx, dl_dataset ds, dl_text
 DL_API dl_status dl_dataset_delete_branch(dl_context ctx, dl_dataset ds, dl_text* name,
                                           dl_error* err);
 
-/* Goes to the newest version of a branch. create: 1 makes it first, at the present version. */
-DL_API dl_status dl_dataset_checkout(dl_context ctx, dl_dataset ds, dl_text* branch, int32_t create,
+/* Goes to the newest version of a branch, or to another version for reading alone. create: 1 makes
+ * the branch first, at the present version. */
+DL_API dl_status dl_dataset_checkout(dl_context ctx, dl_dataset ds, dl_text* ref, int32_t create,
                                      dl_error* err);
 
 /* Lists the tags as JSON [{"name", "message", "author", "time", "commit"}]. The caller releases the
@@ -477,12 +478,35 @@ DL_API dl_status dl_dataset_graph(dl_context ctx, dl_dataset ds, int64_t limit, 
 DL_API dl_status dl_dataset_diff(dl_context ctx, dl_dataset ds, dl_text* a, dl_text* b,
                                  dl_buffer* json, dl_error* err);
 
+/* Lists the newest `limit` commits (0: all) that changed a row as JSON [{"commit", "change",
+ * "tensors", "row": its number there, or -1}], newest first. The caller releases the buffer. */
+DL_API dl_status dl_dataset_history(dl_context ctx, dl_dataset ds, int64_t row, int64_t limit,
+                                    dl_buffer* json, dl_error* err);
+
+/* Lists names of n rows that no commit changes, as JSON strings. The caller releases the
+ * buffer. */
+DL_API dl_status dl_dataset_row_names(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n,
+                                      dl_buffer* json, dl_error* err);
+
 /* Merges a version into the branch, as one commit. on_conflict is "error" (also ""), "ours" or
  * "theirs". *merged becomes 0 if there was nothing to merge. *commit gets the version of the branch
  * as JSON; the caller releases it. After a failure nothing has changed. */
 DL_API dl_status dl_dataset_merge(dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* on_conflict,
                                   dl_text* message, int32_t* merged, dl_buffer* commit,
                                   dl_error* err);
+
+/* Makes the branch show the rows and tensors of a version, as one commit. *restored becomes 0 if it
+ * shows them already. *commit gets the version of the branch as JSON; the caller releases it. After
+ * a failure nothing has changed. */
+DL_API dl_status dl_dataset_restore(dl_context ctx, dl_dataset ds, dl_text* ref, dl_text* message,
+                                    int32_t* restored, dl_buffer* commit, dl_error* err);
+
+/* Undoes the changes of one version, as one commit. on_conflict is "error" (also ""), "ours" (later
+ * changes stay) or "theirs" (they are undone too). *reverted becomes 0 if nothing was left to undo.
+ * *commit is as above. After a failure nothing has changed. */
+DL_API dl_status dl_dataset_revert(dl_context ctx, dl_dataset ds, dl_text* ref,
+                                   dl_text* on_conflict, dl_text* message, int32_t* reverted,
+                                   dl_buffer* commit, dl_error* err);
 
 DL_API dl_status dl_dataset_rename_tensor(dl_context ctx, dl_dataset ds, dl_text* from, dl_text* to,
                                           dl_error* err);
@@ -895,6 +919,7 @@ DL_API dl_status dl_test_panic(dl_text* where, dl_error* err);
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \
+    X(dataset_restore) X(dataset_revert) X(dataset_history) X(dataset_row_names) \
     X(dataset_rename_tensor) X(dataset_change_classes) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \

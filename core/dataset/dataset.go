@@ -23,8 +23,8 @@ type Dataset struct {
 	repo   *version.Repo
 	branch atomic.Pointer[string] // the name of repo's, for readers without the lock
 	asked  OpenOptions
-	past   bool // opened at a commit of the past
-	ro     bool
+	past   atomic.Bool // at a commit of the past: opened so, or by Checkout
+	ro     atomic.Bool
 
 	chunks *chunkCache
 	links  *linkSources
@@ -116,7 +116,8 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	}
 	d := newDataset(env, store, repo, head, o.Storage)
 	d.asked = o
-	d.past, d.ro = o.At != "", o.At != "" || o.ReadOnly
+	d.past.Store(o.At != "")
+	d.ro.Store(o.At != "" || o.ReadOnly)
 	return d, nil
 }
 
@@ -176,7 +177,7 @@ func Delete(ctx context.Context, env *Env, uri string, o storage.Options) error 
 func (d *Dataset) URI() string { return d.store.URI() }
 
 // ReadOnly reports whether writing is refused.
-func (d *Dataset) ReadOnly() bool { return d.ro }
+func (d *Dataset) ReadOnly() bool { return d.ro.Load() }
 
 // Close drops uncommitted changes and releases the store. Views of the dataset fail afterwards.
 // A second Close does nothing.
@@ -236,10 +237,14 @@ func (d *Dataset) transaction() (*writer, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	if d.past {
+	if d.past.Load() && d.asked.At == "" {
+		return nil, errs.New(errs.ReadOnly, "dataset %q is checked out at version %d, which cannot be changed; checkout(%q) returns to the branch, and checkout(name, create=True) makes a branch of this version",
+			d.URI(), d.head.Record.Version, d.Branch())
+	}
+	if d.past.Load() {
 		return nil, errs.New(errs.ReadOnly, "dataset %q is opened at version %d, which cannot be changed; open it without at=", d.URI(), d.head.Record.Version)
 	}
-	if d.ro {
+	if d.ro.Load() {
 		return nil, errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
 	}
 	if d.w == nil {
@@ -453,7 +458,7 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	if d.past {
+	if d.past.Load() {
 		return nil
 	}
 	if d.w != nil && !d.w.empty() {
@@ -475,7 +480,7 @@ func (d *Dataset) Log(ctx context.Context, limit int) ([]version.Committed, erro
 	if err != nil {
 		return nil, err
 	}
-	if !d.past {
+	if !d.past.Load() {
 		if head, err = repo.Head(ctx); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 type Description struct {
 	URI      string              `json:"uri"`
 	ReadOnly bool                `json:"read_only"`
+	Past     bool                `json:"past,omitempty"` // at a version that commits do not go to
 	Dirty    bool                `json:"dirty"`
 	Rows     int64               `json:"rows"`
 	Branch   string              `json:"branch"`
@@ -75,7 +76,7 @@ func (d *Dataset) Describe() (Description, error) {
 
 func describe(d *Dataset, s *version.Snapshot, dirty bool, rows int64) Description {
 	return Description{
-		URI: d.URI(), ReadOnly: d.ro, Dirty: dirty, Rows: rows, Branch: d.Branch(), Head: version.Describe(s.Record),
+		URI: d.URI(), ReadOnly: d.ro.Load(), Past: d.past.Load(), Dirty: dirty, Rows: rows, Branch: d.Branch(), Head: version.Describe(s.Record),
 		Tensors: describeTensors(s.Schema, s.Record.Columns), Info: s.Schema.Info,
 		Named: d.links.names(),
 	}

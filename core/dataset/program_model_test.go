@@ -116,6 +116,11 @@ func (p *pending) onto(c *wantCommit) wantCommit {
 // their order is undefined.
 func threeWay(base, ours, theirs *wantCommit, on version.Strategy) (out wantCommit, conflict, clear bool) {
 	out, clear = ours.clone(), true
+	for _, id := range base.order { // a restore dropped it
+		if ours.tensors[id] == "" || theirs.tensors[id] == "" {
+			return out, false, false
+		}
+	}
 	for _, id := range theirs.order {
 		if _, there := out.tensors[id]; !there {
 			out.tensors[id] = theirs.tensors[id]
@@ -125,7 +130,7 @@ func threeWay(base, ours, theirs *wantCommit, on version.Strategy) (out wantComm
 	for _, t := range theirs.rows {
 		o, b := out.row(t.id), base.row(t.id)
 		if o == nil && b != nil { // deleted before a merge brought its branch here
-			if !t.dead && !maps.Equal(b.vals, t.vals) {
+			if !t.dead && (b.dead || !maps.Equal(b.vals, t.vals)) {
 				return out, false, false
 			}
 			continue

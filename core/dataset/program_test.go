@@ -51,13 +51,15 @@ const (
 	stepRechunk
 	stepGC
 	stepDiff
+	stepRestore
+	stepRevert
 	stepKinds
 )
 
 func (k stepKind) String() string {
 	return []string{
 		"append", "update", "delete", "commit", "discard", "refresh", "add tensor", "drop tensor", "rename tensor", "new branch", "checkout", "merge",
-		"tag", "reopen", "rechunk", "gc", "diff",
+		"tag", "reopen", "rechunk", "gc", "diff", "restore", "revert",
 	}[k]
 }
 
@@ -83,12 +85,12 @@ func randomProgram(seed uint64) []step {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	weights := []stepKind{
 		stepAppend, stepAppend, stepAppend, stepUpdate, stepUpdate, stepDelete, stepCommit, stepCommit, stepCommit, stepDiscard, stepRefresh,
-		stepNewBranch, stepCheckout, stepCheckout, stepMerge, stepMerge, stepTag, stepReopen, stepRechunk, stepGC, stepAddTensor, stepDiff,
+		stepNewBranch, stepCheckout, stepCheckout, stepMerge, stepMerge, stepTag, stepReopen, stepRechunk, stepGC, stepAddTensor, stepDiff, stepRestore, stepRevert, stepRevert,
 	}
 	if seed%4 == 0 { // tensors come, go and change names; on one branch
 		weights = []stepKind{
 			stepAppend, stepAppend, stepUpdate, stepDelete, stepCommit, stepCommit, stepRefresh, stepAddTensor, stepDropTensor, stepRenameTensor,
-			stepReopen, stepRechunk, stepGC, stepTag,
+			stepReopen, stepRechunk, stepGC, stepTag, stepRestore, stepRevert,
 		}
 	}
 	out := make([]step, 8+rng.IntN(40))
@@ -287,6 +289,10 @@ func (w *world) step(h *handle, s step, calm func()) error {
 		return w.rechunk(h, s, calm)
 	case stepDiff:
 		return w.diff(h, s)
+	case stepRestore:
+		return w.restore(h, s, calm)
+	case stepRevert:
+		return w.revert(h, s, calm)
 	}
 	return nil
 }
@@ -411,11 +417,21 @@ func (w *world) judge(h *handle) verdict {
 		for i := range before.rows {
 			was, is := &before.rows[i], c.row(before.rows[i].id)
 			mine := h.pend.updated[was.id]
+			if was.dead && !is.dead && v == mustWork {
+				v = either // a restored row counts as updated
+			}
 			if is.dead && !was.dead && len(mine) > 0 {
 				return mustConflict
 			}
 			for id, value := range is.vals {
 				if value == was.vals[id] {
+					continue
+				}
+				// A commit created the tensor and updated it, or a restore brought it back.
+				if _, had := before.tensors[id]; !had {
+					if h.pend.deleted[was.id] {
+						v = either
+					}
 					continue
 				}
 				if _, both := mine[id]; both || h.pend.deleted[was.id] {
@@ -608,7 +624,7 @@ func (w *world) merge(h *handle, s step, calm func()) error {
 	}
 	on := []version.Strategy{version.OnConflictError, version.OnConflictOurs, version.OnConflictTheirs}[s.b%3]
 	want, conflict, clear := threeWay(&w.commits[base], &w.commits[ours], &w.commits[theirs], on)
-	if !clear {
+	if !clear || w.returned(base, ours) || w.returned(base, theirs) {
 		return nil
 	}
 	message := fmt.Sprint("merge ", w.number())

@@ -11,7 +11,6 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
-	"deeplake/core/version/rowset"
 )
 
 // renumber replaces the labels of a column that numbers classes by names of its own by those of the
@@ -57,8 +56,8 @@ func (c *checker) renumber(col *tensor.Rows) error {
 	return nil
 }
 
-// translate returns the labels of numbers of dtype d. rowBytes is as of convert. A name of the column
-// that is no class is an error where a row has it.
+// translate returns the labels of numbers of dtype d. rowBytes is as of convert. A name of the
+// column that is no class is an error where a row has it.
 func (c *checker) translate(labels []int64, names []string, d tensor.DType, data []byte, rowBytes int) ([]byte, error) {
 	if !d.IsInteger() {
 		return nil, errs.New(errs.Type, "the numbers of classes have dtype %s, want integers", d)
@@ -256,7 +255,7 @@ func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func
 	if err := w.flush(ctx); err != nil {
 		return err
 	}
-	r := version.Renumbering{Tensor: ct.schema.ID, Names: names, Numbers: numbers, Rows: rowset.Of([]format.RowRange{{Count: w.txn.Rows()}})}
+	r := version.Renumbering{Tensor: ct.schema.ID, Names: names, Numbers: numbers, Rows: []format.RowRange{{Count: w.txn.Rows()}}}
 	if slices.Contains(numbers, noClass) { // before anything is changed
 		if err := w.unused(ctx, &r); err != nil {
 			return errs.Op(op, tensor).New(errs.KindOf(err), "%w", err)

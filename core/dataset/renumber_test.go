@@ -317,6 +317,12 @@ func TestClassesChange(t *testing.T) {
 	do(ClassesOf(d, "x").Rename(ctx, "b", "B"))
 	commit(d)
 	add(other, "b", "e") // of the old name
+	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed or renamed class "b"`) {
+		t.Errorf("labels of a renamed class: %v", err)
+	}
+	do(other.Discard(ctx))
+	do(other.Refresh(ctx))
+	add(other, "B", "e")
 	commit(other)
 	if got := says(other); got != "aBcde adcBdBe" {
 		t.Errorf("after a renaming: %s", got)
@@ -329,7 +335,7 @@ func TestClassesChange(t *testing.T) {
 	other = open()
 	add(other, "c", "f")
 	commit(d)
-	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed class "`) {
+	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed or renamed class "`) {
 		t.Errorf("a commit over removed classes: %v", err)
 	}
 	err := ClassesOf(d, "x").Remove(ctx, "c")

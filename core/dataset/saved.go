@@ -80,7 +80,7 @@ func (v Versions) CanSaveViews() error {
 }
 
 func (d *Dataset) canSave(name string, base, rows *View) error {
-	if d.ro && !d.past {
+	if d.ro.Load() && !d.past.Load() {
 		return errs.Op("save view", name).New(errs.ReadOnly, "dataset %q is opened read-only", d.URI())
 	}
 	for _, v := range []*View{base, rows} {
@@ -163,7 +163,8 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 		return nil, err
 	}
 	at := newDataset(d.env, repo.Store, repo, snap, d.access())
-	at.past, at.ro = true, true
+	at.past.Store(true)
+	at.ro.Store(true)
 	at.asked.At = v.Commit.String()
 	l := &Loaded{Saved: savedView(v), Dataset: at}
 	if l.Base, err = newView(at, snap, false); err != nil || !v.Listed {

@@ -1,10 +1,8 @@
 package dataset
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -59,7 +57,7 @@ func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
 // writable is repository for operations that write names or objects but no rows.
 func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 	repo, head, err := d.repository()
-	if err == nil && d.ro && !d.past {
+	if err == nil && d.ro.Load() && !d.past.Load() {
 		err = errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
 	}
 	return repo, head, err
@@ -165,37 +163,55 @@ func (d *Dataset) settled(verb string) error {
 }
 
 // Checkout switches to the newest commit of another branch. With create it first makes that branch
-// at the current commit. After an error the dataset has not moved.
+// at the current commit. Any other name of a commit, as OpenOptions.At has it, switches to that
+// commit, for reading alone: Checkout of a branch leaves it. After an error the dataset has not
+// moved.
 func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.open(); err != nil {
 		return err
 	}
-	if d.past {
+	if d.asked.At != "" {
 		return errs.Op("checkout of dataset", d.URI()).New(errs.ReadOnly, "it is opened at version %d and stays there; open it with branch=, or create a branch at that version", d.head.Record.Version)
 	}
-	if create && d.ro {
+	if create && d.asked.ReadOnly {
 		return errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
 	}
 	if err := d.settled("checkout of"); err != nil {
 		return err
 	}
-	var repo *version.Repo
-	var head *version.Snapshot
-	var err error
-	if create {
-		repo, head, err = d.repo.CreateBranch(ctx, name, d.head, d.env.author())
-	} else if repo, err = d.repo.On(ctx, name); err == nil {
-		head, err = repo.Head(ctx)
-	}
+	repo, head, err := d.target(ctx, name, create)
 	if err != nil {
 		return err
 	}
+	past := repo == nil
 	d.drop()
-	d.on(repo)
+	if !past {
+		d.on(repo)
+	}
 	d.head = head
+	d.past.Store(past)
+	d.ro.Store(past || d.asked.ReadOnly)
 	return nil
+}
+
+// target finds the branch and the commit that Checkout of name leads to. The branch is nil for a
+// commit of the past.
+func (d *Dataset) target(ctx context.Context, name string, create bool) (*version.Repo, *version.Snapshot, error) {
+	if create {
+		return d.repo.CreateBranch(ctx, name, d.head, d.env.author())
+	}
+	repo, err := d.repo.On(ctx, name)
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Invalid) {
+		at, err := d.repo.At(ctx, name)
+		return nil, at, err
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	head, err := repo.Head(ctx)
+	return repo, head, err
 }
 
 // on binds the dataset to a branch. The caller has the lock, or the only reference to the dataset.
@@ -258,110 +274,6 @@ func (v Versions) DeleteTag(ctx context.Context, name string) error {
 		return err
 	}
 	return repo.DeleteTag(ctx, name)
-}
-
-// Graph lists at most limit ancestors of the dataset's commit, merged commits included, a commit
-// before its parents. limit <= 0 means all. With all, it lists the commits of all branches and
-// tags.
-func (v Versions) Graph(ctx context.Context, limit int, all bool) ([]LogEntry, error) {
-	repo, head, err := v.d.repository()
-	if err != nil {
-		return nil, err
-	}
-	branches, err := v.Branches(ctx)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := v.Tags(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if !v.d.past {
-		if head, err = repo.Head(ctx); err != nil {
-			return nil, err
-		}
-	}
-	names := map[string][]string{}
-	starts := []*version.Snapshot{head}
-	add := func(name, ref, commit string) error {
-		names[commit] = append(names[commit], name)
-		if !all || commit == head.Record.UUID.String() {
-			return nil
-		}
-		s, err := repo.At(ctx, ref)
-		if err == nil {
-			starts = append(starts, s)
-		}
-		return err
-	}
-	for _, b := range branches {
-		if err := add(b.Name, fmt.Sprintf("%s@%d", b.Name, b.Head.Version), b.Head.Commit); err != nil {
-			return nil, err
-		}
-	}
-	for _, t := range tags {
-		if err := add(t.Name, t.Commit.Commit, t.Commit.Commit); err != nil {
-			return nil, err
-		}
-	}
-	return graph(ctx, repo, starts, names, limit)
-}
-
-// graph joins the histories of starts.
-func graph(ctx context.Context, repo *version.Repo, starts []*version.Snapshot, names map[string][]string, limit int) ([]LogEntry, error) {
-	seen := map[format.UUID]bool{}
-	var out []LogEntry
-	for _, s := range starts {
-		nodes, err := repo.Graph(ctx, s, limit)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range nodes {
-			if seen[n.Record.UUID] {
-				continue
-			}
-			seen[n.Record.UUID] = true
-			e := LogEntry{Committed: version.Describe(n.Record), Parents: []string{}, Names: names[n.Record.UUID.String()]}
-			for _, p := range n.Parents {
-				e.Parents = append(e.Parents, p.String())
-			}
-			if e.Names == nil {
-				e.Names = []string{}
-			}
-			out = append(out, e)
-		}
-	}
-	if len(starts) > 1 {
-		// Times never fall from commit to commit; a stable order keeps commits of one time before
-		// their parents.
-		slices.SortStableFunc(out, func(a, b LogEntry) int { return cmp.Compare(b.Time.UnixNano(), a.Time.UnixNano()) })
-	}
-	if limit > 0 && len(out) > limit {
-		out = out[:limit]
-	}
-	return out, nil
-}
-
-// Diff returns the changes from the commit that a names to the commit that b names. "" names the
-// dataset's current commit. It reads no sample, and omits uncommitted changes and hidden tensors.
-func (v Versions) Diff(ctx context.Context, a, b string) (*version.Diff, error) {
-	repo, head, err := v.d.repository()
-	if err != nil {
-		return nil, err
-	}
-	from, err := snapshot(ctx, repo, head, a)
-	if err != nil {
-		return nil, err
-	}
-	to, err := snapshot(ctx, repo, head, b)
-	if err != nil {
-		return nil, err
-	}
-	d, err := repo.Diff(ctx, from, to)
-	if err == nil {
-		d.Tensors = slices.DeleteFunc(d.Tensors, func(t version.TensorDiff) bool { return hidden(t.Name) })
-	}
-	return d, err
 }
 
 // Merge merges the commit that ref names, with its ancestors, into the current branch, as a commit.

@@ -22,7 +22,7 @@ const (
 	OpUpdate       OpKind = "update"
 	OpDelete       OpKind = "delete"
 	OpRewrite      OpKind = "rewrite"
-	OpRestore      OpKind = "restore" // deleted rows are there again: only a merge does it
+	OpRestore      OpKind = "restore" // deleted rows are there again
 )
 
 // RowRange is the physical rows [Start, Start+Count); in JSON [start, count].

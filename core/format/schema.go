@@ -71,7 +71,8 @@ const (
 
 // The features of records, in the order that a record lists them. A writer that does not know one
 // refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
-// others forget what numbers count, which class names are all, which dtypes are open and which files are turned.
+// others forget what numbers count, which class names are all, which dtypes are open and which
+// files are turned.
 const (
 	FeatureClosed  = "closed_classes"   // the class names of a tensor are all that it has
 	FeatureUpright = "exif_orientation" // image files of a tensor are turned

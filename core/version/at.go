@@ -125,10 +125,16 @@ func (r *Repo) findHere(ctx context.Context, ref string) (*format.Record, error)
 	return rec, err
 }
 
-// timeOf reads a time with a zone. A time with fewer than nine digits of a fraction stands for the
-// end of its last digit, so that a time which was printed shorter finds the commit of that time.
+// timeOf reads a time with a zone, with a T or a space before the hour. A time with fewer than nine
+// digits of a fraction stands for the end of its last digit, so that a time which was printed
+// shorter finds the commit of that time.
 func timeOf(ref string) (time.Time, bool) {
-	when, err := time.Parse(time.RFC3339Nano, ref)
+	const day = len("2006-01-02")
+	text := ref
+	if len(text) > day && text[day] == ' ' {
+		text = text[:day] + "T" + text[day+1:]
+	}
+	when, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		return when, false
 	}
@@ -341,9 +347,9 @@ func (h *history) search(ctx context.Context, head *format.Record, prefix string
 }
 
 func (r *Repo) noSuchCommit(ctx context.Context, what string) error {
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02"} {
 		if when, err := time.Parse(layout, strings.Trim(what, `"`)); err == nil {
-			return errs.New(errs.Invalid, "at %s: want a time with a T and a zone; write %sZ for UTC, or an offset like +02:00", what, when.Format("2006-01-02T15:04:05.999999999"))
+			return errs.New(errs.Invalid, "at %s: want a time with a zone; write %sZ for UTC, or an offset like +02:00", what, when.Format("2006-01-02T15:04:05.999999999"))
 		}
 	}
 	head, err := r.headRecord(ctx)

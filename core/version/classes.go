@@ -3,7 +3,6 @@ package version
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"deeplake/core/format"
@@ -31,41 +30,26 @@ type Renumbered struct {
 type Renumber func(ctx context.Context, s *Snapshot, r Renumbering) (t *Txn, rows int64, err error)
 
 // uniteClasses brings what mine changed in a list of classes since base into onto. Classes are the
-// same by name; a name at the place of a lost one, in a list without that one, is its new name.
-// numbers are those that the classes of mine have in the result. what is a contradiction in words,
-// with %[1]s for the side of onto and %[2]s for that of mine.
+// same by name. A name that one side has lost may be another class there, so it is a contradiction.
+// numbers are those that the classes of mine have in the result. what is the contradiction in
+// words, with %[1]s for the side of onto and %[2]s for that of mine. The last classes, which a
+// restore has taken back, are there again.
 func uniteClasses(base, mine, onto []string) (names []string, numbers []int64, what string) {
-	here, there := renamedClasses(base, mine), renamedClasses(base, onto)
-	names = slices.Clone(onto)
-	for _, old := range slices.Sorted(maps.Keys(here)) {
-		my, their := here[old], there[old]
-		at := slices.Index(names, old)
-		switch {
-		case my == their:
-		case their != "":
-			return nil, nil, fmt.Sprintf("%%[1]s renamed class %q to %q, %%[2]s it is %q", old, their, my)
-		case at < 0:
-			return nil, nil, fmt.Sprintf("%%[1]s removed class %q, %%[2]s it is renamed to %q", old, my)
-		case slices.Contains(onto, my):
-			return nil, nil, fmt.Sprintf("%%[1]s added class %q, %%[2]s class %q is renamed to it", my, old)
-		default:
-			names[at] = my
-		}
+	if begins(base, onto) {
+		onto = base
 	}
 	for _, old := range base {
-		if !slices.Contains(mine, old) && here[old] == "" && slices.Contains(onto, old) {
-			return nil, nil, fmt.Sprintf("%%[1]s has class %q, %%[2]s it is removed", old)
+		if !slices.Contains(mine, old) && slices.Contains(onto, old) {
+			return nil, nil, fmt.Sprintf("%%[1]s has class %q, %%[2]s it is removed or renamed", old)
 		}
 	}
-	numbers = make([]int64, len(mine))
+	names, numbers = slices.Clone(onto), make([]int64, len(mine))
 	for i, name := range mine {
-		if their := there[name]; their != "" {
-			name = their
-		} else if slices.Contains(base, name) && !slices.Contains(names, name) {
-			return nil, nil, fmt.Sprintf("%%[1]s removed class %q, %%[2]s it is there", name)
-		}
 		at := slices.Index(names, name)
 		if at < 0 {
+			if slices.Contains(base, name) {
+				return nil, nil, fmt.Sprintf("%%[1]s removed or renamed class %q, %%[2]s it is there", name)
+			}
 			at, names = len(names), append(names, name)
 		}
 		numbers[i] = int64(at)
@@ -73,18 +57,9 @@ func uniteClasses(base, mine, onto []string) (names []string, numbers []int64, w
 	return names, numbers, ""
 }
 
-// renamedClasses returns the new names of classes of base.
-func renamedClasses(base, now []string) map[string]string {
-	var out map[string]string
-	for i := range min(len(base), len(now)) {
-		if base[i] != now[i] && !slices.Contains(now, base[i]) && !slices.Contains(base, now[i]) {
-			if out == nil {
-				out = map[string]string{}
-			}
-			out[base[i]] = now[i]
-		}
-	}
-	return out
+// begins reports whether a list of classes begins with another one.
+func begins(names, first []string) bool {
+	return len(first) <= len(names) && slices.Equal(names[:len(first)], first)
 }
 
 // inPlace reports whether numbers are those that the classes had before.
@@ -103,7 +78,7 @@ func firstMoved(numbers []int64) int {
 // renumber gives the labels of the transaction the numbers that their classes have in onto. It
 // changes nothing where another contradiction remains, which mergeSchema reports.
 func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
-	if t.OnRenumber == nil || onto == t.base {
+	if onto == t.base {
 		return nil
 	}
 	for i := range t.schema.Tensors {
@@ -117,10 +92,13 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 			continue
 		}
 		names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
+		if what == "" && same && t.OnRenumber == nil && !inPlace(numbers) {
+			what = "%[1]s numbered the classes otherwise, %[2]s nothing can renumber labels"
+		}
 		if what != "" && same {
 			return t.conflict(onto.Record, "append x class_names", my.Name, nil, "tensor %q: %s", my.Name, fmt.Sprintf(what, "another commit", "here"))
 		}
-		if what != "" || inPlace(numbers) {
+		if what != "" || inPlace(numbers) || t.OnRenumber == nil {
 			continue
 		}
 		rows := rowset.Of(append(ranges(t.Updated(my.ID)), format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))
@@ -185,7 +163,10 @@ func (m *merger) uniteClasses(base, ours, theirs *format.Schema) error {
 		case what != "" && same:
 			return m.conflict("class_names x append", my.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", my.Name,
 				fmt.Sprintf(what, "this branch", "in the one to be merged"))
-		case what != "" || inPlace(numbers) || m.repo.OnRenumber == nil:
+		case what == "" && inPlace(numbers):
+			my.ClassNames, their.ClassNames = names, names
+			continue
+		case what != "" || m.repo.OnRenumber == nil:
 			continue
 		}
 		r := &Renumbering{Tensor: their.ID, Names: names, Numbers: numbers}

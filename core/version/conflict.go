@@ -88,8 +88,8 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 	return nil
 }
 
-// keepRestored keeps the samples of rows that a merge has restored: a rewrite may have left them
-// out.
+// keepRestored keeps the samples of rows that another commit has restored: a rewrite may have left
+// them out.
 func (t *Txn) keepRestored(op format.Op) {
 	for id, c := range t.columns {
 		if len(c.rewrites) > 0 {

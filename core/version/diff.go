@@ -38,15 +38,23 @@ type TensorDiff struct {
 	Deleted RowSet `json:"deleted"`
 }
 
+// SameRows says that Count rows from A on in commit a are those from B on in commit b.
+type SameRows struct {
+	A     int64 `json:"a"`
+	B     int64 `json:"b"`
+	Count int64 `json:"count"`
+}
+
 // Diff lists the changes from commit a to commit b.
 type Diff struct {
 	A Committed `json:"a"`
 	B Committed `json:"b"`
 	// the newest commit that both come from: one of the two where the other comes from it
-	Base    Committed `json:"base"`
-	Added   RowSet    `json:"added"`   // rows of b that a has not
-	Deleted RowSet    `json:"deleted"` // rows of a that b has not
-	Info    bool      `json:"info"`    // the info of the dataset differs
+	Base    Committed  `json:"base"`
+	Added   RowSet     `json:"added"`   // rows of b that a has not
+	Deleted RowSet     `json:"deleted"` // rows of a that b has not
+	Same    []SameRows `json:"same"`    // rows that both have, rising in b
+	Info    bool       `json:"info"`    // the info of the dataset differs
 	// those that differ, in order of creation in b, then dropped ones
 	Tensors []TensorDiff `json:"tensors"`
 }
@@ -83,7 +91,7 @@ func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
 	d.deleted = liveA.Minus(d.toA.Apply(d.common))
 	out := &Diff{
 		A: Describe(a.Record), B: Describe(b.Record), Base: Describe(ap.base),
-		Added: b.asCounted(d.added), Deleted: a.asCounted(d.deleted),
+		Added: b.asCounted(d.added), Deleted: a.asCounted(d.deleted), Same: d.same(),
 		Info: !sameInfo(a.Schema.Info, b.Schema.Info), Tensors: []TensorDiff{},
 	}
 	for i := range b.Schema.Tensors {
@@ -107,6 +115,20 @@ func (r *Repo) Diff(ctx context.Context, a, b *Snapshot) (*Diff, error) {
 		out.Tensors = append(out.Tensors, TensorDiff{Name: ts.Name, Change: TensorDropped, Schema: []string{}, Added: noRows(), Updated: noRows(), Deleted: gone})
 	}
 	return out, nil
+}
+
+// same lists the rows that both have, as the user counts them.
+func (d *differ) same() []SameRows {
+	out := []SameRows{}
+	for _, s := range d.toA.Within(d.common) {
+		next := SameRows{d.a.Live.Logical(s.To), d.b.Live.Logical(s.From), s.Rows}
+		if n := len(out) - 1; n >= 0 && out[n].A+out[n].Count == next.A && out[n].B+out[n].Count == next.B {
+			out[n].Count += next.Count
+			continue
+		}
+		out = append(out, next)
+	}
+	return out
 }
 
 func noRows() RowSet { return RowSet{Ranges: []format.RowRange{}} }

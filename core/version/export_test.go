@@ -68,3 +68,12 @@ func (r *Repo) CommitRestore(ctx context.Context, head *Snapshot, row int64) (*S
 	_, err = r.put(ctx, next.Record, data)
 	return next, err
 }
+
+// Log is LogFrom of the newest commit.
+func (r *Repo) Log(ctx context.Context, limit int) ([]*format.Record, error) {
+	head, err := r.headRecord(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.line(ctx, head, limit)
+}

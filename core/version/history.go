@@ -2,6 +2,8 @@ package version
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
 	"deeplake/core/errs"
@@ -9,6 +11,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 )
 
 // Head is the newest commit of the branch: a listing of one key, or a few looks from a hint on,
@@ -98,16 +101,6 @@ func (r *Repo) recordAt(ctx context.Context, p format.BranchPoint) (*format.Reco
 		return nil, err
 	}
 	return rec, nil
-}
-
-// Log returns at most limit commits, the newest first; limit <= 0 means all. It follows the branch
-// to where it left another one, and goes on there; what merges took in is not listed, see Graph.
-func (r *Repo) Log(ctx context.Context, limit int) ([]*format.Record, error) {
-	head, err := r.headRecord(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.line(ctx, head, limit)
 }
 
 // line is the commit rec and those before it, without what merges took in.
@@ -273,6 +266,7 @@ type Committed struct {
 	Rows    int64     `json:"rows"`
 	// labels that the commit gave other numbers, as other classes came first; of a new commit alone
 	Renumbered []Renumbered `json:"renumbered,omitempty"`
+	Changes    *Changes     `json:"changes,omitempty"` // only in logs
 }
 
 // Describe makes the log entry of a record.
@@ -283,8 +277,205 @@ func Describe(rec *format.Record) Committed {
 	}
 }
 
-// LogFrom returns at most limit commits that s comes from, s first, as Log does; limit <= 0 means
-// all.
+// LogFrom returns at most limit commits that s comes from, s first; limit <= 0 means all. It
+// follows the branch to where it left another one, and goes on there. Commits that merges took in
+// are not listed, see Graph.
 func (r *Repo) LogFrom(ctx context.Context, s *Snapshot, limit int) ([]*format.Record, error) {
 	return r.line(ctx, s.Record, limit)
+}
+
+// Changes counts the rows that a commit changed against the one before it.
+type Changes struct {
+	Added   int64 `json:"added"` // rows that it has and the one before has not
+	Updated int64 `json:"updated"`
+	Deleted int64 `json:"deleted"`
+}
+
+// DescribeAll makes the log entries of records, with their changes. It reads the operations of
+// large commits, at once. The changes of a commit whose operations are lost stay nil.
+func DescribeAll(ctx context.Context, r *Repo, recs []*format.Record) ([]Committed, error) {
+	out := make([]Committed, len(recs))
+	g := task.New(ctx, chunkmap.InFlight)
+	for i, rec := range recs {
+		out[i] = Describe(rec)
+		g.Go(func(ctx context.Context) error {
+			ops, err := r.ops(ctx, rec)
+			if err == nil {
+				out[i].Changes = changesOf(rec, ops)
+			}
+			if IsDamage(err) {
+				return nil // a log is there to find out what happened
+			}
+			return err
+		})
+	}
+	return out, g.Wait()
+}
+
+func changesOf(rec *format.Record, ops []format.Op) *Changes {
+	if rec.Version == 0 {
+		if rec.Base != nil { // it repeats the commit that the branch begins at
+			return &Changes{}
+		}
+		return &Changes{Added: rec.Rows - rec.DeletedRows}
+	}
+	var added, updated, deleted rowset.Set
+	for _, op := range ops {
+		switch op.Op {
+		case format.OpAppend:
+			added = append(added, format.RowRange{Start: op.Start, Count: op.Rows})
+		case format.OpRestore:
+			added = append(added, op.Ranges...)
+		case format.OpUpdate:
+			updated = append(updated, op.Ranges...)
+		case format.OpDelete:
+			deleted = append(deleted, op.Ranges...)
+		}
+	}
+	added, updated, deleted = rowset.Of(added), rowset.Of(updated), rowset.Of(deleted)
+	return &Changes{
+		Added: added.Minus(deleted).Count(), Updated: updated.Minus(added).Minus(deleted).Count(), Deleted: deleted.Minus(added).Count(),
+	}
+}
+
+// RowChange is a commit that changed a row.
+type RowChange struct {
+	Commit  Committed `json:"commit"`
+	Change  string    `json:"change"`  // "added", "updated", "deleted" or "restored"
+	Tensors []string  `json:"tensors"` // that it set, by their names in the commit
+	// the number of the row in the commit; -1 if it is not there or not known
+	Row int64 `json:"row"`
+}
+
+// RowHistory returns at most limit commits that changed a row of s, given by its place, the newest
+// first; limit <= 0 means all. Of a merge it lists the commits that the merge took in.
+func RowHistory(ctx context.Context, r *Repo, s *Snapshot, row int64, limit int) ([]RowChange, error) {
+	id, ok, err := s.RowIDs().Find(ctx, row)
+	if err != nil || !ok {
+		return nil, err
+	}
+	h, out := r.history(), []RowChange{}
+	axes := map[format.UUID]rowset.Alignment{}
+	open, seen := []*format.Record{s.Record}, map[format.UUID]bool{s.Record.UUID: true}
+	for len(open) > 0 && (limit <= 0 || len(out) < limit) {
+		k := newest(open, func(rec *format.Record) *format.Record { return rec })
+		rec := open[k]
+		open = slices.Delete(open, k, k+1)
+		axis, ok := axes[rec.Branch]
+		if !ok {
+			if axis, err = h.axis(ctx, rec, s); err != nil {
+				return nil, err
+			}
+			axes[rec.Branch] = axis
+		}
+		before := parents(rec)
+		if at := axis.Inverse().Within(rowset.Set{{Start: row, Count: 1}}); len(at) > 0 {
+			c, origin, err := r.rowChange(ctx, rec, at[0].To, id.Session)
+			if err != nil {
+				return nil, err
+			}
+			if c != nil {
+				out = append(out, *c)
+			}
+			if origin {
+				return out, nil // commits before it do not have the row
+			}
+		}
+		for _, p := range before {
+			up, err := h.get(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			if !seen[up.UUID] {
+				seen[up.UUID] = true
+				open = append(open, up)
+			}
+		}
+	}
+	return out, nil
+}
+
+// rowChange returns the change of a row by a commit, nil for none, and whether the commit is the
+// one that appended the row, as one of session.
+func (r *Repo) rowChange(ctx context.Context, rec *format.Record, row int64, session format.UUID) (*RowChange, bool, error) {
+	if rec.Merged != nil {
+		return nil, false, nil
+	}
+	ops, err := r.ops(ctx, rec)
+	if err != nil {
+		return nil, false, err
+	}
+	change, origin, ids := "", false, map[format.UUID]bool{}
+	if _, older := parent(rec); !older && row < rec.Rows {
+		change, origin = "added", true // the first version of a copy
+	}
+	for _, op := range ops {
+		here := len(rowset.Set(op.Ranges).And(rowset.Set{{Start: row, Count: 1}})) > 0
+		switch {
+		case op.Op == format.OpAppend && op.Start <= row && row < op.Start+op.Rows:
+			change, origin = "added", op.Append == session
+		case op.Op == format.OpRestore && here:
+			change = "restored"
+		case op.Op == format.OpDelete && here:
+			change = "deleted"
+		case op.Op == format.OpUpdate && here:
+			if ids[op.Tensor] = true; change == "" {
+				change = "updated"
+			}
+		}
+	}
+	if change == "" {
+		return nil, false, nil
+	}
+	c := &RowChange{Commit: Describe(rec), Change: change, Tensors: []string{}, Row: -1}
+	c.Commit.Changes = changesOf(rec, ops)
+	s, err := r.load(ctx, rec)
+	if err == nil {
+		err = c.describe(ctx, s, row, ids)
+	}
+	if err == nil && c.Row >= 0 {
+		err = r.unexpired(ctx, rec)
+	}
+	if chunkmap.Absent(err) { // it is expired
+		c.Row, err = -1, nil
+	}
+	return c, origin, err
+}
+
+// describe adds the names of tensors, and the number of the row. ids are those that were updated.
+func (c *RowChange) describe(ctx context.Context, s *Snapshot, row int64, ids map[format.UUID]bool) error {
+	if c.Change == "deleted" {
+		return nil
+	}
+	c.Row = s.Live.Logical(row)
+	for i := range s.Schema.Tensors {
+		ts := &s.Schema.Tensors[i]
+		has := ids[ts.ID]
+		if c.Change == "added" || c.Change == "restored" {
+			var err error
+			if _, has, err = s.Tree(ts.ID).Find(ctx, row); err != nil {
+				return err
+			}
+		}
+		if has {
+			c.Tensors = append(c.Tensors, ts.Name)
+		}
+	}
+	return nil
+}
+
+// RowNames returns names of rows, given by their places, that no commit changes: the append that
+// made the row, and its number in it.
+func RowNames(ctx context.Context, s *Snapshot, rows []int64) ([]string, error) {
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		e, ok, err := s.RowIDs().Find(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[i] = fmt.Sprintf("%s:%d", e.Session, e.First+row-e.Row)
+		}
+	}
+	return out, nil
 }

@@ -21,14 +21,14 @@ const (
 	OnConflictTheirs Strategy = "theirs" // the commit that is merged in wins
 )
 
-// StrategyOf returns the strategy of a name; "" is OnConflictError.
-func StrategyOf(name string) (Strategy, error) {
+// StrategyOf returns the strategy of a name, for an operation; "" is OnConflictError.
+func StrategyOf(op, name string) (Strategy, error) {
 	on := Strategy(name)
 	if on == "" {
 		return OnConflictError, nil
 	}
 	if known := []Strategy{OnConflictError, OnConflictOurs, OnConflictTheirs}; !slices.Contains(known, on) {
-		return "", errs.Op("merge", "").New(errs.Invalid, "on_conflict is %q, want one of %q", on, known)
+		return "", errs.Op(op, "").New(errs.Invalid, "on_conflict is %q, want one of %q", on, known)
 	}
 	return on, nil
 }
@@ -40,11 +40,10 @@ func StrategyOf(name string) (Strategy, error) {
 // done is false and s is the head.
 //
 // Classes are the same by name: labels that theirs numbers otherwise get the numbers of ours, by
-// OnRenumber. If the sides contradict each other, on decides. Two names of
-// one class, differing dtypes and shapes, and two tensors of one name cannot be decided: they are
-// always errs.Conflict, with a ConflictError. If another writer commits first, the merge is computed again. After an
-// error nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing
-// to do.
+// OnRenumber. If the sides contradict each other, on decides. Lost classes, differing dtypes and
+// shapes, and two tensors of one name cannot be decided: they are always errs.Conflict, with a
+// ConflictError. If another writer commits first, the merge is computed again. After an error
+// nothing is visible, or, if an answer was lost, all of it: merging again then finds nothing to do.
 func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message, author string) (s *Snapshot, done bool, err error) {
 	switch on {
 	case OnConflictError, OnConflictOurs, OnConflictTheirs:
@@ -54,24 +53,38 @@ func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message
 	if err := CheckCommitted("merge into", r.name, theirs); err != nil {
 		return nil, false, err
 	}
-	race, h := race{}, r.history()
+	h := r.history()
+	return r.lay(ctx, "merge into", func(head *Snapshot) (*Snapshot, error) {
+		next, err := h.merged(ctx, head, theirs, on)
+		if next != nil {
+			next.Record.Message, next.Record.Author = message, author
+			next.Record.Merged = &format.BranchPoint{Branch: theirs.Record.Branch, Version: theirs.Record.Version}
+			next.Record.Time = notBefore(r.Now(), head.Record, theirs.Record)
+		}
+		return next, err
+	})
+}
+
+// lay commits the snapshot that next makes of the head, and again of the newer head if another
+// writer commits first. The record of the snapshot has message, author and time. If next returns
+// nil there is nothing to do: done is false and s is the head.
+func (r *Repo) lay(ctx context.Context, op string, next func(head *Snapshot) (*Snapshot, error)) (s *Snapshot, done bool, err error) {
+	race := race{}
 	for range commitTries {
 		race.start()
 		head, err := r.Head(ctx)
 		if err != nil {
 			return nil, false, err
 		}
-		next, err := h.merged(ctx, head, theirs, on)
+		next, err := next(head)
 		if err != nil {
-			return nil, false, errs.Wrap(errs.Internal, "merge into", r.name, err)
+			return nil, false, errs.Wrap(errs.Internal, op, r.name, err)
 		}
 		if next == nil {
 			return head, false, nil
 		}
 		rec := next.Record
-		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
-		rec.Merged = &format.BranchPoint{Branch: theirs.Record.Branch, Version: theirs.Record.Version}
-		rec.Time = notBefore(r.Now(), head.Record, theirs.Record)
+		rec.UUID = format.NewUUID()
 		data, _, err := r.store(ctx, next)
 		if err != nil {
 			return nil, false, err
@@ -85,7 +98,7 @@ func (r *Repo) Merge(ctx context.Context, theirs *Snapshot, on Strategy, message
 			return next, true, nil
 		}
 		if err := race.lost(ctx); err != nil {
-			return nil, false, errs.Wrap(errs.Canceled, "merge into", r.name, err)
+			return nil, false, errs.Wrap(errs.Canceled, op, r.name, err)
 		}
 	}
 	return nil, false, tooManyRaces(r)
@@ -220,10 +233,11 @@ func (m *merger) decide(ctx context.Context) error {
 		}
 		here := m.mine.updated[ts.ID]
 		there := m.known.Apply(m.news.updated[ts.ID].Minus(goneThere))
-		both, err := m.contradict(ctx, ts, here.And(there).Minus(gone))
+		both, back, err := m.contradict(ctx, ts, here.And(there).Minus(gone))
 		if err != nil {
 			return err
 		}
+		there = there.Minus(back)
 		if m.on == OnConflictOurs {
 			there = there.Minus(both)
 		}
@@ -254,15 +268,47 @@ func (m *merger) decide(ctx context.Context) error {
 	return nil
 }
 
-// contradict are those of rows, which both sides updated in a tensor, that differ.
-func (m *merger) contradict(ctx context.Context, ts *format.TensorSchema, rows rowset.Set) (rowset.Set, error) {
+// contradict returns those of rows, which both sides updated in a tensor, that differ; and those
+// that are in theirs as in the base, which stay as they are in ours.
+func (m *merger) contradict(ctx context.Context, ts *format.TensorSchema, rows rowset.Set) (both, back rowset.Set, err error) {
 	if len(rows) == 0 {
-		return rows, nil
+		return rows, nil, nil
 	}
-	back := m.known.Inverse().Within(rows)
-	rows, err := chunkmap.DifferingRows(ctx, m.ours.Tree(ts.ID), m.theirs.Tree(ts.ID), back)
-	if err != nil || len(rows) == 0 || m.on != OnConflictError {
-		return rows, err
+	rows, err = chunkmap.DifferingRows(ctx, m.ours.Tree(ts.ID), m.theirs.Tree(ts.ID), m.known.Inverse().Within(rows))
+	if err != nil || len(rows) == 0 {
+		return rows, nil, err
 	}
-	return nil, m.conflict("update x update", ts.Name, rows, mergeRemedy, "both update tensor %q", ts.Name)
+	if rows, back, err = m.netUpdates(ctx, ts.ID, rows); err != nil || len(rows) == 0 || m.on != OnConflictError {
+		return rows, back, err
+	}
+	return nil, nil, m.conflict("update x update", ts.Name, rows, mergeRemedy, "both update tensor %q", ts.Name)
+}
+
+// netUpdates returns those of rows, which both sides updated in a tensor, that are in neither side
+// as in the base; and those that are in theirs as there. A revert gives a row its old sample.
+func (m *merger) netUpdates(ctx context.Context, id format.UUID, rows rowset.Set) (both, back rowset.Set, err error) {
+	here, err := align(ctx, m.base, m.ours)
+	if err != nil {
+		return nil, nil, err
+	}
+	was := here.Inverse().Within(rows) // from rows of ours to rows of the base
+	ours, err := chunkmap.DifferingRows(ctx, m.ours.Tree(id), m.base.Tree(id), was)
+	if chunkmap.Absent(err) {
+		return rows, nil, nil // the base is expired
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := align(ctx, m.base, m.theirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := m.known.Inverse()
+	theirs, err := chunkmap.DifferingRows(ctx, m.theirs.Tree(id), m.base.Tree(id), there.Inverse().Within(known.Apply(rows)))
+	if err != nil {
+		return nil, nil, err
+	}
+	old := was.Set() // rows that the base has
+	back = old.Minus(m.known.Apply(theirs))
+	return rows.Minus(back).Minus(old.Minus(ours)), back, nil
 }

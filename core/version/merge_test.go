@@ -235,6 +235,19 @@ func (p *program) diff(a, b kept) {
 			want[2][who] = true
 		}
 	}
+	same := 0
+	for _, s := range d.Same {
+		for i := range s.Count {
+			same++
+			who := p.who(b.s, b.s.Live.Physical(s.B+i))
+			if other := p.who(a.s, a.s.Live.Physical(s.A+i)); other != who {
+				p.t.Fatalf("row %d of a is said to be row %d of b", s.A+i, s.B+i)
+			}
+		}
+	}
+	if same != len(rowsB)-len(want[0]) {
+		p.t.Fatalf("%d rows are in both, want %d", same, len(rowsB)-len(want[0]))
+	}
 	var updated version.RowSet
 	for _, td := range d.Tensors {
 		if td.Name == "x" {

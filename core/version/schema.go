@@ -31,7 +31,14 @@ func (t *Txn) mergeSchema(onto *Snapshot) (*format.Schema, error) {
 	if onto == t.base {
 		return t.schema.Clone(), nil
 	}
-	out, c := layTensors(t.base.Schema, t.schema, onto.Schema, sides{"another commit", "here"})
+	words := sides{"another commit", "here"}
+	out, c := layTensors(t.base.Schema, t.schema, onto.Schema, words)
+	if c == nil {
+		c = keepDecided(out, t.schema, func(id format.UUID) bool {
+			change := t.columns[id]
+			return change != nil && len(change.appended)+len(change.updated) > 0 && takenBack(t.base.Schema, out, id)
+		}, words)
+	}
 	if c != nil {
 		rec := t.touched[c.id]
 		if rec == nil {
@@ -259,7 +266,13 @@ func (m *merger) mergeSchemas() error {
 	if err := m.uniteClasses(base, ours, theirs); err != nil {
 		return err
 	}
-	out, c := layTensors(base, theirs, ours, sides{"this branch", "in the one to be merged"})
+	words := sides{"this branch", "in the one to be merged"}
+	out, c := layTensors(base, theirs, ours, words)
+	if c == nil {
+		c = keepDecided(out, theirs, func(id format.UUID) bool {
+			return takenBack(base, out, id) && (len(m.news.updated[id]) > 0 || m.known.Set().Count() < m.theirs.Record.Rows)
+		}, words)
+	}
 	if c != nil {
 		return m.conflict(c.kind, c.tensor, nil, schemaRemedy(c.kind), "%s", c.what)
 	}

@@ -112,7 +112,7 @@ func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format
 }
 
 func (t *Txn) collected(key string) error {
-	return errs.Op("commit to", t.repo.Store.URI()).New(errs.Conflict, "%q is missing: what is written was begun at %s, and a gc has removed it since; discard() it, write it again, and commit more often than gc's older_than", key, t.began.UTC().Format(time.RFC3339))
+	return errs.Op("commit to", t.repo.Store.URI()).New(errs.Conflict, "%q is missing: what is written was begun at %s, and a gc has removed it since; discard() it, write it again, and commit more often than gc's older_than", key, t.began.UTC().Format(time.RFC3339Nano))
 }
 
 // ripe refuses objects that a gc may remove before the commit is done. A store that dates nothing

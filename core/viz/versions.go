@@ -14,7 +14,7 @@ const (
 	mostListed  = 10_000 // rows of a diff
 )
 
-func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 type branchInfo struct {
 	Name    string `json:"name"`

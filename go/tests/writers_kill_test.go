@@ -96,6 +96,14 @@ func (s *scripted) steps() []func(context.Context) error {
 			}
 			return err
 		},
+		func(ctx context.Context) error {
+			_, _, err := s.d.Versions().Revert(ctx, "main", version.OnConflictError, "revert")
+			return err
+		},
+		func(ctx context.Context) error {
+			_, _, err := s.d.Versions().Restore(ctx, "7", "restore")
+			return err
+		},
 		func(ctx context.Context) error { return s.d.Versions().DeleteBranch(ctx, "side") },
 		func(ctx context.Context) error {
 			_, err := s.d.Versions().GC(ctx, maintain.GCOptions{})

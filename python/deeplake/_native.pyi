@@ -144,8 +144,8 @@ class Dataset:
         """Makes a branch that begins at a ref."""
     def delete_branch(self, name: str) -> None:
         """Deletes a branch."""
-    def checkout(self, branch: str, create: bool = False) -> None:
-        """Goes to the newest version of a branch, which create makes first."""
+    def checkout(self, ref: str, create: bool = False) -> None:
+        """Goes to the newest version of a branch, which create makes first, or to another version for reading."""
     def tags(self) -> list[dict[str, Any]]:
         """Returns name, message, author, time and commit of each tag."""
     def create_tag(self, name: str, at: str = "", message: str = "") -> dict[str, Any]:
@@ -156,10 +156,18 @@ class Dataset:
         """Returns the newest commits with their parents and names; a limit of 0 is all of them."""
     def diff(self, a: str, b: str = "") -> dict[str, Any]:
         """Returns the differences that lead from one ref to another, as core/version.Diff."""
+    def history(self, row: int, limit: int = 0) -> list[dict[str, Any]]:
+        """Returns the newest commits that changed a row: commit, change, tensors, and row, -1 for none."""
+    def row_names(self, rows: Any) -> list[str]:
+        """Returns names of rows that no commit changes."""
     def merge(self, ref: str, on_conflict: str = "error", message: str = "") -> dict[str, Any]:
         """Takes a ref into the branch. Returns commit, and merged: whether there was anything to take in."""
     def change_classes(self, name: str, change: Mapping[str, Any]) -> None:
         """Changes the classes of a tensor: {"rename", "into"}, {"merge": [...], "into"} or {"remove"}."""
+    def restore(self, ref: str, message: str = "") -> dict[str, Any]:
+        """Makes the branch show what a ref shows. Returns commit, and restored: whether it did not already."""
+    def revert(self, ref: str, on_conflict: str = "error", message: str = "") -> dict[str, Any]:
+        """Undoes the changes of the commit of a ref. Returns commit, and reverted: whether any were left."""
     def rename_tensor(self, old: str, new: str) -> None:
         """Renames a tensor or a group; commit makes it last."""
     def delete_tensor(self, name: str) -> None:

@@ -44,8 +44,8 @@ void delete_branch(const Dataset& self, const py::object& name) {
     });
 }
 
-void checkout(const Dataset& self, const py::object& branch, bool create) {
-    const std::string name = to_text("checkout", "name", branch);
+void checkout(const Dataset& self, const py::object& ref, bool create) {
+    const std::string name = to_text("checkout", "ref", ref);
     with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
         return c.dataset_checkout(ctx, h, name.c_str(), create, err);
     });
@@ -87,6 +87,21 @@ py::object diff(const Dataset& self, const py::object& a, const py::object& b) {
                });
 }
 
+py::object history(const Dataset& self, std::int64_t row, std::int64_t limit) {
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_history(ctx, h, row, limit, out, err);
+               });
+}
+
+py::object row_names(const Dataset& self, const py::object& rows) {
+    const Numbers at = to_rows(rows);
+    const std::int64_t* data = at.data();
+    const std::int64_t n = at.size();
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) { return c.dataset_row_names(ctx, h, data, n, out, err); });
+}
+
 py::dict merge(const Dataset& self, const py::object& ref, const py::object& on_conflict,
                const py::object& message) {
     const std::string of = to_text("merge", "ref", ref);
@@ -98,6 +113,30 @@ py::dict merge(const Dataset& self, const py::object& ref, const py::object& on_
             return c.dataset_merge(ctx, h, of.c_str(), on.c_str(), text.c_str(), &merged, out, err);
         });
     return py::dict(py::arg("commit") = commit, py::arg("merged") = merged != 0);
+}
+
+py::dict restore(const Dataset& self, const py::object& ref, const py::object& message) {
+    const std::string of = to_text("restore", "at", ref);
+    const std::string text = to_text("restore", "message", message);
+    std::int32_t done = 0;
+    const py::object commit =
+        ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+            return c.dataset_restore(ctx, h, of.c_str(), text.c_str(), &done, out, err);
+        });
+    return py::dict(py::arg("commit") = commit, py::arg("restored") = done != 0);
+}
+
+py::dict revert(const Dataset& self, const py::object& ref, const py::object& on_conflict,
+                const py::object& message) {
+    const std::string of = to_text("revert", "commit", ref);
+    const std::string on = to_text("revert", "on_conflict", on_conflict);
+    const std::string text = to_text("revert", "message", message);
+    std::int32_t done = 0;
+    const py::object commit =
+        ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+            return c.dataset_revert(ctx, h, of.c_str(), on.c_str(), text.c_str(), &done, out, err);
+        });
+    return py::dict(py::arg("commit") = commit, py::arg("reverted") = done != 0);
 }
 
 void rename_tensor(const Dataset& self, const py::object& from, const py::object& to) {
@@ -227,14 +266,18 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
     dataset.def("branches", branches)
         .def("create_branch", create_branch, arg("name"), arg("at") = "")
         .def("delete_branch", delete_branch, arg("name"))
-        .def("checkout", checkout, arg("branch"), arg("create") = false)
+        .def("checkout", checkout, arg("ref"), arg("create") = false)
         .def("tags", tags)
         .def("create_tag", create_tag, arg("name"), arg("at") = "", arg("message") = "")
         .def("delete_tag", delete_tag, arg("name"))
         .def("graph", graph, arg("limit") = 0, arg("all") = false)
         .def("diff", diff, arg("a"), arg("b") = "")
+        .def("history", history, arg("row"), arg("limit") = 0)
+        .def("row_names", row_names, arg("rows"))
         .def("merge", merge, arg("ref"), arg("on_conflict") = "error", arg("message") = "")
         .def("change_classes", change_classes, arg("name"), arg("change"))
+        .def("restore", restore, arg("ref"), arg("message") = "")
+        .def("revert", revert, arg("ref"), arg("on_conflict") = "error", arg("message") = "")
         .def("rename_tensor", rename_tensor, arg("old"), arg("new"))
         .def("delete_tensor", delete_tensor, arg("name"))
         .def("views", views)

@@ -125,3 +125,48 @@ def test_bars_on_a_terminal_only(place, tmp_path):
         shown = os.read(main, 65536).decode()
         os.close(main)
         assert child.returncode == 0 and out and command[0] in shown, shown
+
+
+def test_restore_and_revert(cli, place):
+    assert 'restored "v1" on "main": version 3' in cli("restore", place, "v1")
+    assert 'shows "v1" already: version 3' in cli("restore", place, "v1")
+    assert len(deeplake.open(place)) == 10
+    undone = json.loads(cli("revert", place, "3", "-m", "undo", "--json"))
+    assert undone["reverted"] and undone["commit"]["message"] == "undo" and undone["commit"]["rows"] == 11
+    assert 'has nothing of "3": version 4' in cli("revert", place, "3")
+    cli("revert", place, "work", "--branch", "work")
+    assert deeplake.open(place, branch="work")["x"].numpy()[3] == 3
+    assert 'branch "main" does not come from this commit' in run_failing(place, "revert", "work")
+    assert "no such commit" in run_failing(place, "restore", "v9")
+
+
+def run_failing(place, command, ref):
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake", command, place, ref], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_changed_rows_and_the_history_of_one(cli, place, tmp_path):
+    lines = cli("diff", place, "v1", "work", "--rows", "x").splitlines()
+    assert lines[0].split() == ["row", "id", "change", "old", "row", "new", "row", "old", "new"]
+    assert lines[1].split()[1:] == ["updated", "3", "3", "3", "33"]
+    (line,) = cli("diff", place, "work", "main", "--rows", "x", "-n", "1", "--json").splitlines()
+    entry = json.loads(line)
+    assert (entry["change"], entry["old_row"], entry["new_row"], entry["old"], entry["new"]) == ("updated", 3, 3, 33, 3)
+    cli("diff", place, "v1", "--rows", "y", code=1)
+    assert "--limit goes with --rows" in cli("diff", place, "v1", "-n", "3", code=2)
+    with deeplake.create(tmp_path / "labels", schema={"label": "class_label"}) as ds:
+        ds.extend({"label": ["cat", "dog"]})
+        ds.commit()
+        ds.update(0, {"label": "dog"})
+        ds.commit()
+    assert cli("diff", ds.uri, 1, "--rows", "label").splitlines()[1].split()[-2:] == ["cat", "dog"]
+    assert [line.split()[3:5] for line in cli("history", place, "3", "--branch", "work").splitlines()[1:]] == [
+        ["updated", "x"], ["added", "x"],
+    ]  # fmt: skip
+    assert json.loads(cli("history", place, "-1", "--json"))[0]["row"] == 10
+    log = cli("log", place).splitlines()
+    assert log[0].split()[3:8] == ["rows", "added", "updated", "deleted", "author"]
+    assert json.loads(cli("log", place, "--json"))[0]["changes"] == {"added": 1, "updated": 0, "deleted": 0}

@@ -442,9 +442,12 @@ def test_printed_times_find_their_commit(tmp_path):
     ds.extend({"x": [1, 2]})
     ds.commit("two")
     printed = re.search(r"\d{4}-[^,]*", repr(ds.head))[0]
-    assert printed == ds.head.time.isoformat()
+    assert printed == deeplake.open(ds.uri).log(1)[0]._time and printed.endswith("Z")
+    assert (
+        len(deeplake.open(ds.uri, at=str(ds.head.time))) == len(deeplake.open(ds.uri, at=ds.head.time.isoformat())) == 2
+    )
     assert len(deeplake.open(ds.uri, at=printed)) == 2
-    with pytest.raises(deeplake.InvalidArgumentError, match="want a time with a T and a zone; write 2"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="want a time with a zone; write 2"):
         deeplake.open(ds.uri, at=printed[:19])
     with pytest.raises(deeplake.NotFoundError, match="had no version then; its first one is of 2"):
         deeplake.open(ds.uri, at="2001-01-01T00:00:00Z")

@@ -59,3 +59,12 @@ func (m Alignment) Inverse() Alignment {
 	slices.SortFunc(out, func(a, b Segment) int { return cmp.Compare(a.From, b.From) })
 	return out
 }
+
+// Set returns the rows that the alignment begins at.
+func (m Alignment) Set() Set {
+	out := make([]format.RowRange, len(m))
+	for i, s := range m {
+		out[i] = format.RowRange{Start: s.From, Count: s.Rows}
+	}
+	return Of(out)
+}

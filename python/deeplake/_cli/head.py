@@ -51,7 +51,7 @@ def head(uri: str | None, count: int, text: str, images: str | None, at: str, as
     classes = {name: tensor.class_names for name, tensor in view.tensors.items()}
     # One by one: a damaged sample must not hide the rows that a slice reads with it.
     rows = [{name: _sample(view, row, name, classes[name]) for name in names} for row in shown]
-    cells = [[str(number), *(_cell(row[name]) for name in names)] for number, row in enumerate(rows)]
+    cells = [[str(number), *(cell(row[name]) for name in names)] for number, row in enumerate(rows)]
     head = ["row", *names]
     if imported:
         head.append("source")
@@ -105,19 +105,19 @@ def _plain_errors(row: dict[str, Any]) -> dict[str, Any]:
 def _sample(view: Any, row: int, name: str, classes: Sequence[str] | None) -> Any:
     """Returns a printable form of a sample, or the error of one that cannot be read."""
     try:
-        return _plain(view[row][name], classes)
+        return plain(view[row][name], classes)
     except Error as err:
         return err
 
 
-def _plain(value: Any, classes: Sequence[str] | None) -> Any:
+def plain(value: Any, classes: Sequence[str] | None) -> Any:
     """Returns a printable form of a sample: small values, or the description of an array."""
     if value is None or isinstance(value, str | bool | int | float | dict):
         return value
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     if isinstance(value, list):
-        return [_plain(item, classes) for item in value]
+        return [plain(item, classes) for item in value]
     if value.ndim == 0 and classes is not None and 0 <= int(value) < len(classes):
         return classes[int(value)]
     if value.dtype.kind in "biuf" and value.size <= 8:
@@ -127,7 +127,8 @@ def _plain(value: Any, classes: Sequence[str] | None) -> Any:
     return f"{value.dtype} {value.shape}"
 
 
-def _cell(value: Any, width: int = 40) -> str:
+def cell(value: Any, width: int = 40) -> str:
+    """Returns a printable sample as the cell of a table."""
     if isinstance(value, Error):
         return f"<{type(value).__name__}>"
     text = " ".join((value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).split())

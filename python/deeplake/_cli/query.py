@@ -14,7 +14,7 @@ import click
 
 from deeplake import _native
 from deeplake._cli.complete import PLACE
-from deeplake._cli.output import as_json_text, show, table
+from deeplake._cli.output import as_json_text, at_option, show, table
 from deeplake._text import printable
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _WRITTEN_ELEMENTS = 1 << 16
 @click.option("--parquet", type=click.Path(dir_okay=False, writable=True), help="Write all rows to a Parquet file.")
 @click.option("--limit-rows-shown", "shown", type=click.IntRange(min=1), default=20, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of RANDOM() and SAMPLE BY.")
+@at_option
 def query(
     words: tuple[str, ...],
     params: tuple[str, ...],
@@ -52,6 +53,7 @@ def query(
     parquet: str | None,
     shown: int,
     seed: int,
+    at: str,
 ) -> None:
     """Run a query on a dataset, or, without URI, on the datasets that its FROM names.
 
@@ -59,6 +61,8 @@ def query(
     """
     if not 1 <= len(words) <= 2:
         raise click.UsageError(f"got {len(words)} arguments, want a query, or a URI and a query")
+    if at and len(words) == 1:
+        raise click.UsageError("--at goes with a URI; without one, FROM names the datasets")
     if sum((as_json, as_csv, parquet is not None)) > 1:
         raise click.UsageError("--json, --csv and --parquet exclude each other")
     if (explain or analyze) and (as_csv or parquet is not None):
@@ -70,10 +74,10 @@ def query(
         from deeplake._query.query import Question
 
         question = Question(words[-1], values, seed)
-        about = question.explain(_view(words), None, analyze=analyze)
+        about = question.explain(_view(words, at), None, analyze=analyze)
         show(dict(about.plan), as_json, about.text.rstrip().split("\n"))
         return
-    result = _ask(words, values, seed)
+    result = _ask(words, values, seed, at)
     if parquet is not None:
         _write_parquet(result, parquet)
         show(None, False, [f"wrote {len(result):,} rows to {parquet}"])
@@ -85,22 +89,22 @@ def query(
         _write_table(result, shown)
 
 
-def _view(words: tuple[str, ...]) -> Any:
-    return None if len(words) == 1 else _open(words[0])._source.pinned().view()
+def _view(words: tuple[str, ...], at: str) -> Any:
+    return None if len(words) == 1 else _open(words[0], at)._source.pinned().view()
 
 
-def _open(uri: str) -> Any:
+def _open(uri: str, at: str) -> Any:
     from deeplake._data.dataset import open as open_dataset
 
-    return open_dataset(uri, read_only=True)
+    return open_dataset(uri, at=at or None, read_only=True)
 
 
-def _ask(words: tuple[str, ...], params: tuple[Any, ...], seed: int) -> QueryView:
+def _ask(words: tuple[str, ...], params: tuple[Any, ...], seed: int, at: str) -> QueryView:
     if len(words) == 1:
         from deeplake._data.dataset import query as ask
 
         return ask(words[0], *params, seed=seed)
-    result: QueryView = _open(words[0]).query(words[1], *params, seed=seed)
+    result: QueryView = _open(words[0], at).query(words[1], *params, seed=seed)
     return result
 
 

@@ -1,4 +1,4 @@
-"""The commands about versions: log, diff, branch, tag, merge, cp, fsck, gc, rechunk."""
+"""The commands about versions and maintenance, besides those that list them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ import click
 
 from deeplake import _native
 from deeplake._cli.complete import PLACE
+from deeplake._cli.history import branch_option, diff, history, log, open_native
 from deeplake._cli.output import json_option, show, size, table
 from deeplake._progress import bar, on_terminal
 from deeplake._stores import storage as _storage
@@ -22,18 +23,12 @@ from deeplake._text import printable
 
 _GLANCE = 0.2  # seconds between two looks at the progress
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_branch_option = click.option("--branch", "-b", default="main", show_default=True, help="The branch to work on.")
 
 
 def register(cli: click.Group) -> None:
     """Adds the commands to the command line."""
-    for command in (log, diff, branch, tag, merge, cp, fsck, gc, rechunk):
+    for command in (log, diff, history, branch, tag, merge, restore, revert, cp, fsck, gc, rechunk):
         cli.add_command(command)
-
-
-def _open(uri: str, *, branch: str = "", write: bool = False) -> _native.Dataset:
-    place = _uri.resolve(uri)
-    return _native.open(place, branch=branch, read_only=not write, store=_storage.reach(None))
 
 
 @contextmanager
@@ -63,73 +58,13 @@ def _watched(dataset: _native.Dataset, label: str, unit: str) -> Iterator[None]:
 
 @click.command()
 @click.argument("uri", type=PLACE)
-@_branch_option
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="Show at most so many.")
-@click.option("--graph", is_flag=True, help="Draw how the versions come from each other, merges and names included.")
-@click.option("--all", "everything", is_flag=True, help="With --graph: of all branches and tags.")
-@json_option
-def log(uri: str, branch: str, limit: int | None, graph: bool, everything: bool, as_json: bool) -> None:
-    """List the versions of a dataset, the newest first."""
-    dataset = _open(uri, branch=branch)
-    if graph or everything:
-        entries = dataset.graph(limit or 0, everything)
-        show(entries, as_json, _drawn(entries))
-        return
-    commits = dataset.log(limit or 0)
-    rows = [
-        [str(c["version"]), c["commit"][:8], c["time"], f"{c['rows']:,}", c["author"], c["message"]] for c in commits
-    ]
-    show(commits, as_json, table(["version", "commit", "time", "rows", "author", "message"], rows))
-
-
-def _drawn(entries: Sequence[Mapping[str, Any]]) -> Iterable[str]:
-    """Draws commits, each before its parents, with a lane for each open line of history."""
-    lanes: list[str] = []
-    for entry in entries:
-        if entry["commit"] not in lanes:
-            lanes.append(entry["commit"])
-        at = lanes.index(entry["commit"])
-        names = f" ({', '.join(entry['names'])})" if entry["names"] else ""
-        stars = " ".join("*" if lane == at else "|" for lane in range(len(lanes)))
-        yield f"{stars}  {entry['commit'][:8]}{names} {entry['time']} {entry['rows']:,} rows  {entry['message']}"
-        parents = [parent for parent in entry["parents"] if parent not in lanes]
-        before = len(lanes)
-        lanes[at : at + 1] = parents[:1]
-        if len(lanes) < before and len(entry["parents"]) > 0:
-            # The lane ends in its neighbour: the left one where there is one.
-            left = max(1, at)
-            yield (" ".join("|" * left) + "/ " + " ".join("|" * (len(lanes) - left))).rstrip()
-        for parent in parents[1:]:
-            lanes.append(parent)
-            yield " ".join("|" * (len(lanes) - 1)) + "\\"
-
-
-@click.command()
-@click.argument("uri", type=PLACE)
-@click.argument("a")
-@click.argument("b", required=False, default="")
-@_branch_option
-@json_option
-def diff(uri: str, a: str, b: str, branch: str, as_json: bool) -> None:
-    """Show the changes from version A to version B, by default the newest.
-
-    Versions are numbers, commits, tags, branches, times, or branch@number.
-    """
-    from deeplake._versions.refs import diff_of
-
-    answer = _open(uri, branch=branch).diff(a, b)
-    show(answer, as_json, repr(diff_of(answer)).splitlines())
-
-
-@click.command()
-@click.argument("uri", type=PLACE)
 @click.argument("name", required=False)
 @click.option("--at", default="", help="The version that a new branch begins as; the newest of main by default.")
 @click.option("--delete", "-d", is_flag=True, help="Delete the branch.")
 @json_option
 def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> None:
     """List the branches; with NAME, make one."""
-    dataset = _open(uri, write=name is not None)
+    dataset = open_native(uri, write=name is not None)
     if name is None:
         if delete:
             raise click.UsageError("give the NAME of the branch to delete")
@@ -154,7 +89,7 @@ def branch(uri: str, name: str | None, at: str, delete: bool, as_json: bool) -> 
 @json_option
 def tag(uri: str, name: str | None, at: str, message: str, delete: bool, as_json: bool) -> None:
     """List the tags; with NAME, give a version that name permanently."""
-    dataset = _open(uri, write=name is not None)
+    dataset = open_native(uri, write=name is not None)
     if name is None:
         if delete:
             raise click.UsageError("give the NAME of the tag to delete")
@@ -191,11 +126,11 @@ def _commit_cells(commit: Mapping[str, Any]) -> list[str]:
 @json_option
 def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json: bool) -> None:
     """Merge the branch or version REF into a branch."""
-    dataset = _open(uri, branch=into, write=True)
+    dataset = open_native(uri, branch=into, write=True)
     done = dataset.merge(ref, on_conflict, message)
     commit = done["commit"]
     said = f'merged "{ref}" into "{into}"' if done["merged"] else f'"{into}" has all of "{ref}" already'
-    lines = [f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"]
+    lines = [_made(said, commit)]
     for moved in commit.get("renumbered") or ():
         classes = ", ".join(moved["classes"])
         lines.append(f"  {moved['rows']:,} rows of {moved['tensor']} got other class numbers, of {classes}")
@@ -203,10 +138,53 @@ def merge(uri: str, ref: str, into: str, on_conflict: str, message: str, as_json
 
 
 @click.command()
+@click.argument("uri", type=PLACE)
+@click.argument("ref")
+@branch_option
+@click.option("--message", "-m", default="", help="Of the commit; by default it names the version.")
+@json_option
+def restore(uri: str, ref: str, branch: str, message: str, as_json: bool) -> None:
+    """Make a branch show the version REF again, as a new version.
+
+    REF is a number, commit, tag, branch, time, or branch@number. The history stays.
+    """
+    done = open_native(uri, branch=branch, write=True).restore(ref, message)
+    said = f'restored "{ref}" on "{branch}"' if done["restored"] else f'"{branch}" shows "{ref}" already'
+    show(done, as_json, [_made(said, done["commit"])])
+
+
+@click.command()
+@click.argument("uri", type=PLACE)
+@click.argument("commit")
+@branch_option
+@click.option(
+    "--on-conflict",
+    type=click.Choice(["error", "ours", "theirs"]),
+    default="error",
+    show_default=True,
+    help="Where later versions changed the same: fail, keep that, or undo it too.",
+)
+@click.option("--message", "-m", default="", help="Of the commit; by default it names the version.")
+@json_option
+def revert(uri: str, commit: str, branch: str, on_conflict: str, message: str, as_json: bool) -> None:
+    """Undo the changes of one version, COMMIT, as a new version.
+
+    COMMIT is a number, commit, tag, branch, time, or branch@number.
+    """
+    done = open_native(uri, branch=branch, write=True).revert(commit, on_conflict, message)
+    said = f'reverted "{commit}" on "{branch}"' if done["reverted"] else f'"{branch}" has nothing of "{commit}"'
+    show(done, as_json, [_made(said, done["commit"])])
+
+
+def _made(said: str, commit: Mapping[str, Any]) -> str:
+    return f"{said}: version {commit['version']} ({commit['commit'][:8]}), {commit['rows']:,} rows"
+
+
+@click.command()
 @click.argument("src", type=PLACE)
 @click.argument("dst", type=PLACE)
 @click.option("--history", is_flag=True, help="Copy all branches and tags with all their versions.")
-@_branch_option
+@branch_option
 @click.option("--at", default="", help="The version to copy, without --history; the newest by default.")
 @click.option("--message", "-m", default="", help="Of the one version of a copy without history.")
 @json_option
@@ -237,7 +215,7 @@ def fsck(uri: str, no_data: bool, repair: bool, as_json: bool) -> None:
     """Find missing and damaged objects. The exit code is 1 if there are any."""
     from deeplake._versions.reports import fsck_of
 
-    dataset = _open(uri, write=repair)
+    dataset = open_native(uri, write=repair)
     with _watched(dataset, "fsck", "chunks"):
         answer = dataset.fsck(not no_data, repair)
     report = fsck_of(answer)
@@ -274,7 +252,7 @@ def _age(ctx: click.Context, param: click.Parameter, value: str | None) -> float
 @json_option
 def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None, dry_run: bool, as_json: bool) -> None:
     """Remove objects that no version of any branch or tag needs."""
-    dataset = _open(uri, write=True)
+    dataset = open_native(uri, write=True)
     with _watched(dataset, "gc", "objects"):
         report = dataset.gc(older_than, expire, keep_last, dry_run)
     lines = []
@@ -293,7 +271,7 @@ def gc(uri: str, older_than: float, expire: float | None, keep_last: int | None,
 
 @click.command()
 @click.argument("uri", type=PLACE)
-@_branch_option
+@branch_option
 @click.option("--tensor", "tensors", multiple=True, help="Only this tensor; may be given several times.")
 @click.option("--chunk-bytes", type=click.IntRange(min=1), help="The size that chunks aim at from now on.")
 @click.option("--message", "-m", default="", help="Of the commit.")
@@ -302,7 +280,7 @@ def rechunk(
     uri: str, branch: str, tensors: tuple[str, ...], chunk_bytes: int | None, message: str, as_json: bool
 ) -> None:
     """Write samples that updates, deletions and small commits scattered into full chunks."""
-    dataset = _open(uri, branch=branch, write=True)
+    dataset = open_native(uri, branch=branch, write=True)
     with _watched(dataset, "rechunk", "samples"):
         report = dataset.rechunk(list(tensors), chunk_bytes, message=message)
     if report["commit"] is None:

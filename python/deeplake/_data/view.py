@@ -296,22 +296,6 @@ class Dataset(View, Writing, History):
         """
         self._source.handle().delete_view(name)
 
-    @checks_keywords
-    def checkout(self, branch: str, *, create: bool = False) -> None:
-        """Moves to the newest version of another branch. Existing views do not change.
-
-        Args:
-            branch: its name.
-            create: first create the branch at the version that the dataset is at.
-
-        Raises:
-            ConflictError: some changes are not committed.
-            NotFoundError: the branch does not exist.
-        """
-        self._source.handle().checkout(branch, bool(create))
-        self._source.branch = branch
-        self._source.settled()
-
     def close(self) -> None:
         """Closes the dataset with its views and loaders. Uncommitted changes are dropped, with a
         warning.

@@ -13,6 +13,7 @@ from deeplake._query.query import Answer, Question
 from deeplake._rows.source import Pinned, Version, open_native
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
+from deeplake._text import printable
 from deeplake._versions.commit import time_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ class SavedView:
     author: str
     time: datetime.datetime
     _about: dict[str, Any] = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        rows = "" if self.rows is None else f", {self.rows:,} rows"
+        made = f"version {self.version} ({self.commit[:8]}), {self._about['time']} by {printable(self.author)}"
+        return f'SavedView("{self.name}"{rows}, {made}, "{printable(self.query)}")'
 
 
 def saved_views(handle: _native.Dataset) -> list[SavedView]:

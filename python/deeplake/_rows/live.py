@@ -54,11 +54,14 @@ class Live(Source):
         read_only: bool = False,
         now: Pinned | None = None,
         storage: Stores = None,
+        past: str = "",
     ) -> None:
         self.uri = uri
         self.storage = storage
         self.branch = branch
         self.read_only = read_only
+        self._opened_read_only = read_only  # while another version is checked out
+        self._past = past  # the commit that is checked out; "" is the newest of the branch
         self.uncommitted = False
         self.columns = {}
         self._at = at
@@ -88,7 +91,7 @@ class Live(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
-        return _live, (self.uri, self.branch, self._at, self.read_only, now, self.storage)
+        return _live, (self.uri, self.branch, self._at, self._opened_read_only, now, self.storage, self._past)
 
     def handle(self) -> _native.Dataset:
         """Returns the native handle. A forked or unpickled process opens one of its own, at the
@@ -104,8 +107,10 @@ class Live(Source):
                     f"process has them; {COMMIT_FIRST}"
                 )
             handle = self._handle = open_native(
-                self.uri, self.storage, branch=self.branch, at=self._at, read_only=self.read_only
+                self.uri, self.storage, branch=self.branch, at=self._at, read_only=self._opened_read_only
             )
+            if self._past:
+                handle.checkout(self._past)
         return handle
 
     def pinned(self) -> Pinned:
@@ -197,6 +202,12 @@ class Live(Source):
         self.uncommitted = False
         self.changed(types=True)
 
+    def moved(self, about: Mapping[str, Any]) -> None:
+        """Notes that another branch or version is checked out, as the handle describes it."""
+        self.branch, self.read_only = about["branch"], about["read_only"]
+        self._past = about["head"]["commit"] if about.get("past") else ""
+        self.settled()
+
     @property
     def closed(self) -> bool:
         return self._closed
@@ -275,5 +286,7 @@ class Live(Source):
         return types
 
 
-def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Stores) -> Live:
-    return Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage)
+def _live(uri: str, branch: str, at: str, read_only: bool, now: Pinned, storage: Stores, past: str) -> Live:
+    live = Live(uri, None, branch=branch, at=at, read_only=read_only, now=now, storage=storage, past=past)
+    live.read_only = read_only or bool(past)
+    return live

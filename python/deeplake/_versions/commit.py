@@ -39,6 +39,8 @@ class Commit:
         rows: the number of rows.
         renumbered: the labels to which this `commit` or `merge` gave other numbers; empty of older
             commits.
+        added, updated, deleted: the numbers of rows that it changed against the version before it.
+            Only commits of `log()` and `history()` have them; else they are None.
     """
 
     id: str
@@ -48,10 +50,20 @@ class Commit:
     message: str
     rows: int
     renumbered: tuple[Renumbered, ...] = field(default=(), compare=False)
+    added: int | None = field(default=None, compare=False)
+    updated: int | None = field(default=None, compare=False)
+    deleted: int | None = field(default=None, compare=False)
+    _time: str = field(default="", repr=False, compare=False)  # with the digits that datetime lacks
 
     def __repr__(self) -> str:
-        when = self.time.isoformat()
-        return f'Commit({self.version}, {self.id[:8]}, {when}, {self.rows:,} rows, "{printable(self.message)}")'
+        changed = f" (+{self.added:,} ~{self.updated:,} -{self.deleted:,})" if self.added is not None else ""
+        said = f'{self.rows:,} rows{changed}, "{printable(self.message)}" by {printable(self.author)}'
+        return f"Commit({self.version}, {self.id[:8]}, {self._time or text_of(self.time)}, {said})"
+
+
+def text_of(time: datetime) -> str:
+    """Returns a time as it is printed everywhere, in UTC."""
+    return time.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
 def time_of(text: str) -> datetime:
@@ -63,8 +75,10 @@ def time_of(text: str) -> datetime:
 
 def commit_of(entry: Mapping[str, Any]) -> Commit:
     """Returns the commit that the core describes."""
-    time = time_of(entry["time"])
     moved = tuple(
         Renumbered(one["tensor"], tuple(one["classes"]), one["rows"]) for one in entry.get("renumbered") or ()
     )
-    return Commit(entry["commit"], entry["version"], time, entry["author"], entry["message"], entry["rows"], moved)
+    return Commit(
+        entry["commit"], entry["version"], time_of(entry["time"]), entry["author"], entry["message"], entry["rows"],
+        renumbered=moved, **entry.get("changes", {}), _time=entry["time"],
+    )  # fmt: skip

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from deeplake import _index
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_names, checks_keywords
 from deeplake._rows.live import Live
+from deeplake._versions.changes import RowVersion, version_of
 from deeplake._versions.commit import Commit, commit_of
 from deeplake._versions.refs import (
     Branches,
@@ -19,6 +21,9 @@ from deeplake._versions.refs import (
     ref_of,
 )
 from deeplake._versions.reports import FsckReport, GCReport, RechunkReport, fsck_of, rechunk_of
+
+if TYPE_CHECKING:
+    from deeplake._data.view import Dataset
 
 
 class History:
@@ -32,10 +37,37 @@ class History:
 
         Args:
             limit: the most versions to return, at least 1; None returns all.
+
+        Returns:
+            The commits, with the numbers of rows that each added, updated and deleted.
         """
-        if limit is not None and (not isinstance(limit, int) or limit < 1):
-            raise InvalidArgumentError(f"log: limit is {limit!r}, want an int >= 1 or None")
-        return [commit_of(entry) for entry in self._source.handle().log(limit or 0)]
+        return [commit_of(entry) for entry in self._source.handle().log(_limit("log", limit))]
+
+    def history(self, row: int, limit: int | None = None) -> list[RowVersion]:
+        """Returns the versions that changed a row, newest first, without reading samples.
+
+        A row keeps its identity while its number changes. Of a merge, the versions that it took in
+        are listed.
+
+        Args:
+            row: its number in the dataset as it is now.
+            limit: the most versions to return, at least 1; None returns all.
+
+        Returns:
+            The versions, each with the tensors that it set and the number of the row there. The
+            list is empty for a row that is not committed.
+
+        Raises:
+            IndexError: there is no such row.
+
+        Example:
+            for v in ds.history(7):
+                print(v.commit.author, v.change, v.tensors)
+        """
+        at = _index.parse(row, self._source.length())
+        if not isinstance(at, int):
+            raise InvalidArgumentError(f"history: row is {row!r}, want the number of one row")
+        return [version_of(entry) for entry in self._source.handle().history(at, _limit("history", limit))]
 
     @property
     def branches(self) -> Branches:
@@ -46,6 +78,88 @@ class History:
     def tags(self) -> Tags:
         """The tags: a mapping by name, with `create` and `delete`."""
         return Tags(self._source)
+
+    @checks_keywords
+    def checkout(self, ref: Ref, *, create: bool = False) -> None:
+        """Moves to the newest version of a branch, or to another version for reading. Existing
+        views do not change.
+
+        Args:
+            ref: the name of a branch; or a tag, a commit, a version number or a time, as `at` of
+                `deeplake.open`. The dataset is then read-only, until `checkout` of a branch.
+            create: first create the branch of that name at the version that the dataset is at.
+
+        Raises:
+            ConflictError: some changes are not committed.
+            NotFoundError: there is no such branch or version.
+            ReadOnlyError: the dataset was opened with `at`, and stays there; or `create` is set,
+                and it was opened read-only.
+
+        Example:
+            ds.checkout("v1.0")                 # read-only
+            ds.checkout("main")                 # and back
+        """
+        handle = self._source.handle()
+        handle.checkout(ref_of(ref), bool(create))
+        self._source.moved(handle.describe())
+
+    @checks_keywords
+    def restore(self, at: Ref, *, message: str = "") -> Commit:
+        """Makes the branch show the rows and tensors of another version, as a new commit.
+
+        The history stays, and the restore can be undone. It copies no samples.
+
+        Args:
+            at: the version, as `at` of `deeplake.open`.
+            message: the message of the commit; by default it names the version.
+
+        Returns:
+            The new version, or the present one if it shows the same.
+
+        Raises:
+            ConflictError: some changes are not committed.
+            NotFoundError: the version does not exist, or has expired.
+            UnsupportedError: the version is of another branch, and this one has its rows in
+                another order.
+
+        Example:
+            ds.restore("v1.0")
+        """
+        done = self._source.handle().restore(ref_of(at), message)
+        self._source.settled()
+        return commit_of(done["commit"])
+
+    @checks_keywords
+    def revert(self, commit: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
+        """Undoes the changes of one earlier commit, as a new commit.
+
+        Rows that it appended are deleted. Rows that it deleted are there again, and updated samples
+        are the old ones. Rows are matched by identity. Renamed, new and deleted tensors and the
+        info are undone as well. New class names stay, because later labels may use them, and so do
+        a dtype and a shape. A merge is undone as a whole.
+
+        Args:
+            commit: the version, as `at` of `deeplake.open`; the branch must come from it.
+            on_conflict: what happens to samples, rows and tensors that later commits changed
+                again: "ours" keeps them as they are, "theirs" undoes them as well, "error" refuses.
+            message: the message of the commit; by default it names the version.
+
+        Returns:
+            The new version, or the present one if nothing was left to undo.
+
+        Raises:
+            ConflictError: later commits changed the same; `rows`, `tensor` and `winner` say where.
+                Or some changes are not committed. Nothing has changed.
+            InvalidArgumentError: the branch does not come from the commit, or it is version 0.
+            NotFoundError: the commit does not exist, or it or the version before it has expired.
+
+        Example:
+            bad = ds.commit("relabel")
+            ds.revert(bad)
+        """
+        done = self._source.handle().revert(ref_of(commit), on_conflict, message)
+        self._source.settled()
+        return commit_of(done["commit"])
 
     def diff(self, a: Ref, b: Ref | None = None) -> Diff:
         """Returns the changes that lead from one version to another, without reading samples.
@@ -62,7 +176,8 @@ class History:
         Example:
             print(ds.diff("v1.0"))
         """
-        return diff_of(self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b)))
+        answer = self._source.handle().diff(ref_of(a), "" if b is None else ref_of(b))
+        return diff_of(answer, cast("Dataset", self))
 
     @checks_keywords
     def merge(self, ref: Ref, *, on_conflict: str = "error", message: str = "") -> Commit:
@@ -164,6 +279,12 @@ class History:
             The report, which is true if the dataset is whole.
         """
         return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
+
+
+def _limit(what: str, limit: int | None) -> int:
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise InvalidArgumentError(f"{what}: limit is {limit!r}, want an int >= 1 or None")
+    return limit or 0
 
 
 def _seconds(what: str, age: Any) -> float | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from deeplake._errors import InvalidArgumentError, NotFoundError
 from deeplake._names import quoted, suggest
 from deeplake._rows.live import Live
 from deeplake._text import printable
-from deeplake._versions.commit import Commit, commit_of, time_of
+from deeplake._versions.changes import RowDiff, changed_rows
+from deeplake._versions.commit import Commit, commit_of, text_of, time_of
+
+if TYPE_CHECKING:
+    from deeplake._data.view import Dataset
 
 _T = TypeVar("_T")
 _SHOWN_RANGES = 4
@@ -34,6 +38,11 @@ class Tag:
     message: str
     author: str
     time: datetime
+    _time: str = field(default="", repr=False, compare=False)  # with the digits that datetime lacks
+
+    def __repr__(self) -> str:
+        said = f'"{printable(self.message)}" by {printable(self.author)}'
+        return f'Tag("{self.name}", {self._time or text_of(self.time)}, {said}, {self.commit!r})'
 
 
 # A name of a version; see `deeplake.open(at=)`.
@@ -163,7 +172,14 @@ class Tags(_Names[Tag]):
 
 
 def _tag(entry: Mapping[str, Any]) -> Tag:
-    return Tag(entry["name"], commit_of(entry["commit"]), entry["message"], entry["author"], time_of(entry["time"]))
+    return Tag(
+        entry["name"],
+        commit_of(entry["commit"]),
+        entry["message"],
+        entry["author"],
+        time_of(entry["time"]),
+        entry["time"],
+    )
 
 
 @dataclass(frozen=True)
@@ -249,6 +265,39 @@ class Diff:
     deleted: RowSet
     info: bool
     tensors: Mapping[str, TensorDiff]
+    _same: Sequence[Mapping[str, int]] = field(default=(), repr=False, compare=False)
+    _dataset: Dataset | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_dataset": None}
+
+    def rows(self, tensor: str) -> Iterator[RowDiff]:
+        """Returns an iterator over the changed rows of a tensor, with their old and new samples.
+
+        It reads 64 rows at a time, as they are asked for. Added and updated rows come first, by
+        their numbers in version b; then deleted ones, by their numbers in version a. A row that was
+        added or deleted without a sample in the tensor is left out.
+
+        Args:
+            tensor: its name in version b, in version a if it was dropped.
+
+        Raises:
+            NotFoundError: neither version has the tensor.
+            InvalidArgumentError: the diff comes from another process.
+
+        Example:
+            for row in ds.diff("v1", "v2").rows("label"):
+                print(row.id, row.old, row.new)
+        """
+        if self._dataset is None:
+            raise InvalidArgumentError("read the rows of a diff from another process: call diff() in this one")
+        found = self.tensors.get(tensor)
+        if found is None:
+            known = [*self.tensors, *self._dataset.at(self.b.id).tensors]
+            if tensor in known:
+                return iter(())
+            raise NotFoundError(f'rows of a diff: there is no tensor "{tensor}"{suggest(tensor, known)}')
+        return changed_rows(self, found, self._same, self._dataset.at)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.deleted or self.info or self.tensors)
@@ -265,8 +314,8 @@ class Diff:
         return "\n".join(lines if self else [*lines, "  no difference"])
 
 
-def diff_of(answer: Mapping[str, Any]) -> Diff:
-    """Returns the difference that the core describes."""
+def diff_of(answer: Mapping[str, Any], dataset: Dataset | None = None) -> Diff:
+    """Returns the difference that the core describes, between versions of a dataset."""
     tensors = {
         entry["name"]: TensorDiff(
             entry["name"], entry["change"], entry.get("old_name") or None, tuple(entry["schema"] or ()),
@@ -275,4 +324,5 @@ def diff_of(answer: Mapping[str, Any]) -> Diff:
         for entry in answer["tensors"]
     }  # fmt: skip
     a, b, base = (commit_of(answer[key]) for key in ("a", "b", "base"))
-    return Diff(a, b, base, _rows(answer["added"]), _rows(answer["deleted"]), answer["info"], tensors)
+    same = answer["same"]
+    return Diff(a, b, base, _rows(answer["added"]), _rows(answer["deleted"]), answer["info"], tensors, same, dataset)

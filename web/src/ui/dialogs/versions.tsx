@@ -6,7 +6,7 @@ import type { Versions as VersionList } from "../../data/protocol";
 import { useApp, useModel } from "../hooks/app";
 import { useTask } from "../hooks/requests";
 import type { Model } from "../model/model";
-import { formatAgo, formatCount, formatTime } from "../text/format";
+import { formatAgo, formatCount } from "../text/format";
 import { Dialog } from "../widgets/dialog";
 import { VirtualList } from "../widgets/virtual";
 
@@ -149,7 +149,7 @@ function Commits({ list, chosen, choose }: { list: VersionList; chosen: Chosen; 
             labels={[`Compare from version ${c.version}`, `Compare to version ${c.version}`]} />
           <Line open={{ at: c.commit }} current={c.commit === current}>
             <b>{c.version}</b> {c.message || <span class="quiet">no message</span>}{" "}
-            <span class="quiet" title={formatTime(c.time)}>{c.author} {formatAgo(c.time)}</span>
+            <span class="quiet" title={c.time}>{c.author} {formatAgo(c.time)}</span>
           </Line>
           {c.parents.length > 0 && <button type="button" class="plain" data-testid={`compare-before-${c.version}`}
             aria-label={`Compare with the one before: version ${c.version}`}

@@ -42,9 +42,3 @@ export function formatAgo(time: string, now: number = Date.now()): string {
   }
   return Math.abs(seconds) < 10 ? "now" : format.format(Math.trunc(seconds), "second");
 }
-
-export function formatTime(time: string): string {
-  const date = new Date(time);
-  if (Number.isNaN(date.getTime())) return time;
-  return new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" }).format(date);
-}
