@@ -11,6 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // checker holds the samples of one column against the promises of their tensor, before any of them
@@ -387,7 +388,7 @@ func (c *checker) classNumber(name string) (int64, error) {
 		return 0, errs.New(errs.Type, "class name %q: the tensor has labels by number and no names, so this name would be that of label 0; append numbers, or create a tensor with class_names", name)
 	}
 	if !ok && c.ct.schema.Closed {
-		return noClass, errs.New(errs.Invalid, "class %q is none of the %d of the tensor%s%s", name, len(c.names), errs.Suggest(name, c.ct.schema.ClassNames),
+		return version.NoClass, errs.New(errs.Invalid, "class %q is none of the %d of the tensor%s%s", name, len(c.names), errs.Suggest(name, c.ct.schema.ClassNames),
 			"; add_classes() adds it, and create_tensor(add_classes=True) makes a tensor that takes all")
 	}
 	if !ok {

@@ -232,10 +232,13 @@ func (d *Dataset) replace(ctx context.Context, verb, ref string, do func(*versio
 	if err != nil {
 		return none, false, err
 	}
+	d.repo.OnRenumber = d.renumber
 	head, done, err := do(d.repo, at)
 	if err != nil {
 		return none, false, err
 	}
 	d.head = head
-	return version.Describe(head.Record), done, nil
+	made := version.Describe(head.Record)
+	made.Renumbered = head.Renumbered
+	return made, done, nil
 }

@@ -27,7 +27,7 @@ func (c *checker) renumber(col *tensor.Rows) error {
 	for i, name := range col.Names {
 		var err error
 		labels[i], err = c.classNumber(name)
-		if err != nil && labels[i] != noClass {
+		if err != nil && labels[i] != version.NoClass {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c *checker) translate(labels []int64, names []string, d tensor.DType, data
 			}
 			return nil, err
 		}
-		if labels[v] == noClass {
+		if labels[v] == version.NoClass {
 			_, err := c.classNumber(names[v])
 			if rowBytes > 0 {
 				err = rowError(at/rowBytes, err)
@@ -205,13 +205,10 @@ func (c Classes) Remove(ctx context.Context, name string) error {
 				numbers[i]--
 			}
 		}
-		numbers[at] = noClass
+		numbers[at] = version.NoClass
 		return slices.Delete(names, at, at+1), numbers, nil
 	})
 }
-
-// noClass is the number of a class that no label may have.
-const noClass = -1
 
 // classAt finds a class.
 func classAt(names []string, name string) (int, error) {
@@ -256,8 +253,11 @@ func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func
 		return err
 	}
 	r := version.Renumbering{Tensor: ct.schema.ID, Names: names, Numbers: numbers, Rows: []format.RowRange{{Count: w.txn.Rows()}}}
-	if slices.Contains(numbers, noClass) { // before anything is changed
+	if slices.Contains(numbers, version.NoClass) { // before anything is changed
 		if err := w.unused(ctx, &r); err != nil {
+			if errs.Is(err, errs.Conflict) {
+				err = errs.New(errs.Invalid, "%w; merge_classes() gives such labels another class", err)
+			}
 			return errs.Op(op, tensor).New(errs.KindOf(err), "%w", err)
 		}
 	}
@@ -307,7 +307,7 @@ func (w *writer) relabel(ctx context.Context, r *version.Renumbering) (*relabeli
 	if err != nil {
 		return nil, err
 	}
-	return &relabeling{ct: ct, col: col, live: before.Live, numbers: r.Numbers, worker: v.NewWorker()}, nil
+	return &relabeling{ct: ct, col: col, live: before.Live, names: before.Schema.ByID(r.Tensor).ClassNames, numbers: r.Numbers, worker: v.NewWorker()}, nil
 }
 
 // relabeling reads labels and gives them other numbers.
@@ -315,6 +315,7 @@ type relabeling struct {
 	ct      *columnType
 	col     *Column        // of physical rows
 	live    version.RowMap // of the rows as the user counts them
+	names   []string       // of the classes, by their old numbers
 	numbers []int64
 	worker  *chunk.Worker
 }
@@ -375,8 +376,8 @@ func (l *relabeling) sample(ctx context.Context, ref *chunk.Ref, s *tensor.Sampl
 		if !ok || v < 0 || v >= int64(len(l.numbers)) || l.numbers[v] == v {
 			continue
 		}
-		if l.numbers[v] == noClass {
-			return false, errs.New(errs.Invalid, "a label of this row, which may be deleted, has the class; merge_classes() gives such labels another one")
+		if l.numbers[v] == version.NoClass {
+			return false, errs.New(errs.Conflict, "a label of this row, which may be deleted, has class %q, which is gone", l.names[v])
 		}
 		number, fits := appendInt(data[at:at:at+size], d, l.numbers[v])
 		if !fits || len(number) != size {

@@ -386,3 +386,54 @@ func TestClassesChange(t *testing.T) {
 		t.Errorf("a merge over labels of removed classes: %v", err)
 	}
 }
+
+// TestClassesReverted: labels from before a reverted commit get the numbers that their classes have
+// now, or the revert is refused.
+func TestClassesReverted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		change func(ctx context.Context, classes Classes) error
+		want   string // the classes, and those of the rows; "": a conflict
+		moved  string
+	}{
+		{func(ctx context.Context, c Classes) error { return nil }, "xauc caa", "[]"},
+		{func(ctx context.Context, c Classes) error { return c.Remove(ctx, "u") }, "xac caa", "[{l [c] 1}]"},
+		{func(ctx context.Context, c Classes) error { return c.Add(ctx, []string{"d"}) }, "xaucd caa", "[]"},
+		{func(ctx context.Context, c Classes) error { return c.Merge(ctx, []string{"u", "c"}, "c") }, "xac caa", "[{l [c] 1}]"},
+		{func(ctx context.Context, c Classes) error { return c.Merge(ctx, []string{"x", "a"}, "x") }, "xuc cxx", "[{l [u c] 1}]"},
+		{func(ctx context.Context, c Classes) error { return c.Rename(ctx, "c", "C") }, "", ""},
+	} {
+		ctx, env := t.Context(), testEnv()
+		d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+		if err := d.CreateTensor(ctx, TensorSpec{Name: "l", HType: "class_label", ClassNames: []string{"x", "a", "u", "c"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Append(ctx, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name("c"), name("a"), name("a")}}}, 3); err != nil {
+			t.Fatal(err)
+		}
+		must[version.Committed](t)(d.Commit(ctx, ""))
+		if err := d.Update(ctx, []int64{0}, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name("x")}}}); err != nil {
+			t.Fatal(err)
+		}
+		wrong := must[version.Committed](t)(d.Commit(ctx, "a mistake"))
+		if err := c.change(ctx, ClassesOf(d, "l")); err != nil {
+			t.Fatal(err)
+		}
+		must[version.Committed](t)(d.Commit(ctx, "other classes"))
+		made, _, err := d.Versions().Revert(ctx, wrong.Commit, version.OnConflictError, "")
+		if (c.want == "") != errs.Is(err, errs.Conflict) || c.want != "" && err != nil {
+			t.Errorf("%q: the revert: %v", c.want, err)
+		}
+		if c.want != "" {
+			v := must[*View](t)(d.View(ctx))
+			names, out := must[*Column](t)(v.Column("l")).ClassNames(), ""
+			for _, p := range readAll(t, v, "l") {
+				out += names[p[0]]
+			}
+			if got := strings.Join(names, "") + " " + out; got != c.want || fmt.Sprint(made.Renumbered) != c.moved {
+				t.Errorf("%s, %v, want %s, %s", got, made.Renumbered, c.want, c.moved)
+			}
+		}
+		_ = d.Close()
+	}
+}

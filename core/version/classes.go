@@ -14,9 +14,12 @@ import (
 type Renumbering struct {
 	Tensor  format.UUID
 	Names   []string   // of all classes, in the order of the new numbers
-	Numbers []int64    // the new number of each old one
+	Numbers []int64    // the new number of each old one; NoClass: no label may have it
 	Rows    rowset.Set // rows whose labels have old numbers, as the axis counts them
 }
+
+// NoClass is the number of a class that is gone.
+const NoClass = -1
 
 // Renumbered is the report of a Renumbering.
 type Renumbered struct {
@@ -26,7 +29,8 @@ type Renumbered struct {
 }
 
 // Renumber makes a transaction on top of s in which the labels of r have their new numbers, and
-// returns the number of rows that it writes again. No commit is made of it.
+// returns the number of rows that it writes again. No commit is made of it. A label of a class that
+// is gone is errs.Conflict.
 type Renumber func(ctx context.Context, s *Snapshot, r Renumbering) (t *Txn, rows int64, err error)
 
 // uniteClasses brings what mine changed in a list of classes since base into onto. Classes are the
@@ -124,7 +128,7 @@ func (t *Txn) labels(id format.UUID) bool {
 // moved lists the classes whose numbers change.
 func (r *Renumbering) moved(names []string) (out []string) {
 	for i, n := range r.Numbers {
-		if n != int64(i) {
+		if n != int64(i) && n != NoClass {
 			out = append(out, names[i])
 		}
 	}

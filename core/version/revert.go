@@ -84,6 +84,7 @@ func (h *history) reverted(ctx context.Context, ours, undone, before *Snapshot, 
 	v := &reverter{h: h, since: ap.a, did: map[format.UUID]rowset.Set{}, merger: merger{
 		repo: h.repo, base: undone, ours: ours, theirs: before, on: on,
 		there: before.Schema.Index(), whole: map[format.UUID]bool{}, updates: map[format.UUID]rowset.Set{},
+		numbers: map[format.UUID]*Renumbering{}, moved: map[format.UUID][]string{},
 	}}
 	if v.mine, err = h.changes(ctx, ap.a, ours); err != nil {
 		return nil, err
@@ -112,10 +113,32 @@ func (h *history) reverted(ctx context.Context, ours, undone, before *Snapshot, 
 	if c := keepDecided(v.schema, before.Schema, func(id format.UUID) bool { return len(v.updates[id]) > 0 }, revertSides); c != nil {
 		return nil, v.clash(ctx, c)
 	}
+	if c := v.oldClasses(before.Schema); c != nil {
+		return nil, v.clash(ctx, c)
+	}
 	if len(v.deleted) == 0 && len(v.restored) == 0 && v.noUpdates() && sameSchema(v.schema, ours.Schema) {
 		return nil, nil
 	}
 	return v.build(ctx)
+}
+
+// oldClasses gives labels that come from before the commit the numbers that their classes have now.
+func (v *reverter) oldClasses(before *format.Schema) *clash {
+	for id, rows := range v.updates {
+		was, is := before.ByID(id), v.schema.ByID(id)
+		if len(rows) == 0 || was == nil || is == nil || begins(is.ClassNames, was.ClassNames) {
+			continue
+		}
+		r := &Renumbering{Tensor: id, Names: is.ClassNames, Numbers: make([]int64, len(was.ClassNames))}
+		for i, name := range was.ClassNames {
+			r.Numbers[i] = int64(slices.Index(is.ClassNames, name)) // or NoClass
+			if r.Numbers[i] != int64(i) && v.repo.OnRenumber == nil {
+				return &clash{classNamesTwice, id, is.Name, fmt.Sprintf("tensor %q: %s removed or renumbered class %q", is.Name, revertSides.stands, name)}
+			}
+		}
+		v.numbers[id], v.moved[id] = r, r.moved(was.ClassNames)
+	}
+	return nil
 }
 
 func (m *merger) noUpdates() bool {
@@ -385,5 +408,8 @@ func (v *reverter) clash(ctx context.Context, c *clash) error {
 	winner := v.lastToDo(ctx, func(op format.Op) bool { return op.Tensor == c.id })
 	e := &ConflictError{Kind: c.kind, Tensor: c.tensor, Winner: Describe(winner), What: c.what, op: "revert",
 		Remedy: "on_conflict does not decide it; call rename_tensor() or delete_tensor() for the later one, commit, and revert again"}
+	if c.kind == classNamesTwice {
+		e.Remedy = "on_conflict does not decide it; call rename_class() or add_classes() so that the class has its name again, commit, and revert again"
+	}
 	return errs.New(errs.Conflict, "%w", e)
 }

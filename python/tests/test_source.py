@@ -129,5 +129,13 @@ def test_splits(made, photos, tmp_path):
     assert [(view.name, view.rows) for view in ds.views()] == [("train", 3), ("val", 2)]
     val = ds.load_view("val")
     assert val.source() == FILES[3:]
+    train, val = ds.split(["train", "val"])
+    assert train.source() == FILES[:3] and val.source() == FILES[3:]
+    assert [part.source() for part in ds[1:4].split(("val", "train"))] == [FILES[3:4], FILES[1:3]]
+    with pytest.raises(deeplake.NotFoundError, match=r'no saved view "trian".*did you mean "train"'):
+        ds.split(["trian", "val"])
+    ds[:1].save("chosen")
+    with pytest.raises(deeplake.InvalidArgumentError, match=r'load_view\("chosen"\)'):
+        ds.split(["chosen"])
     report = json.loads(cli("create", tmp_path / "classes", "--from", photos, "--splits", "none", "--json"))
     assert report["splits"] is None and report["classes"] == ["train", "val", "dog"]

@@ -10,9 +10,9 @@ import numpy as np
 from deeplake._data.parts import ends_of, parts_of
 from deeplake._data.reading import Reading
 from deeplake._errors import InvalidArgumentError, NotFoundError
-from deeplake._names import checks_keywords
+from deeplake._names import checks_keywords, quoted, suggest
 from deeplake._rows.row import Row, rows_of
-from deeplake._rows.source import Source
+from deeplake._rows.source import Pinned, Source, open_native
 
 if TYPE_CHECKING:
     from deeplake._data.view import View
@@ -43,6 +43,9 @@ class Selecting(Reading):
     ) -> list[View]: ...
 
     @overload
+    def split(self, fractions: Sequence[str]) -> list[View]: ...
+
+    @overload
     def split(
         self, fractions: Mapping[str, float] | Mapping[str, int], *, seed: int | None = 0, stratify: str | None = None
     ) -> dict[str, View]: ...
@@ -53,7 +56,9 @@ class Selecting(Reading):
 
         Args:
             fractions: positive floats of sum <= 1, or ints, the numbers of rows. Rows beyond their
-                sum are in no view. A dict has them by name. [1] is a fraction.
+                sum are in no view. A dict has them by name. [1] is a fraction. Names alone stand
+                for saved views, such as the splits of `deeplake create`: their queries are asked
+                of these rows.
             seed: the seed of the draw, which is the same on every machine. None takes the rows in
                 order.
             stratify: a tensor of class labels, integers, bools or text. Each view then has its
@@ -64,11 +69,19 @@ class Selecting(Reading):
 
         Raises:
             InvalidArgumentError: a fraction or count is not positive, or they sum to too much.
+            NotFoundError: no view is saved under a name.
             TensorTypeError: `stratify` names a tensor of other values.
 
         Example:
             parts = ds.split({"train": 0.8, "val": 0.1, "test": 0.1}, seed=7, stratify="labels")
+            train, val = ds.split(["train", "val"])  # after deeplake create URI from-FOLDER
         """
+        if isinstance(fractions, list | tuple) and fractions and all(isinstance(name, str) for name in fractions):
+            if stratify is not None:
+                raise InvalidArgumentError(
+                    f'split: stratify is "{stratify}", and saved views are not drawn; leave it out'
+                )
+            return [self.query(text) for text in saved_queries(self._source.pinned(), fractions)]
         named = isinstance(fractions, Mapping)
         fixed = self._select(range(self._source.pinned().length()))
         ends = ends_of(list(fractions.values()) if named else fractions, len(fixed))
@@ -77,6 +90,32 @@ class Selecting(Reading):
 
     def _select(self, rows: Rows) -> View:
         raise NotImplementedError
+
+    if TYPE_CHECKING:
+
+        def query(self, tql: str, /) -> View: ...
+
+
+def saved_queries(pinned: Pinned, names: Sequence[str]) -> list[str]:
+    """Returns the queries of saved views of the dataset, which must have no parameters."""
+    from deeplake._query.saved import saved_views
+
+    version = pinned.version
+    handle = version.handle() or open_native(version.uri, version.storage)
+    saved = {view.name: view for view in saved_views(handle)}
+    texts = []
+    for name in names:
+        view = saved.get(name)
+        if view is None:
+            there = f"the saved views are {quoted(saved)}" if saved else "no views are saved"
+            raise NotFoundError(f'split "{pinned.uri}": there is no saved view "{name}"; {there}{suggest(name, saved)}')
+        if not view.query or view._about["params"]:
+            raise InvalidArgumentError(
+                f'split "{pinned.uri}": view "{name}" is saved by its rows or with parameters; load_view("{name}") '
+                "gives its rows as they were saved"
+            )
+        texts.append(view.query)
+    return texts
 
 
 def columns(source: Source, names: Sequence[str]) -> str:
