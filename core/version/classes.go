@@ -42,9 +42,13 @@ func uniteClasses(base, mine, onto []string) (names []string, numbers []int64, w
 	if begins(base, onto) {
 		onto = base
 	}
-	for _, old := range base {
-		if !slices.Contains(mine, old) && slices.Contains(onto, old) {
+	for i, old := range base {
+		switch {
+		case slices.Contains(mine, old):
+		case slices.Contains(onto, old):
 			return nil, nil, fmt.Sprintf("%%[1]s has class %q, %%[2]s it is removed or renamed", old)
+		case i < min(len(mine), len(onto)) && mine[i] != onto[i]:
+			return nil, nil, fmt.Sprintf("%%[1]s has class %q in the place of %q, %%[2]s %q", onto[i], old, mine[i])
 		}
 	}
 	names, numbers = slices.Clone(onto), make([]int64, len(mine))

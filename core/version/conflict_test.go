@@ -83,6 +83,7 @@ func TestMatrix(t *testing.T) {
 		{"class_names x class_names, others", classes("a", "b"), classes("a", "c"), `gave number 1 to class "c", here it is that of "b"`, nil},
 		{"class_names x class_names, renamed", classes("z"), classes("a", "b"), `has class "a", here it is removed or renamed`, nil},
 		{"class_names x class_names, renamed there", classes("a", "b"), classes("z"), `removed or renamed class "a", here it is there`, nil},
+		{"class_names x class_names, renamed twice", classes("y"), classes("z"), `has class "z" in the place of "a", here "y"`, nil},
 		{"class_names x class_names, renamed alike", classes("z", "b"), classes("z"), "", []string{"label [z b]"}},
 		{"set_info x append", info("o"), appendRows(3), "", []string{"map[k:o]"}},
 		{"set_info x set_info", info("o"), info("t"), "both set the info", nil},
