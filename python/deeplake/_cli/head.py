@@ -14,6 +14,7 @@ import click
 from deeplake._cli.complete import PLACE
 from deeplake._cli.output import at_option, json_option, show, table
 from deeplake._errors import Error
+from deeplake._text import printable
 
 _AUTO = "auto"
 
@@ -56,7 +57,7 @@ def head(uri: str | None, count: int, text: str, images: str | None, at: str, as
     if imported:
         head.append("source")
         for line, source in zip(cells, sources, strict=True):
-            line.append(source or "-")
+            line.append("-" if source is None else printable(source))
     plain = [
         {**_plain_errors(row), **({"_source": source} if imported else {})}
         for row, source in zip(rows, sources, strict=True)
