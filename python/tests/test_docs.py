@@ -71,3 +71,12 @@ def test_pictures_of_the_page_are_small():
     for picture in pictures:
         assert picture.stat().st_size <= 150_000, picture
         assert Image.open(picture).size == (1280, 800), picture
+
+
+def test_recipes_are_short_and_have_pictures():
+    recipes = [page for page in PAGES if page.name.startswith("recipe-")]
+    assert len(recipes) == 5
+    for page in recipes:
+        assert max(len(source.strip().split("\n")) for _, source in blocks(page)) <= 25, page.name
+        picture = page.with_suffix(".jpg")
+        assert f"]({picture.name})" in page.read_text(encoding="utf-8") and picture.stat().st_size <= 150_000
