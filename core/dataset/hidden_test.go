@@ -37,6 +37,11 @@ func TestHiddenTensor(t *testing.T) {
 	if err := d.Append(ctx, []tensor.Rows{from}, 1); !errs.Is(err, errs.Invalid) {
 		t.Fatalf("rows without x: %v", err)
 	}
+	for what, err := range map[string]error{"rename": d.RenameTensor(ctx, "_from", "y"), "delete": d.DeleteTensor(ctx, "_from")} {
+		if !errs.Is(err, errs.NotFound) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 	v := must[*View](t)(d.View(ctx))
 	if !slices.Equal(v.Names(), []string{"x"}) || len(v.Describe().Tensors) != 1 {
 		t.Errorf("names = %v, %d tensors described", v.Names(), len(v.Describe().Tensors))

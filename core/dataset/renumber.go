@@ -141,9 +141,13 @@ func (c Classes) Rename(ctx context.Context, old, name string) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		if names[at] = name; name == "" || !utf8.ValidString(name) {
+		switch {
+		case name == "" || !utf8.ValidString(name):
 			return nil, nil, errs.New(errs.Invalid, "the new name is %q, want text", name)
+		case name != old && slices.Contains(names, name):
+			return nil, nil, errs.New(errs.Invalid, "another class is named %q; merge_classes() joins the two", name)
 		}
+		names[at] = name
 		return names, nil, nil
 	})
 }
@@ -235,7 +239,8 @@ func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func
 	if len(ct.schema.ClassNames) == 0 {
 		return errs.Op(op, tensor).New(errs.Invalid, "it has no class names")
 	}
-	names, numbers, err := change(slices.Clone(ct.schema.ClassNames))
+	before := ct.schema.ClassNames
+	names, numbers, err := change(slices.Clone(before))
 	if err == nil {
 		err = checkClassNames(names, ct.htype)
 	}
@@ -245,8 +250,12 @@ func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func
 	if err := w.check(); err != nil {
 		return err
 	}
-	if numbers == nil {
+	if numbers == nil && len(names) >= len(before) && slices.Equal(names[:len(before)], before) {
 		w.txn.SetClassNames(ct.schema.ID, names)
+		return nil
+	}
+	if numbers == nil {
+		w.txn.ChangeClasses(ct.schema.ID, names)
 		return nil
 	}
 	if err := w.flush(ctx); err != nil {
@@ -261,7 +270,9 @@ func (d *Dataset) setClasses(ctx context.Context, op, tensor string, change func
 			return errs.Op(op, tensor).New(errs.KindOf(err), "%w", err)
 		}
 	}
-	_, err = w.renumber(ctx, r)
+	if _, err = w.renumber(ctx, r); err == nil {
+		w.txn.ChangeClasses(ct.schema.ID, names)
+	}
 	return err
 }
 

@@ -317,7 +317,7 @@ func TestClassesChange(t *testing.T) {
 	do(ClassesOf(d, "x").Rename(ctx, "b", "B"))
 	commit(d)
 	add(other, "b", "e") // of the old name
-	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed or renamed class "b"`) {
+	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `some were renamed, merged or removed`) {
 		t.Errorf("labels of a renamed class: %v", err)
 	}
 	do(other.Discard(ctx))
@@ -335,7 +335,7 @@ func TestClassesChange(t *testing.T) {
 	other = open()
 	add(other, "c", "f")
 	commit(d)
-	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `removed or renamed class "`) {
+	if _, err := other.Commit(ctx, ""); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `some were renamed, merged or removed`) {
 		t.Errorf("a commit over removed classes: %v", err)
 	}
 	err := ClassesOf(d, "x").Remove(ctx, "c")
@@ -356,25 +356,30 @@ func TestClassesChange(t *testing.T) {
 		t.Errorf("in the end: %s", got)
 	}
 	for what, err := range map[string]error{
-		`did you mean "A"`: ClassesOf(d, "x").Rename(ctx, "a", "z"),
-		`has "B" twice`:    ClassesOf(d, "x").Rename(ctx, "A", "B"),
-		"want text":        ClassesOf(d, "x").Rename(ctx, "A", ""),
-		"0 classes are to": ClassesOf(d, "x").Merge(ctx, nil, "A"),
-		`no class "q"`:     ClassesOf(d, "x").Remove(ctx, "q"),
-		`no tensor "nope"`: ClassesOf(d, "nope").Remove(ctx, "q"),
+		`did you mean "A"`:           ClassesOf(d, "x").Rename(ctx, "a", "z"),
+		`another class is named "B"`: ClassesOf(d, "x").Rename(ctx, "A", "B"),
+		"want text":                  ClassesOf(d, "x").Rename(ctx, "A", ""),
+		"0 classes are to":           ClassesOf(d, "x").Merge(ctx, nil, "A"),
+		`no class "q"`:               ClassesOf(d, "x").Remove(ctx, "q"),
+		`no tensor "nope"`:           ClassesOf(d, "nope").Remove(ctx, "q"),
 	} {
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %q", err, what)
 		}
 	}
 
-	// A branch that changes classes merges into one that has no labels since, and no other way.
+	// A branch that changes classes merges once the other one has made the same change.
 	do(d.Checkout(ctx, "work", true))
 	do(ClassesOf(d, "x").Merge(ctx, []string{"B"}, "E"))
 	commit(d)
 	do(d.Checkout(ctx, "main", false))
-	if _, _, err := d.Merge(ctx, "work", version.OnConflictError, ""); err != nil || says(d) != "AE AAEEAEE" {
+	if _, _, err := d.Merge(ctx, "work", version.OnConflictTheirs, ""); !errs.Is(err, errs.Conflict) || says(d) != "ABE AAEBABE" {
 		t.Errorf("the merge: %v, %s", err, says(d))
+	}
+	do(ClassesOf(d, "x").Merge(ctx, []string{"B"}, "E"))
+	commit(d)
+	if _, _, err := d.Merge(ctx, "work", version.OnConflictTheirs, ""); err != nil || says(d) != "AE AAEEAEE" {
+		t.Errorf("the merge after the same change: %v, %s", err, says(d))
 	}
 	do(d.Checkout(ctx, "more", true))
 	do(ClassesOf(d, "x").Merge(ctx, []string{"A", "E"}, "A"))
@@ -397,10 +402,9 @@ func TestClassesReverted(t *testing.T) {
 		moved  string
 	}{
 		{func(ctx context.Context, c Classes) error { return nil }, "xauc caa", "[]"},
-		{func(ctx context.Context, c Classes) error { return c.Remove(ctx, "u") }, "xac caa", "[{l [c] 1}]"},
 		{func(ctx context.Context, c Classes) error { return c.Add(ctx, []string{"d"}) }, "xaucd caa", "[]"},
-		{func(ctx context.Context, c Classes) error { return c.Merge(ctx, []string{"u", "c"}, "c") }, "xac caa", "[{l [c] 1}]"},
-		{func(ctx context.Context, c Classes) error { return c.Merge(ctx, []string{"x", "a"}, "x") }, "xuc cxx", "[{l [u c] 1}]"},
+		{func(ctx context.Context, c Classes) error { return c.Remove(ctx, "u") }, "", ""},
+		{func(ctx context.Context, c Classes) error { return c.Merge(ctx, []string{"x", "a"}, "x") }, "", ""},
 		{func(ctx context.Context, c Classes) error { return c.Rename(ctx, "c", "C") }, "", ""},
 	} {
 		ctx, env := t.Context(), testEnv()
@@ -435,5 +439,104 @@ func TestClassesReverted(t *testing.T) {
 			}
 		}
 		_ = d.Close()
+	}
+}
+
+// TestClassesCross: branches that have taken each other in keep their numbers apart, also in a
+// revert and for a row that a merge brings back.
+func TestClassesCross(t *testing.T) {
+	t.Parallel()
+	ctx, env := t.Context(), testEnv()
+	d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+	defer func() { _ = d.Close() }()
+	for _, s := range []TensorSpec{{Name: "l", HType: "class_label"}, {Name: "z", DType: "int64"}} {
+		if err := d.CreateTensor(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := func(d *Dataset, class string) {
+		t.Helper()
+		z := tensor.Rows{Tensor: "z", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(0)}}
+		if err := d.Append(ctx, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name(class)}}, z}, 1); err != nil {
+			t.Fatal(err)
+		}
+		must[version.Committed](t)(d.Commit(ctx, class))
+	}
+	merge := func(d *Dataset, from string, on version.Strategy) {
+		t.Helper()
+		if _, _, err := d.Merge(ctx, from, on, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says := func(d *Dataset, want string) {
+		t.Helper()
+		v := must[*View](t)(d.View(ctx))
+		names, got := must[*Column](t)(v.Column("l")).ClassNames(), ""
+		for _, p := range readAll(t, v, "l") {
+			got += names[p[0]]
+		}
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	add(d, "a")
+	w := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+	defer func() { _ = w.Close() }()
+	if err := w.Checkout(ctx, "work", true); err != nil {
+		t.Fatal(err)
+	}
+	add(w, "e")
+	add(d, "b")
+	merge(w, "main", version.OnConflictError)
+	says(w, "aeb")
+	merge(d, "work", version.OnConflictError)
+	says(d, "abe")
+
+	if err := d.Update(ctx, []int64{1}, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name("a")}}}); err != nil {
+		t.Fatal(err)
+	}
+	wrong := must[version.Committed](t)(d.Commit(ctx, "a mistake"))
+	merge(w, "main", version.OnConflictError)
+	if _, _, err := w.Versions().Revert(ctx, wrong.Commit, version.OnConflictError, ""); err != nil {
+		t.Fatal(err)
+	}
+	says(w, "aeb")
+
+	if err := d.DeleteRows(ctx, []int64{2}); err != nil {
+		t.Fatal(err)
+	}
+	must[version.Committed](t)(d.Commit(ctx, "without e"))
+	z := tensor.Rows{Tensor: "z", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(9)}}
+	if err := w.Update(ctx, []int64{1}, []tensor.Rows{z}); err != nil {
+		t.Fatal(err)
+	}
+	must[version.Committed](t)(w.Commit(ctx, "e is needed"))
+	merge(d, "work", version.OnConflictTheirs)
+	says(d, "abe")
+}
+
+// TestClassesByNumber: labels by number and labels by name do not meet.
+func TestClassesByNumber(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	number := tensor.Sample{Form: tensor.FormArray, DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(0)}
+	for _, both := range [][2]tensor.Sample{{number, name("b")}, {name("b"), number}} {
+		env := testEnv()
+		d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+		if err := d.CreateTensor(ctx, TensorSpec{Name: "l", HType: "class_label"}); err != nil {
+			t.Fatal(err)
+		}
+		must[version.Committed](t)(d.Commit(ctx, ""))
+		w := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+		for i, d := range []*Dataset{d, w} {
+			if err := d.Append(ctx, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{both[i]}}}, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must[version.Committed](t)(d.Commit(ctx, ""))
+		if _, err := w.Commit(ctx, ""); !errs.Is(err, errs.Conflict) {
+			t.Errorf("the second commit: %v", err)
+		}
+		_, _ = w.Close(), d.Close()
 	}
 }

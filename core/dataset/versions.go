@@ -323,6 +323,9 @@ func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
 	if err := w.isNoLevel("rename", old); err != nil {
 		return err
 	}
+	if hidden(old) {
+		return errs.Wrap(errs.NotFound, "rename tensor", old, unknownTensor(w.txn.Schema(), old))
+	}
 	if err := w.txn.RenameTensor(old, name); err != nil {
 		return err
 	}
@@ -342,7 +345,7 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 		return err
 	}
 	ts := w.txn.Schema().Find(name)
-	if ts == nil {
+	if ts == nil || hidden(name) && ts.Reduces == nil {
 		return errs.Wrap(errs.NotFound, "delete tensor", name, unknownTensor(w.txn.Schema(), name))
 	}
 	if err := w.isNoLevel("delete", name); err != nil {

@@ -43,6 +43,9 @@ type TensorSchema struct {
 	// writers refuse labels by other names than ClassNames. Records of such schemas have
 	// FeatureClosed
 	Closed bool `json:"closed_classes,omitempty"`
+	// the last change of ClassNames besides additions; zero: there was none. Names of lists with
+	// the same value mean the same classes. Records of such schemas have FeatureChanged
+	ClassChange UUID `json:"class_change,omitzero"`
 }
 
 // Files says how a tensor stores files whose codec no one chose.
@@ -74,6 +77,7 @@ const (
 // others forget what numbers count, which class names are all, which dtypes are open and which
 // files are turned.
 const (
+	FeatureChanged = "class_change"     // classes of a tensor were renamed, merged or removed
 	FeatureClosed  = "closed_classes"   // the class names of a tensor are all that it has
 	FeatureUpright = "exif_orientation" // image files of a tensor are turned
 	FeatureFiles   = "files"            // a tensor takes the codec of its files
@@ -83,15 +87,15 @@ const (
 )
 
 func knownFeatures() []string {
-	return []string{FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
+	return []string{FeatureChanged, FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
 }
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
-	var has [6]bool
+	var has [7]bool
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		for k, is := range [...]bool{t.Closed, t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
+		for k, is := range [...]bool{!t.ClassChange.IsZero(), t.Closed, t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
 			has[k] = has[k] || is
 		}
 	}
@@ -266,6 +270,12 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 	if _, ok := m.left["open"]; ok {
 		if t.Open = string(m.take("open")) == "true"; !t.Open {
 			return t, errors.New("open is no true")
+		}
+	}
+	if _, ok := m.left["class_change"]; ok {
+		m.value("class_change", &t.ClassChange)
+		if t.ClassChange.IsZero() {
+			return t, errors.New("class_change is zero")
 		}
 	}
 	if _, ok := m.left["closed_classes"]; ok {

@@ -1,8 +1,11 @@
 package version
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"deeplake/core/format"
@@ -33,37 +36,50 @@ type Renumbered struct {
 // is gone is errs.Conflict.
 type Renumber func(ctx context.Context, s *Snapshot, r Renumbering) (t *Txn, rows int64, err error)
 
-// uniteClasses brings what mine changed in a list of classes since base into onto. Classes are the
-// same by name. A name that one side has lost may be another class there, so it is a contradiction.
-// numbers are those that the classes of mine have in the result. what is the contradiction in
-// words, with %[1]s for the side of onto and %[2]s for that of mine. The last classes, which a
-// restore has taken back, are there again.
-func uniteClasses(base, mine, onto []string) (names []string, numbers []int64, what string) {
-	if begins(base, onto) {
-		onto = base
-	}
-	for i, old := range base {
-		switch {
-		case slices.Contains(mine, old):
-		case slices.Contains(onto, old):
-			return nil, nil, fmt.Sprintf("%%[1]s has class %q, %%[2]s it is removed or renamed", old)
-		case i < min(len(mine), len(onto)) && mine[i] != onto[i]:
-			return nil, nil, fmt.Sprintf("%%[1]s has class %q in the place of %q, %%[2]s %q", onto[i], old, mine[i])
-		}
-	}
+// uniteClasses adds the classes of mine to those of onto. numbers are those that the classes of
+// mine have in names.
+func uniteClasses(mine, onto []string) (names []string, numbers []int64) {
 	names, numbers = slices.Clone(onto), make([]int64, len(mine))
 	for i, name := range mine {
 		at := slices.Index(names, name)
 		if at < 0 {
-			if slices.Contains(base, name) {
-				return nil, nil, fmt.Sprintf("%%[1]s removed or renamed class %q, %%[2]s it is there", name)
-			}
 			at, names = len(names), append(names, name)
 		}
 		numbers[i] = int64(at)
 	}
-	return names, numbers, ""
+	return names, numbers
 }
+
+// classesDiffer says why labels of mine have no meaning in onto, "" if they have one. Names mean
+// the same classes if no side, or both, renamed, merged or removed some, or if both have the same
+// names. Numbers without names mean none. has and theyHave tell whether the sides have labels.
+func classesDiffer(mine, onto *format.TensorSchema, has, theyHave bool) string {
+	switch {
+	case sameClasses(mine.ClassNames, onto.ClassNames):
+		return ""
+	case mine.ClassChange != onto.ClassChange:
+		return fmt.Sprintf("%%[1]s has the classes %q, %%[2]s they are %q, and some were renamed, merged or removed", someClasses(onto.ClassNames), someClasses(mine.ClassNames))
+	case len(mine.ClassNames) == 0 && has, len(onto.ClassNames) == 0 && theyHave:
+		return fmt.Sprintf("%%[1]s has the classes %q, %%[2]s they are %q, and the others have labels by number", someClasses(onto.ClassNames), someClasses(mine.ClassNames))
+	}
+	return ""
+}
+
+// sameClasses reports whether two lists have the same names, in any order.
+func sameClasses(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(name string) bool { return !slices.Contains(b, name) })
+}
+
+// laterChange returns the ClassChange of two sides with the same classes, the same from either
+// side.
+func laterChange(a, b format.UUID) format.UUID {
+	if bytes.Compare(a[:], b[:]) < 0 {
+		return b
+	}
+	return a
+}
+
+func someClasses(names []string) []string { return names[:min(len(names), 10)] }
 
 // begins reports whether a list of classes begins with another one.
 func begins(names, first []string) bool {
@@ -83,8 +99,7 @@ func firstMoved(numbers []int64) int {
 	return -1
 }
 
-// renumber gives the labels of the transaction the numbers that their classes have in onto. It
-// changes nothing where another contradiction remains, which mergeSchema reports.
+// renumber gives the labels of the transaction the numbers that their classes have in onto.
 func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 	if onto == t.base {
 		return nil
@@ -92,33 +107,43 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 	for i := range t.schema.Tensors {
 		my := &t.schema.Tensors[i]
 		before, their := t.base.Schema.ByID(my.ID), onto.Schema.ByID(my.ID)
-		if before == nil || their == nil {
+		if before == nil || their == nil || my.ClassNames == nil && their.ClassNames == nil {
 			continue
 		}
-		same := slices.Equal(my.ClassNames, before.ClassNames)
-		if same && (!t.labels(my.ID) || slices.Equal(before.ClassNames, their.ClassNames)) {
-			continue
+		untouched := reflect.DeepEqual(onto.Record.Columns[my.ID].Root, t.base.Record.Columns[my.ID].Root)
+		changed := my.ClassChange != before.ClassChange
+		if !changed && slices.Equal(my.ClassNames, before.ClassNames) && !t.labels(my.ID) {
+			continue // theirs stand
 		}
-		names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
-		if what == "" && same && t.OnRenumber == nil && !inPlace(numbers) {
+		what := classesDiffer(my, their, t.labels(my.ID), !untouched)
+		if same := sameClasses(my.ClassNames, their.ClassNames); changed && !same && (!untouched || their.ClassChange != before.ClassChange || !slices.Equal(their.ClassNames, before.ClassNames)) {
+			what = "%[1]s wrote labels or classes, %[2]s classes were renamed, merged or removed"
+		} else if changed && !same {
+			continue // nothing else has labels since
+		}
+		names, numbers := uniteClasses(my.ClassNames, their.ClassNames)
+		if what == "" && !inPlace(numbers) && t.OnRenumber == nil {
 			what = "%[1]s numbered the classes otherwise, %[2]s nothing can renumber labels"
 		}
-		if what != "" && same {
-			return t.conflict(onto.Record, "append x class_names", my.Name, nil, "tensor %q: %s", my.Name, fmt.Sprintf(what, "another commit", "here"))
+		if what != "" {
+			return t.conflict(onto.Record, classNamesTwice, my.Name, nil, "tensor %q: %s", my.Name, fmt.Sprintf(what, "another commit", "here"))
 		}
-		if what != "" || inPlace(numbers) || t.OnRenumber == nil {
+		moved := firstMoved(numbers) >= 0
+		if !moved && slices.Equal(names, my.ClassNames) {
 			continue
 		}
-		rows := rowset.Of(append(ranges(t.Updated(my.ID)), format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))
-		r := Renumbering{Tensor: my.ID, Names: names, Numbers: numbers, Rows: rows}
-		moved := r.moved(my.ClassNames)
-		my.ClassNames = names
-		t.changes++
-		n, err := t.OnRenumber(ctx, r)
-		if err != nil {
+		r := Renumbering{Tensor: my.ID, Names: names, Numbers: numbers,
+			Rows: rowset.Of(append(ranges(t.Updated(my.ID)), format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))}
+		report := Renumbered{Tensor: my.Name, Classes: r.moved(my.ClassNames)}
+		t.SetClassNames(my.ID, names)
+		if !moved {
+			continue
+		}
+		var err error
+		if report.Rows, err = t.OnRenumber(ctx, r); err != nil {
 			return err
 		}
-		t.renumbered = append(t.renumbered, Renumbered{Tensor: my.Name, Classes: moved, Rows: n})
+		t.renumbered = append(t.renumbered, report)
 	}
 	return nil
 }
@@ -139,48 +164,44 @@ func (r *Renumbering) moved(names []string) (out []string) {
 	return out
 }
 
-// uniteClasses finds the tensors of theirs whose labels need other numbers in ours, and gives them
-// the common list. The schemas are copies, which it changes.
+// uniteClasses gives ours and theirs, which are copies, the common list of the classes of each
+// tensor. Labels that are taken from theirs get its numbers.
 func (m *merger) uniteClasses(base, ours, theirs *format.Schema) error {
-	was, here := base.Index(), ours.Index()
-	known := int64(0)
-	for _, s := range m.known {
-		known += s.Rows
-	}
+	here := ours.Index()
 	for i := range theirs.Tensors {
 		their := &theirs.Tensors[i]
-		my, before := here[their.ID], was[their.ID]
+		my, before := here[their.ID], base.ByID(their.ID)
 		if my == nil || slices.Equal(my.ClassNames, their.ClassNames) {
 			continue
 		}
-		var first []string
-		if before != nil {
-			first = before.ClassNames
-			if slices.Equal(first, my.ClassNames) && known == m.ours.Record.Rows && len(m.mine.updated[my.ID]) == 0 {
-				// This branch has no labels since: all numbers are those of theirs.
-				before.ClassNames, my.ClassNames = their.ClassNames, their.ClassNames
-				continue
+		has := func(s *Snapshot) bool { return s.Record.Columns[their.ID].Root != nil }
+		// Without labels since, theirs has nothing to say.
+		idle := before != nil && before.ClassChange == their.ClassChange && slices.Equal(before.ClassNames, their.ClassNames) &&
+			reflect.DeepEqual(m.base.Record.Columns[their.ID].Root, m.theirs.Record.Columns[their.ID].Root)
+		what := classesDiffer(their, my, has(m.theirs), has(m.ours))
+		if what != "" && !idle {
+			return m.conflict(classNamesTwice, my.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", my.Name, fmt.Sprintf(what, "this branch", "in the one to be merged"))
+		}
+		if what != "" {
+			m.foreign[their.ID] = fmt.Sprintf(what, "this branch", "in the one to be merged")
+			their.ClassNames, their.ClassChange = my.ClassNames, my.ClassChange
+			before.ClassNames, before.ClassChange = my.ClassNames, my.ClassChange
+			continue
+		}
+		names, numbers := uniteClasses(their.ClassNames, my.ClassNames)
+		if idle {
+			names = my.ClassNames
+			for k, n := range numbers {
+				if n >= int64(len(names)) {
+					numbers[k] = NoClass
+				}
 			}
 		}
-		same := slices.Equal(first, their.ClassNames)
-		if same && known == m.theirs.Record.Rows && len(m.news.updated[my.ID]) == 0 {
-			continue // theirs has no labels since
+		if !inPlace(numbers) {
+			m.numbers[their.ID] = &Renumbering{Tensor: their.ID, Names: names, Numbers: numbers}
+			m.moved[their.ID] = m.numbers[their.ID].moved(their.ClassNames)
 		}
-		names, numbers, what := uniteClasses(first, their.ClassNames, my.ClassNames)
-		switch {
-		case what != "" && same:
-			return m.conflict("class_names x append", my.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", my.Name,
-				fmt.Sprintf(what, "this branch", "in the one to be merged"))
-		case what == "" && inPlace(numbers):
-			my.ClassNames, their.ClassNames = names, names
-			continue
-		case what != "" || m.repo.OnRenumber == nil:
-			continue
-		}
-		r := &Renumbering{Tensor: their.ID, Names: names, Numbers: numbers}
-		m.numbers[their.ID] = r
-		m.moved[their.ID] = r.moved(their.ClassNames)
-		their.ClassNames = names
+		my.ClassNames, their.ClassNames = names, names
 	}
 	return nil
 }
@@ -189,8 +210,12 @@ func (m *merger) uniteClasses(base, ours, theirs *format.Schema) error {
 // its classes have in ours. New side pages go into b.
 func (m *merger) source(ctx context.Context, b *build, id format.UUID, from rowset.Alignment) (chunkmap.Tree, error) {
 	tree, r := m.theirs.Tree(id), m.numbers[id]
-	if r == nil || len(from) == 0 {
+	if len(from) == 0 || r == nil && m.foreign[id] == "" {
 		return tree, nil
+	}
+	if what := m.foreign[id]; what != "" || m.repo.OnRenumber == nil {
+		ts := m.schema.ByID(id)
+		return tree, m.conflict(classNamesTwice, ts.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", ts.Name, cmp.Or(what, "the sides number the classes otherwise"))
 	}
 	rows := make([]format.RowRange, len(from))
 	for i, s := range from {

@@ -114,7 +114,7 @@ func (h *history) merged(ctx context.Context, ours, theirs *Snapshot, on Strateg
 		return nil, nil
 	}
 	m := &merger{repo: h.repo, ours: ours, theirs: theirs, on: on, restored: rowset.Set{},
-		numbers: map[format.UUID]*Renumbering{}, moved: map[format.UUID][]string{}}
+		numbers: map[format.UUID]*Renumbering{}, moved: map[format.UUID][]string{}, foreign: map[format.UUID]string{}}
 	if m.base, err = h.repo.load(ctx, ap.base); err != nil {
 		return nil, err
 	}
@@ -158,6 +158,7 @@ type merger struct {
 	updates    map[format.UUID]rowset.Set   // rows that get their value
 	numbers    map[format.UUID]*Renumbering // of the tensors whose labels get other numbers
 	moved      map[format.UUID][]string     // their classes
+	foreign    map[format.UUID]string       // why labels of theirs must not be taken, by tensor
 	renumbered []Renumbered
 
 	deleted  rowset.Set // rows that ours deletes
@@ -196,7 +197,7 @@ const mergeRemedy = `merge with on_conflict="ours" or "theirs", or make the two 
 func schemaRemedy(kind string) string {
 	switch kind {
 	case classNamesTwice:
-		return "on_conflict does not decide it; give the class the same name on both sides by rename_class(), commit, and merge again"
+		return "on_conflict does not decide it; rename, merge and add classes until both sides have the same names, commit, and merge again"
 	case appendTwice:
 		return "on_conflict does not decide it; append the rows of one side to the other again, as the other has them"
 	}

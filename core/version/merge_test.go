@@ -376,7 +376,6 @@ func TestMergeConflicts(t *testing.T) {
 		{"delete x update", remove(1, 2), update(3, 1), "delete x update", []string{"x1.3 label1.3 "}, []string{"x3.0 label1.1 "}, "x1.2 label1.2 "},
 		{"delete x delete", remove(1, 2), remove(2, 3), "", []string{"x1.0 label1.0 ", "x1.4 label1.4 "}, nil, "x1.3 label1.3 "},
 		{"class names go on", classes("a"), classes("a", "b"), "", []string{"label [a b]"}, nil, ""},
-		{"class names differ", classes("a", "b"), classes("a", "c"), "class_names x class_names", nil, []string{always}, ""},
 		{"info", info("o"), info("t"), "set_info x set_info", []string{"map[k:o]"}, []string{"map[k:t]"}, ""},
 		{"info of theirs", remove(1), info("t"), "", []string{"map[k:t]"}, nil, ""},
 		{"same info", info("o"), info("o"), "", []string{"map[k:o]"}, nil, ""},

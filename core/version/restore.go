@@ -172,10 +172,10 @@ func keepDecided(out, mine *format.Schema, has func(format.UUID) bool, words sid
 		if their == nil || !has(my.ID) {
 			continue
 		}
-		// as if mine had decided all of it; other classes than lost ones are of uniteClasses
+		// as if mine had decided all of it, but classes, which are of uniteClasses
 		all := *my
-		if !begins(all.ClassNames, their.ClassNames) {
-			all.ClassNames = their.ClassNames
+		if all.ClassChange != their.ClassChange || !begins(all.ClassNames, their.ClassNames) {
+			all.ClassNames, all.ClassChange = their.ClassNames, their.ClassChange
 		}
 		if c := layTensor(&format.TensorSchema{Name: my.Name, Files: my.Files, Info: my.Info}, &all, their, words); c != nil {
 			return c

@@ -3,6 +3,7 @@ package version
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 
 // Revert undoes the changes of the commit undone, which the branch comes from, as one commit on top
 // of the newest one. Rows that the commit appended are deleted, deleted rows are there again, and
-// updated samples are the old ones. Tensors, names and info are undone too. Class names that it
-// added, dtypes and shapes stay, as later samples may need them. A merge is undone against the
+// updated samples are the old ones. Tensors, names and info are undone too. Class names,
+// dtypes and shapes stay, as later samples may need them. A merge is undone against the
 // commit before it. Chunks are shared, not copied.
 //
 // A revert is a merge of the commit before undone, with undone as the base. If later commits
@@ -126,17 +127,18 @@ func (h *history) reverted(ctx context.Context, ours, undone, before *Snapshot, 
 func (v *reverter) oldClasses(before *format.Schema) *clash {
 	for id, rows := range v.updates {
 		was, is := before.ByID(id), v.schema.ByID(id)
-		if len(rows) == 0 || was == nil || is == nil || begins(is.ClassNames, was.ClassNames) {
+		if len(rows) == 0 || was == nil || is == nil || slices.Equal(was.ClassNames, is.ClassNames) {
 			continue
 		}
-		r := &Renumbering{Tensor: id, Names: is.ClassNames, Numbers: make([]int64, len(was.ClassNames))}
-		for i, name := range was.ClassNames {
-			r.Numbers[i] = int64(slices.Index(is.ClassNames, name)) // or NoClass
-			if r.Numbers[i] != int64(i) && v.repo.OnRenumber == nil {
-				return &clash{classNamesTwice, id, is.Name, fmt.Sprintf("tensor %q: %s removed or renumbered class %q", is.Name, revertSides.stands, name)}
-			}
+		if what := classesDiffer(was, is, true, true); what != "" {
+			return &clash{classNamesTwice, id, is.Name, fmt.Sprintf("tensor %q: %s", is.Name, fmt.Sprintf(what, "this branch", revertSides.laid))}
 		}
-		v.numbers[id], v.moved[id] = r, r.moved(was.ClassNames)
+		names, numbers := uniteClasses(was.ClassNames, is.ClassNames)
+		is.ClassNames = names
+		if !inPlace(numbers) {
+			r := &Renumbering{Tensor: id, Names: names, Numbers: numbers}
+			v.numbers[id], v.moved[id] = r, r.moved(was.ClassNames)
+		}
 	}
 	return nil
 }
@@ -162,17 +164,19 @@ func (v *reverter) schemas(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range theirs.Tensors { // added class names stay
+	for i := range theirs.Tensors { // class names stay
 		ts := &theirs.Tensors[i]
 		was, is := base.ByID(ts.ID), ours.ByID(ts.ID)
-		switch {
-		case was == nil || is == nil:
-		case begins(was.ClassNames, ts.ClassNames):
-			ts.ClassNames = was.ClassNames
-		case slices.Equal(was.ClassNames, is.ClassNames) && v.ours.Record.Rows == v.base.Record.Rows && len(v.mine.updated[ts.ID]) == 0:
-			// No label is newer than the commit.
-			was.ClassNames, is.ClassNames = ts.ClassNames, ts.ClassNames
+		if was == nil || is == nil || ts.ClassNames == nil {
+			continue
 		}
+		if ts.ClassChange != was.ClassChange && is.ClassChange == was.ClassChange && slices.Equal(is.ClassNames, was.ClassNames) &&
+			reflect.DeepEqual(v.ours.Record.Columns[ts.ID].Root, v.base.Record.Columns[ts.ID].Root) {
+			// The commit changed the classes, and no label is newer.
+			is.ClassNames, is.ClassChange = ts.ClassNames, ts.ClassChange
+		}
+		ts.ClassNames, ts.ClassChange = is.ClassNames, is.ClassChange
+		was.ClassNames, was.ClassChange = is.ClassNames, is.ClassChange
 	}
 	out, c := layTensors(base, theirs, ours, revertSides)
 	if c != nil {
@@ -409,7 +413,7 @@ func (v *reverter) clash(ctx context.Context, c *clash) error {
 	e := &ConflictError{Kind: c.kind, Tensor: c.tensor, Winner: Describe(winner), What: c.what, op: "revert",
 		Remedy: "on_conflict does not decide it; call rename_tensor() or delete_tensor() for the later one, commit, and revert again"}
 	if c.kind == classNamesTwice {
-		e.Remedy = "on_conflict does not decide it; call rename_class() or add_classes() so that the class has its name again, commit, and revert again"
+		e.Remedy = "on_conflict does not decide it; call rename_class() and add_classes() until the names are those before the commit, and revert again; or update the rows"
 	}
 	return errs.New(errs.Conflict, "%w", e)
 }

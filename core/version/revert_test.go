@@ -410,7 +410,7 @@ func TestRestoreUnderWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	commitOf(t, f, "other names", classed("a", "c"))
-	if _, err := txn.Commit(t.Context(), "", ""); !errs.Is(err, errs.Conflict) || !versiontest.Contains(err, `removed or renamed class "b"`) {
+	if _, err := txn.Commit(t.Context(), "", ""); !errs.Is(err, errs.Conflict) || !versiontest.Contains(err, `numbered the classes otherwise`) {
 		t.Errorf("labels whose class has another name: %v", err)
 	}
 }

@@ -133,23 +133,27 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 	return nil
 }
 
-// layClasses brings the classes that my changed since before into their. Numbers stay.
+// layClasses brings the classes that my changed since before into their. Txn.renumber and
+// merger.uniteClasses have made them agree.
 func layClasses(before, my, their *format.TensorSchema, words sides) *clash {
-	if my.ClassNames == nil || slices.Equal(my.ClassNames, before.ClassNames) && their.ClassNames != nil {
+	if their.ClassNames != nil && sameClasses(my.ClassNames, their.ClassNames) {
+		their.ClassChange = laterChange(my.ClassChange, their.ClassChange)
 		return nil
 	}
-	names, numbers, what := uniteClasses(before.ClassNames, my.ClassNames, their.ClassNames)
-	if what != "" {
-		what = fmt.Sprintf(what, words.stands, words.laid)
-	} else if !inPlace(numbers) {
-		i := firstMoved(numbers)
-		what = fmt.Sprintf("%s gave number %d to class %q, %s it is that of %q", words.stands, i, names[i], words.laid, my.ClassNames[i])
+	if my.ClassNames == nil || slices.Equal(my.ClassNames, before.ClassNames) && my.ClassChange == before.ClassChange && their.ClassNames != nil {
+		return nil
 	}
-	if what != "" {
-		return &clash{classNamesTwice, my.ID, my.Name, fmt.Sprintf("tensor %q: %s", my.Name, what)}
+	if my.ClassChange == their.ClassChange {
+		names, numbers := uniteClasses(my.ClassNames, their.ClassNames)
+		if inPlace(numbers) {
+			their.ClassNames = names
+			return nil
+		}
+	} else if their.ClassChange == before.ClassChange && slices.Equal(their.ClassNames, before.ClassNames) {
+		their.ClassNames, their.ClassChange = my.ClassNames, my.ClassChange
+		return nil
 	}
-	their.ClassNames = names
-	return nil
+	return &clash{classNamesTwice, my.ID, my.Name, fmt.Sprintf("tensor %q: %s has the classes %q, %s they are %q", my.Name, words.stands, someClasses(their.ClassNames), words.laid, someClasses(my.ClassNames))}
 }
 
 // undecided reports whether no sample has decided the dtype of a tensor.

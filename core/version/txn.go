@@ -99,6 +99,12 @@ func (t *Txn) SetInfo(info map[string]any) {
 	t.changes++
 }
 
+// ChangeClasses is SetClassNames for a change besides additions.
+func (t *Txn) ChangeClasses(id format.UUID, names []string) {
+	t.schema.ByID(id).ClassChange = format.NewUUID()
+	t.SetClassNames(id, names)
+}
+
 // SetClassNames replaces the class names of a tensor. The caller gives its labels their numbers.
 func (t *Txn) SetClassNames(id format.UUID, names []string) {
 	t.schema.ByID(id).ClassNames = names

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import operator
 import pickle
 
 import deeplake
 import numpy as np
 import pytest
+from PIL import Image
 
 
 @pytest.fixture
@@ -293,7 +295,7 @@ def test_split_by_counts_and_names():
     assert [len(view) for view in ds.split([1])] == [100] and [len(v) for v in ds.split(np.array([30, 30]))] == [30, 30]
     assert ds.split([2, 3], seed=None)[1].rows.tolist() == [2, 3, 4]
     for wrong in ([60, 60], [0, 5], [], {}, {"a": -1}, [0.5, 5], [True, True], ["a"]):
-        with pytest.raises(deeplake.InvalidArgumentError, match="split"):
+        with pytest.raises(deeplake.Error, match="split"):
             ds.split(wrong)
 
 
@@ -365,3 +367,23 @@ def test_tensors_as_columns(place):
             assert str(ds[name][1:]) == str(other[name][1:])
         assert ds["x"][0] == 3 and ds["t"][0] == "c"
         ds.commit()
+
+
+def test_files_stay_files_when_many_rows_are_updated():
+    def file(seed, side):
+        made = io.BytesIO()
+        pixels = np.random.default_rng(seed).integers(0, 255, (side, side, 3), np.uint8)
+        Image.fromarray(pixels).save(made, "JPEG", quality=30)
+        return made.getvalue()
+
+    files = [file(seed, side) for seed, side in ((0, 32), (1, 32), (2, 24))]
+    ds = deeplake.create("mem://files", overwrite=True, schema={"im": {"htype": "image", "compression": "jpeg"}})
+    ds.extend({"im": [deeplake.read(files[0])] * 3})
+    ds.update([0, 1], {"im": [deeplake.read(files[1]), deeplake.read(files[0])]})
+    assert ds["im"].bytes([0, 1]) == [files[1], files[0]]
+    ds["im"][1:3] = deeplake.read(files[2])
+    assert ds["im"].bytes([1, 2]) == [files[2]] * 2
+    ds.update(ds[:2], {"im": [deeplake.read(files[2]), deeplake.read(files[1])]})
+    assert ds["im"].bytes([0, 1, 2]) == [files[2], files[1], files[2]]
+    ds["im"][:] = [Image.open(io.BytesIO(one)) for one in files]
+    assert [sample.shape[0] for sample in ds["im"][:]] == [32, 32, 24]

@@ -211,11 +211,16 @@ def test_conflicts_of_schemas_have_a_way_out(tmp_path):
             ds.commit(name)
             ds.checkout("main")
         for on_conflict in ("error", "ours", "theirs"):
-            with pytest.raises(deeplake.ConflictError, match=r"same name on both sides by rename_class\(\)") as caught:
+            with pytest.raises(deeplake.ConflictError, match=r"until both sides have the same names") as caught:
                 ds.merge("work", on_conflict=on_conflict)
             assert caught.value.kind == "class_names x class_names"
         ds.rename_class("label", "bird's cat", "dog's cat")
+        ds.add_classes("label", ["dog"])
         ds.commit("as the error says")
+        ds.checkout("work")
+        ds.add_classes("label", ["bird"])
+        ds.commit("and here")
+        ds.checkout("main")
         ds.merge("work")
         assert ds["label"].class_names == ["dog's cat", "bird", "dog"] and ds["label"].numpy().tolist() == [0, 1, 2]
         ds.checkout("other", create=True)

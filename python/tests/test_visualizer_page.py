@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import browser
 import deeplake
 import numpy as np
 import pytest
 from browser import share, shown
+from PIL import Image
 
 HOSTILE = "<img src=x onerror=\"document.title='run'\"><script>document.title='run'</script>"
 COLORS = {"red": (230, 20, 20), "green": (20, 200, 20), "blue": (30, 30, 230)}
@@ -117,6 +121,27 @@ def test_panel_shows_hostile_text_as_text(chromium, ds):
         tab.at("grid").focus()
         tab.page.keyboard.press("Home")
         tab.at("row-panel").get_by_text("onerror").first.wait_for()
+        assert tab.page.title() != "run"
+
+
+def test_panel_names_the_file_of_a_row(chromium, tmp_path):
+    """The name is hostile text; the result of a query keeps it."""
+    (tmp_path / "photos" / "red").mkdir(parents=True)
+    for name in ("0.jpg", "<img src=x onerror=document.title='run'>.jpg"):
+        Image.new("RGB", (40, 30), COLORS["red"]).save(tmp_path / "photos" / "red" / name)
+    command = [sys.executable, "-m", "deeplake", "create", tmp_path / "lake", "--from", tmp_path / "photos"]
+    subprocess.run(command, check=True, capture_output=True)
+    with shown(chromium, deeplake.open(tmp_path / "lake")) as tab:
+        tab.rows("2")
+        tab.at("grid").focus()
+        tab.page.keyboard.press("Home")
+        tab.at("source").get_by_text("red/0.jpg").wait_for()
+        tab.at("query").fill("SELECT * WHERE SOURCE() LIKE '%onerror%'")
+        tab.at("run").click()
+        tab.rows("1")
+        tab.at("grid").focus()
+        tab.page.keyboard.press("Home")
+        tab.at("source").get_by_text("red/<img src=x").wait_for()
         assert tab.page.title() != "run"
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from deeplake._errors import InvalidArgumentError, OutOfRangeError, TensorTypeError
 from deeplake._samples.column import Column
+from deeplake._samples.link import Link
+from deeplake._samples.sample import Sample
 
 _WORDS = ("string", "json", "bytes")
 
@@ -56,7 +58,7 @@ def spread(name: str, value: Any, rows: int, about: Mapping[str, Any], shape: tu
     Raises:
         TensorTypeError: the value does not broadcast to the shape.
     """
-    if isinstance(value, Column):
+    if isinstance(value, Column) or (isinstance(value, list | tuple) and _whole(value)):
         return value
     if about["sequence"]:
         return [value] * rows if value is None else value
@@ -82,11 +84,17 @@ def spread(name: str, value: Any, rows: int, about: Mapping[str, Any], shape: tu
         ) from None
 
 
+def _whole(values: Sequence[Any]) -> bool:
+    """Returns whether the first value is a file or a picture, so that no array is made of them."""
+    first = next((value for value in values if value is not None), None)
+    return first is not None and not isinstance(first, str | bytes | Mapping) and _axes(first) is None
+
+
 def _axes(value: Any) -> int | None:
     """Returns the number of axes of a value. None stands for one whole sample without axes: text, a
     dict, a file, a picture of Pillow, a hole.
     """
-    if value is None or isinstance(value, str | bytes | Mapping):
+    if value is None or isinstance(value, str | bytes | Mapping | Sample | Link):
         return None
     if isinstance(value, list | tuple):
         first = next((item for item in value if item is not None), None)
