@@ -74,12 +74,16 @@ export function columnOf(tensor: Tensor): Column {
   return { name: tensor.name, form, sized: sizedDraws.has(tensor.draw), entries: new Map() };
 }
 
+/** The column of the files from which rows were imported, which no view lists. */
+export const sourceColumn = "_source";
+
 export class Cells {
   readonly columns: ReadonlyMap<string, Column>;
   private total = 0;
 
   constructor(tensors: Tensor[], private readonly bound: number) {
-    this.columns = new Map(tensors.map((tensor) => [tensor.name, columnOf(tensor)]));
+    const source: Column = { name: sourceColumn, form: "plain", sized: false, entries: new Map() };
+    this.columns = new Map([source, ...tensors.map(columnOf)].map((column) => [column.name, column]));
   }
 
   /** Bytes of decoded data. */

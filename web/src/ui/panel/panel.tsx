@@ -1,6 +1,7 @@
 // The right panel: all tensors of the selected row.
 
 import { useEffect, useState } from "preact/hooks";
+import { sourceColumn } from "../../data/cells";
 import { messageOf } from "../../data/errors";
 import type { Tensor } from "../../data/protocol";
 import type { SampleRecord } from "../../data/records";
@@ -16,7 +17,6 @@ import { SampleValue } from "../widgets/value";
 import { fileOf, save } from "./download";
 
 const page = 50;
-const sourceColumn = "_source"; // the file from which a row was imported
 
 export function RowPanel() {
   const store = useApp((s) => s.store);
