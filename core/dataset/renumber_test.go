@@ -540,3 +540,63 @@ func TestClassesByNumber(t *testing.T) {
 		_, _ = w.Close(), d.Close()
 	}
 }
+
+// TestClassesSwapped: names that a side has exchanged mean other classes, and nothing is lost.
+func TestClassesSwapped(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for _, c := range []struct {
+		other  string // that another writer appends; "": a sample of another tensor
+		before bool   // the other writer commits first
+		want   string // "": a conflict
+	}{{"", true, "ba ba"}, {"", false, "ba ba"}, {"a", true, ""}, {"a", false, ""}, {"q", true, ""}, {"q", false, ""}} {
+		env := testEnv()
+		d := must[*Dataset](t)(Create(ctx, env, "mem://d", CreateOptions{}))
+		for _, s := range []TensorSpec{{Name: "l", HType: "class_label"}, {Name: "z", DType: "int64"}} {
+			if err := d.CreateTensor(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		z := tensor.Rows{Tensor: "z", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(0, 0)}}
+		if err := d.Append(ctx, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name("a"), name("b")}}, z}, 2); err != nil {
+			t.Fatal(err)
+		}
+		must[version.Committed](t)(d.Commit(ctx, ""))
+		other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+		for _, names := range [][2]string{{"a", "t"}, {"b", "a"}, {"t", "b"}} {
+			if err := ClassesOf(d, "l").Rename(ctx, names[0], names[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		z.Array = &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(1)}
+		var err error
+		if c.other == "" {
+			err = other.Update(ctx, []int64{0}, []tensor.Rows{z})
+		} else {
+			err = other.Append(ctx, []tensor.Rows{{Tensor: "l", Samples: []tensor.Sample{name(c.other)}}, z}, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second := d, other
+		if c.before {
+			first, second = other, d
+		}
+		must[version.Committed](t)(first.Commit(ctx, ""))
+		_, err = second.Commit(ctx, "")
+		if (c.want == "") != errs.Is(err, errs.Conflict) || c.want != "" && err != nil {
+			t.Errorf("%+v: the second commit: %v", c, err)
+		}
+		if c.want != "" {
+			v := must[*View](t)(second.View(ctx))
+			names, got := must[*Column](t)(v.Column("l")).ClassNames(), ""
+			for _, p := range readAll(t, v, "l") {
+				got += names[p[0]]
+			}
+			if got = strings.Join(names, "") + " " + got; got != c.want {
+				t.Errorf("%+v: %s", c, got)
+			}
+		}
+		_, _ = other.Close(), d.Close()
+	}
+}

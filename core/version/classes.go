@@ -51,11 +51,11 @@ func uniteClasses(mine, onto []string) (names []string, numbers []int64) {
 }
 
 // classesDiffer says why labels of mine have no meaning in onto, "" if they have one. Names mean
-// the same classes if no side, or both, renamed, merged or removed some, or if both have the same
+// the same classes if no side renamed, merged or removed some, or if both did and agree on the
 // names. Numbers without names mean none. has and theyHave tell whether the sides have labels.
-func classesDiffer(mine, onto *format.TensorSchema, has, theyHave bool) string {
+func classesDiffer(mine, onto *format.TensorSchema, agreed, has, theyHave bool) string {
 	switch {
-	case sameClasses(mine.ClassNames, onto.ClassNames):
+	case agreed, slices.Equal(mine.ClassNames, onto.ClassNames):
 		return ""
 	case mine.ClassChange != onto.ClassChange:
 		return fmt.Sprintf("%%[1]s has the classes %q, %%[2]s they are %q, and some were renamed, merged or removed", someClasses(onto.ClassNames), someClasses(mine.ClassNames))
@@ -63,6 +63,12 @@ func classesDiffer(mine, onto *format.TensorSchema, has, theyHave bool) string {
 		return fmt.Sprintf("%%[1]s has the classes %q, %%[2]s they are %q, and the others have labels by number", someClasses(onto.ClassNames), someClasses(mine.ClassNames))
 	}
 	return ""
+}
+
+// agree reports whether both sides renamed, merged or removed classes since before, and have the
+// same names.
+func agree(before, a, b *format.TensorSchema) bool {
+	return before != nil && a.ClassChange != before.ClassChange && b.ClassChange != before.ClassChange && sameClasses(a.ClassNames, b.ClassNames)
 }
 
 // sameClasses reports whether two lists have the same names, in any order.
@@ -115,11 +121,13 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 		if !changed && slices.Equal(my.ClassNames, before.ClassNames) && !t.labels(my.ID) {
 			continue // theirs stand
 		}
-		what := classesDiffer(my, their, t.labels(my.ID), !untouched)
-		if same := sameClasses(my.ClassNames, their.ClassNames); changed && !same && (!untouched || their.ClassChange != before.ClassChange || !slices.Equal(their.ClassNames, before.ClassNames)) {
+		if changed && untouched && their.ClassChange == before.ClassChange && slices.Equal(their.ClassNames, before.ClassNames) {
+			continue // there are no other labels since
+		}
+		agreed := agree(before, my, their)
+		what := classesDiffer(my, their, agreed, t.labels(my.ID), !untouched)
+		if changed && !agreed {
 			what = "%[1]s wrote labels or classes, %[2]s classes were renamed, merged or removed"
-		} else if changed && !same {
-			continue // nothing else has labels since
 		}
 		names, numbers := uniteClasses(my.ClassNames, their.ClassNames)
 		if what == "" && !inPlace(numbers) && t.OnRenumber == nil {
@@ -178,7 +186,7 @@ func (m *merger) uniteClasses(base, ours, theirs *format.Schema) error {
 		// Without labels since, theirs has nothing to say.
 		idle := before != nil && before.ClassChange == their.ClassChange && slices.Equal(before.ClassNames, their.ClassNames) &&
 			reflect.DeepEqual(m.base.Record.Columns[their.ID].Root, m.theirs.Record.Columns[their.ID].Root)
-		what := classesDiffer(their, my, has(m.theirs), has(m.ours))
+		what := classesDiffer(their, my, agree(before, their, my), has(m.theirs), has(m.ours))
 		if what != "" && !idle {
 			return m.conflict(classNamesTwice, my.Name, nil, schemaRemedy(classNamesTwice), "tensor %q: %s", my.Name, fmt.Sprintf(what, "this branch", "in the one to be merged"))
 		}

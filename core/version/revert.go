@@ -130,7 +130,7 @@ func (v *reverter) oldClasses(before *format.Schema) *clash {
 		if len(rows) == 0 || was == nil || is == nil || slices.Equal(was.ClassNames, is.ClassNames) {
 			continue
 		}
-		if what := classesDiffer(was, is, true, true); what != "" {
+		if what := classesDiffer(was, is, false, true, true); what != "" {
 			return &clash{classNamesTwice, id, is.Name, fmt.Sprintf("tensor %q: %s", is.Name, fmt.Sprintf(what, "this branch", revertSides.laid))}
 		}
 		names, numbers := uniteClasses(was.ClassNames, is.ClassNames)

@@ -136,6 +136,10 @@ func layTensor(before, my, their *format.TensorSchema, words sides) *clash {
 // layClasses brings the classes that my changed since before into their. Txn.renumber and
 // merger.uniteClasses have made them agree.
 func layClasses(before, my, their *format.TensorSchema, words sides) *clash {
+	if my.ClassChange != before.ClassChange && their.ClassChange == before.ClassChange && slices.Equal(their.ClassNames, before.ClassNames) {
+		their.ClassNames, their.ClassChange = my.ClassNames, my.ClassChange
+		return nil
+	}
 	if their.ClassNames != nil && sameClasses(my.ClassNames, their.ClassNames) {
 		their.ClassChange = laterChange(my.ClassChange, their.ClassChange)
 		return nil
@@ -149,9 +153,6 @@ func layClasses(before, my, their *format.TensorSchema, words sides) *clash {
 			their.ClassNames = names
 			return nil
 		}
-	} else if their.ClassChange == before.ClassChange && slices.Equal(their.ClassNames, before.ClassNames) {
-		their.ClassNames, their.ClassChange = my.ClassNames, my.ClassChange
-		return nil
 	}
 	return &clash{classNamesTwice, my.ID, my.Name, fmt.Sprintf("tensor %q: %s has the classes %q, %s they are %q", my.Name, words.stands, someClasses(their.ClassNames), words.laid, someClasses(my.ClassNames))}
 }
