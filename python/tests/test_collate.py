@@ -238,7 +238,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("collate", "words"), REFUSED, ids=repr)
+@pytest.mark.parametrize(("collate", "words"), REFUSED, ids=range(len(REFUSED)))
 def test_refused(ds: Any, collate: Any, words: tuple[str, ...]) -> None:
     names = list(collate) if isinstance(collate, dict) and "lables" not in collate else ["labels"]
     with pytest.raises(deeplake.Error) as caught:
