@@ -26,7 +26,7 @@ def ds() -> Iterator[Any]:
     ("call", "message"),
     [
         (lambda ds: ds.split(0.5), "split: fractions is 0.5, want a list of numbers"),
-        (lambda ds: ds.split(["a"]), "want a list of numbers"),
+        (lambda ds: ds.split(["a", 0.5]), "want a list of numbers"),
         (lambda ds: ds.filter(5), "filter: fn is a int, want a function of a row"),
         (lambda ds: ds.log(limit="x"), "log: limit is 'x', want an int >= 1"),
         (lambda ds: ds.gc(older_than=7), r"gc: older_than is 7, want a timedelta like timedelta\(days=7\)"),

@@ -100,7 +100,7 @@ def test_first_samples(htype, compression, sample, want, library):
 )
 @pytest.mark.parametrize("how", ["extend", "append", "update", "view"])
 def test_lists_of_class_names(column, numbers, how):
-    schema = {"label": {"htype": "class_label", "class_names": ["dog", "cat"]}}
+    schema = {"label": {"htype": "class_label", "class_names": ["dog", "cat"], "add_classes": True}}
     with deeplake.create("mem://names", overwrite=True, schema=schema) as ds:
         if how == "append":
             for row in column:

@@ -58,7 +58,12 @@ COMMANDS = {
         ["head", "{root}/d", "--images=sixel"],
     ],
     "log": [["log", "{root}/d"], ["log", "{root}/d", "--json"], ["log", "{root}/d", "--graph", "--all"]],
-    "diff": [["diff", "{root}/d", "v1", "work"], ["diff", "{root}/d", "v1", "work", "--json"]],
+    "diff": [
+        ["diff", "{root}/d", "v1", "work"],
+        ["diff", "{root}/d", "v1", "work", "--json"],
+        ["diff", "{root}/d", "v1", "work", "--rows", "text"],
+    ],
+    "history": [["history", "{root}/d", "0"], ["history", "{root}/d", "0", "--json"]],
     "branch": [["branch", "{root}/d"], ["branch", "{root}/d", "--json"], ["branch", "{root}/d", "x\x1b]0;owned\x07"]],
     "tag": [["tag", "{root}/d"], ["tag", "{root}/d", "--json"]],
     "query": [
@@ -80,6 +85,15 @@ COMMANDS = {
     "visualize": [
         ["visualize", "{root}/d", "--query", "SELECT nothing\x1b]0;owned\x07 FROM dataset"],
         ["visualize", "{root}/d", "--export", "{root}/site", "--copy"],
+    ],
+    # On a branch that no other test reads.
+    "restore": [
+        ["restore", "{root}/d", "v1", "--branch", "work", "-m", HOSTILE],
+        ["restore", "{root}/d", "x\x1b]0;owned\x07"],
+    ],
+    "revert": [
+        ["revert", "{root}/d", "v1", "--branch", "work", "-m", HOSTILE],
+        ["revert", "{root}/d", "x\x1b]0;owned\x07", "--json"],
     ],
     "rm": [["rm", "{root}/copy", "--yes"]],
 }
