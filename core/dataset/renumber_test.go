@@ -178,7 +178,7 @@ func TestClassesMeet(t *testing.T) {
 						here[i] = updatedThere[i]
 					}
 				}
-				if n := len(addedHere); n > 1 { // a row that nobody else knows
+				if n := len(addedHere); n > 1 { // this row is new in its own commit
 					if err := d.DeleteRows(ctx, []int64{int64(len(want))}); err != nil {
 						t.Fatal(err)
 					}

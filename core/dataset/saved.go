@@ -38,9 +38,9 @@ func savedView(v version.View) SavedView {
 
 // SaveView saves the result of a query or selection of base under a name. base is a view of a
 // commit of the dataset. Of s, Query, Params, Seed and Columns count; without Columns the view has
-// all tensors. rows are the result's rows in
-// the same commit, nil if they belong to several datasets or to none. A name in use is errs.Exists,
-// unless the view is to be replaced. Nothing else changes: a view is no part of a commit.
+// all tensors. rows are the result's rows in the same commit, nil if they belong to several
+// datasets or to none. A name in use is errs.Exists, unless the view is to be replaced. Nothing
+// else changes: a view is no part of a commit.
 func (v Versions) SaveView(ctx context.Context, s SavedView, base, rows *View, replace bool) error {
 	d := v.d
 	repo, _, err := d.writable()

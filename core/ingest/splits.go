@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -183,6 +182,6 @@ func (p *splitPart) view(v *dataset.View) (*dataset.View, error) {
 
 // withoutSplit returns the key without the folder of its split.
 func withoutSplit(key string) string {
-	_, rest, _ := strings.Cut(path.Clean(key), "/")
+	_, rest, _ := strings.Cut(key, "/")
 	return rest
 }

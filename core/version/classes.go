@@ -21,7 +21,7 @@ type Renumbering struct {
 	Rows    rowset.Set // rows whose labels have old numbers, as the axis counts them
 }
 
-// NoClass is the number of a class that is gone.
+// NoClass is the number of a removed class.
 const NoClass = -1
 
 // Renumbered is the report of a Renumbering.
@@ -32,8 +32,8 @@ type Renumbered struct {
 }
 
 // Renumber makes a transaction on top of s in which the labels of r have their new numbers, and
-// returns the number of rows that it writes again. No commit is made of it. A label of a class that
-// is gone is errs.Conflict.
+// returns the number of rows that it writes again. No commit is made of it. A label of a removed
+// class is errs.Conflict.
 type Renumber func(ctx context.Context, s *Snapshot, r Renumbering) (t *Txn, rows int64, err error)
 
 // uniteClasses adds the classes of mine to those of onto. numbers are those that the classes of

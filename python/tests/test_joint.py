@@ -188,7 +188,7 @@ def test_looking_at_one_picture() -> None:
     assert row["names"] == [4, 5]
 
 
-# what is done, parts of the message
+# a wrong call, and parts of its error message
 REFUSED: list[tuple[Any, tuple[str, ...]]] = [
     (lambda ds: T.HorizontalFlip()(np.zeros((4, 4), np.float32)), ("float32",)),
     (lambda ds: T.RandomCrop(50)(np.zeros((4, 4, 3), np.uint8)), ("50",)),
