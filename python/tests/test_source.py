@@ -139,3 +139,13 @@ def test_splits(made, photos, tmp_path):
         ds.split(["chosen"])
     report = json.loads(cli("create", tmp_path / "classes", "--from", photos, "--splits", "none", "--json"))
     assert report["splits"] is None and report["classes"] == ["train", "val", "dog"]
+
+
+def test_hostile_names_do_not_reach_the_terminal(tmp_path):
+    name = "a\x1b]0;owned\x07.jpg"
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / name).write_bytes(photo(1))
+    cli("create", tmp_path / "set", "--from", tmp_path / "photos")
+    assert deeplake.open(tmp_path / "set").source(0) == name
+    shown = cli("head", tmp_path / "set")
+    assert "owned" in shown and not set("\x1b\x07") & set(shown)
