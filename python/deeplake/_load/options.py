@@ -19,7 +19,9 @@ from deeplake.transforms import Joint, Native
 
 Decode = bool | Mapping[str, Literal["numpy", "bytes", "pil"]]
 Form = Literal["stack", "pad", "list"] | Padding
-Collate = Form | Mapping[str, Form] | Callable[[list[dict[str, Any]]], Any]
+# Values of a mapping are of Form. Type checkers infer dict[str, str] for a variable, which is no
+# Mapping[str, Form].
+Collate = Form | Mapping[str, Any] | Callable[[list[dict[str, Any]]], Any]
 Step = Native | Callable[[Any], Any]
 Part = Callable[[dict[str, Any]], Any] | Mapping[str, Step | Sequence[Step]] | Joint
 Transform = Part | Sequence[Part]

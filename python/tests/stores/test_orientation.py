@@ -34,7 +34,9 @@ def test_a_loader_turns_prefetched_files(proxy: Server) -> None:
     for options in ({}, {"fetch_bytes": 100_000, "shuffle_bytes": 40_000}):
         requests, received = [], []
         for given in (False, True):
-            with deeplake.open(uri, storage=deeplake.Storage(**proxy.settings(through_proxy=True))) as ds:
+            # On a busy machine, a late first byte makes a second request for the same bytes.
+            storage = deeplake.Storage(**proxy.settings(through_proxy=True), hedge=False)
+            with deeplake.open(uri, storage=storage) as ds:
                 loader = ds.batches(
                     8, shuffle=True, collate="list", return_index=True, apply_exif_orientation=given, **options
                 )
