@@ -271,19 +271,27 @@ func TestFoldCosts(t *testing.T) {
 func TestScattered(t *testing.T) {
 	t.Parallel()
 	session := format.NewUUID()
-	// Each letter is a row of a chunk of that name; upper-case chunks have one item a row from the
-	// start of the leaf on, lower-case ones one behind the other; "." is a row without a sample.
+	// Each letter is a row of a chunk of that name; upper-case chunks have one item a row from their
+	// first row on, lower-case ones one behind the other. A digit is a row in the middle of a chunk
+	// that has no other row; "." is a row without a sample.
 	leaf := func(rows string) *chunkmap.Leaf {
 		var entries []format.Entry
-		next := map[rune]int64{}
+		next, from := map[rune]int64{}, map[rune]int64{}
 		for i, c := range rows {
 			if c == '.' {
 				continue
 			}
-			e := format.Entry{Row: int64(i), Rows: 1, First: int64(i), Session: session, Ordinal: int64(c)}
-			if c >= 'a' {
+			e := format.Entry{Row: int64(i), Rows: 1, Session: session, Ordinal: int64(c)}
+			switch first, known := from[c]; {
+			case c >= 'a':
 				e.First = next[c]
 				next[c]++
+			case c <= '9':
+				e.First = 5
+			case known:
+				e.First = int64(i) - first
+			default:
+				from[c] = int64(i)
 			}
 			if n := len(entries) - 1; n >= 0 && chunkmap.Follows(&entries[n], &e) {
 				entries[n].Rows++
@@ -303,6 +311,7 @@ func TestScattered(t *testing.T) {
 		{"every third row", "aAAaAAaAAaAAaAA", [][2]int64{{0, 15}}},
 		{"every second row of one chunk of two", "AAAAAAAAABBBBBCcCcCcCcCcC", [][2]int64{{14, 25}}},
 		{"all rows, in several commits", "abcabcbacacbabcab", [][2]int64{{0, 17}}},
+		{"left of many commits", "AAAAAAAAA1234567", [][2]int64{{9, 16}}},
 		{"with holes", "aAAaAAaA..AAAAAAAAAAAAAAAAAA", [][2]int64{{0, 8}}},
 	} {
 		if got := scattered(leaf(c.rows), 4); !reflect.DeepEqual(got, c.want) {

@@ -170,9 +170,25 @@ func (d *dumper) columns(int) {
 func (d *dumper) leaf(int) {
 	n := d.uvarint("entries")
 	d.uvarint("row of the first entry")
+	d.leafColumns("entry", n, n)
+}
+
+func (d *dumper) pieces(int) {
+	places := d.uvarint("places")
+	n := d.uvarint("chunks")
+	d.uvarint("row of the first place")
+	d.leafColumns("place", places, n)
+}
+
+// leafColumns prints what follows the first row of a leaf page: columns of so many entries or
+// places, and of chunks.
+func (d *dumper) leafColumns(line string, lines, chunks int) {
 	d.uuids("sessions")
 	d.uuids("side pages")
-	names := []string{"", "gap", "rows", "first item", "session", "ordinal, difference", "bytes", "side page", "slot, difference", "tiles", "statistics"}
+	names := []string{"", "gap", "rows", "first item", "session", "ordinal, difference", "bytes", "side page", "slot, difference", "tiles", "statistics", "chunk", "steady"}
+	if line == "place" {
+		names[3] = "item, difference"
+	}
 	var ids []int
 	for range d.uvarint("columns") {
 		id := int(d.data[d.at])
@@ -181,16 +197,20 @@ func (d *dumper) leaf(int) {
 		ids = append(ids, id)
 	}
 	for _, id := range ids {
+		of, n := line, lines
+		if line == "place" && (id >= 4 && id <= 10 || id == 12) {
+			of, n = "chunk", chunks
+		}
 		if id == 2 || id == 6 {
 			d.planes(names[id], n)
 			continue
 		}
 		for i := range n {
-			name := fmt.Sprintf("entry %d: %s", i, names[id])
-			switch id {
-			case 5, 8:
+			name := fmt.Sprintf("%s %d: %s", of, i, names[id])
+			switch {
+			case id == 5 || id == 8 || id == 3 && line == "place":
 				d.svarint(name)
-			case 10:
+			case id == 10:
 				d.stats(name)
 			default:
 				d.uvarint(name)

@@ -101,6 +101,35 @@ func (g *gen) leaf() Leaf {
 	return l
 }
 
+// pieces are rows of few chunks, in turn.
+func (g *gen) pieces() Pieces {
+	l := g.leaf()
+	p := Pieces{Chunks: l.Entries}
+	row := g.size(1 << 40)
+	add := func(rows, item int64, ref uint16) {
+		p.Rows, p.Items, p.Refs = append(p.Rows, row), append(p.Items, item), append(p.Refs, ref)
+		row += rows
+	}
+	for i := range p.Chunks {
+		e := &p.Chunks[i]
+		e.Row = row
+		add(e.Rows, e.First, uint16(i))
+		for range g.IntN(20) {
+			if k := g.IntN(i + 1); p.Chunks[k].Tiles == 0 {
+				add(1+g.size(1<<12), g.size(1<<20), uint16(k))
+			} else if n := len(p.Refs); p.Refs[n-1] != NoSample {
+				add(1+g.size(1<<12), 0, NoSample)
+			}
+		}
+	}
+	if n := len(p.Refs); p.Refs[n-1] == NoSample {
+		row = p.Rows[n-1]
+		p.Rows, p.Items, p.Refs = p.Rows[:n-1], p.Items[:n-1], p.Refs[:n-1]
+	}
+	p.Rows = append(p.Rows, row)
+	return p
+}
+
 func (g *gen) inner() Inner {
 	n := Inner{Height: 1 + g.IntN(MaxHeight)}
 	row := g.size(1 << 20)

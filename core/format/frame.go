@@ -25,6 +25,7 @@ const (
 	KindView   Kind = 'V'
 
 	KindColumns Kind = 'K'
+	KindPieces  Kind = 'P'
 )
 
 const frameMagic = "TSF1"
@@ -55,6 +56,8 @@ func (k Kind) String() string {
 		return "saved view"
 	case KindColumns:
 		return "columns page"
+	case KindPieces:
+		return "page of pieces"
 	}
 	return "unknown kind"
 }
@@ -65,7 +68,7 @@ func (k Kind) caps() (object, raw int64) {
 	switch k {
 	case KindRecord:
 		return MaxRecordBytes, MaxRecordRaw
-	case KindLeaf, KindInner:
+	case KindLeaf, KindPieces, KindInner:
 		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
 	case KindSide:
 		return FrameHeadBytes + MaxSideRaw, MaxSideRaw

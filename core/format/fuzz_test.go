@@ -182,6 +182,21 @@ func FuzzDecodeLeaf(f *testing.F) {
 	})
 }
 
+func FuzzDecodePieces(f *testing.F) {
+	seed(f, true, "pieces")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, ok := stable(t, data, decodePieces, func(p Pieces) ([]byte, error) {
+			payload, _, err := encodePieces(p)
+			return payload, err
+		})
+		for i := 0; ok && i < len(p.Refs); i++ {
+			if p.Rows[i] >= p.Rows[i+1] || p.Refs[i] != NoSample && int(p.Refs[i]) >= len(p.Chunks) {
+				t.Fatalf("place %d: %+v", i, p)
+			}
+		}
+	})
+}
+
 func FuzzDecodeInner(f *testing.F) {
 	seed(f, true, "inner")
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -80,6 +80,8 @@ func goldens() []golden {
 	schema1, err3 := marshal(schema.stored())
 	ops1, err4 := marshal(ops)
 	leaf1, err5 := encodeLeaf(leaf)
+	pieces := goldenPieces()
+	pieces1, _, err11 := encodePieces(pieces)
 	inner1, err6 := encodeInner(inner)
 	side1, err7 := encodeSide(dirs)
 	bitmap1, err8 := encodeBitmap(bitmap)
@@ -107,6 +109,7 @@ func goldens() []golden {
 			frame, err := EncodeLeaf(leaf)
 			return salted(frame, salt), err
 		}, decode: erase(DecodeLeaf), layout: func(d *dumper) { d.frame(d.leaf) }, frozen: true},
+		{name: "pieces", value: pieces, encode: plainFrame(KindPieces, salt, pieces1, err11), decode: erase(DecodePieces), layout: func(d *dumper) { d.frame(d.pieces) }},
 		{name: "inner", value: inner, encode: plainFrame(KindInner, salt, inner1, err6), decode: erase(DecodeInner), layout: func(d *dumper) { d.frame(d.inner) }},
 		{name: "side", value: dirs, encode: plainFrame(KindSide, salt, side1, err7), decode: erase(DecodeSide), layout: func(d *dumper) { d.frame(d.side) }},
 		{name: "view", value: view, encode: plainFrame(KindView, id(0x11), view1, err10), decode: bound(DecodeView, views), layout: func(d *dumper) { d.frame(d.view) }},
@@ -157,6 +160,21 @@ func goldenLeaf() Leaf {
 	tiled.Tiles = 6
 	last := next(2001, 5, 0, 15, 100_000, 8)
 	return Leaf{Entries: []Entry{a, b, updated, rest, tiled, last}}
+}
+
+// goldenPieces is a chunk of 100 rows of which two commits updated some, behind it a hole and a
+// chunk of other rows.
+func goldenPieces() Pieces {
+	home := Entry{Row: 1000, Rows: 10, First: 20, Session: id(0x51), Ordinal: 7, Bytes: 8_388_000, Side: id(0x61), Slot: 3, Stats: Stats{HasRange: true, Min: 1, Max: 900}}
+	first := Entry{Row: 1010, Rows: 2, Session: id(0x52), Bytes: 80, Side: id(0x62)}
+	second := Entry{Row: 1040, Rows: 1, Session: id(0x53), Bytes: 40, Side: id(0x63)}
+	last := Entry{Row: 1130, Rows: 5, Session: id(0x51), Ordinal: 8, Bytes: 100_000, Side: id(0x61), Slot: 4}
+	return Pieces{
+		Rows:   []int64{1000, 1010, 1012, 1040, 1041, 1042, 1100, 1130, 1135},
+		Items:  []int64{20, 0, 32, 0, 2, 62, 0, 0},
+		Refs:   []uint16{0, 1, 0, 2, 1, 0, NoSample, 3},
+		Chunks: []Entry{home, first, second, last},
+	}
 }
 
 func goldenSchema() *Schema {

@@ -43,7 +43,7 @@ func planeCuts(payload []byte, n int64) []int {
 	r.uvarint(MaxRows, "first row")
 	r.uuids(n, "sessions")
 	r.uuids(n, "side pages")
-	cols, err := r.columns()
+	cols, err := r.columns(colEnd)
 	if err != nil {
 		return nil
 	}
@@ -118,49 +118,76 @@ func encodeLeaf(l Leaf) ([]byte, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	sessions := names{index: map[UUID]int64{}}
-	sides := names{index: map[UUID]int64{}}
-	var bodies [colEnd][]byte
-	var used [colEnd]bool
-	put := func(col int, v int64, signed bool) {
-		used[col] = used[col] || v != 0
-		if signed {
-			bodies[col] = appendSvarint(bodies[col], v)
-		} else {
-			bodies[col] = appendUvarint(bodies[col], v)
-		}
-	}
-	var rows, bytes []int64
-	prev := &Entry{Row: l.Entries[0].Row}
+	w := newLeafWriter()
+	rows := make([]int64, len(l.Entries))
+	end := l.Entries[0].Row
 	for i := range l.Entries {
 		e := &l.Entries[i]
-		var ordinal, slot, side int64
-		if i > 0 {
-			ordinal, slot = predict(prev, e)
-		}
-		if !e.Side.IsZero() {
-			side = sides.of(e.Side) + 1
-		}
-		put(colGap, e.Row-prev.Row-prev.Rows, false)
-		put(colFirst, e.First, false)
-		put(colSession, sessions.of(e.Session), false)
-		put(colOrdinal, e.Ordinal-ordinal, true)
-		rows, bytes = append(rows, e.Rows), append(bytes, e.Bytes)
-		used[colBytes] = used[colBytes] || e.Bytes != 0
-		put(colSide, side, false)
-		put(colSlot, e.Slot-slot, true)
-		put(colTiles, e.Tiles, false)
-		stats := e.Stats.append(nil)
-		put(colStats, int64(len(stats)), false)
-		bodies[colStats] = append(bodies[colStats], stats...)
-		prev = e
+		w.put(colGap, e.Row-end, false)
+		w.put(colFirst, e.First, false)
+		w.chunk(e)
+		rows[i] = e.Rows
+		end = e.Row + e.Rows
 	}
-	used[colRows] = true
-	bodies[colRows], bodies[colBytes] = appendPlanes(nil, rows), appendPlanes(nil, bytes)
+	w.rows(rows)
 	out := appendUvarint(nil, int64(len(l.Entries)))
 	out = appendUvarint(out, l.Entries[0].Row)
-	out = appendUUIDs(appendUUIDs(out, sessions.list), sides.list)
-	return appendColumns(out, bodies[:], used[:]), nil
+	return w.appendTo(out), nil
+}
+
+// leafWriter collects the columns of a leaf page.
+type leafWriter struct {
+	sessions, sides names
+	bodies          [colLast][]byte
+	used            [colLast]bool
+	bytes           []int64
+	prev            *Entry // the last chunk
+}
+
+func newLeafWriter() *leafWriter {
+	return &leafWriter{sessions: names{index: map[UUID]int64{}}, sides: names{index: map[UUID]int64{}}}
+}
+
+// put adds a value to a column.
+func (w *leafWriter) put(col int, v int64, signed bool) {
+	w.used[col] = w.used[col] || v != 0
+	if signed {
+		w.bodies[col] = appendSvarint(w.bodies[col], v)
+	} else {
+		w.bodies[col] = appendUvarint(w.bodies[col], v)
+	}
+}
+
+// chunk adds what an entry says of its chunk.
+func (w *leafWriter) chunk(e *Entry) {
+	ordinal, slot := predict(w.prev, e)
+	side := int64(0)
+	if !e.Side.IsZero() {
+		side = w.sides.of(e.Side) + 1
+	}
+	w.put(colSession, w.sessions.of(e.Session), false)
+	w.put(colOrdinal, e.Ordinal-ordinal, true)
+	w.bytes = append(w.bytes, e.Bytes)
+	w.used[colBytes] = w.used[colBytes] || e.Bytes != 0
+	w.put(colSide, side, false)
+	w.put(colSlot, e.Slot-slot, true)
+	w.put(colTiles, e.Tiles, false)
+	stats := e.Stats.append(nil)
+	w.put(colStats, int64(len(stats)), false)
+	w.bodies[colStats] = append(w.bodies[colStats], stats...)
+	w.prev = e
+}
+
+// rows sets the numbers of rows of entries or places.
+func (w *leafWriter) rows(rows []int64) {
+	w.used[colRows] = true
+	w.bodies[colRows] = appendPlanes(nil, rows)
+}
+
+// appendTo appends all that follows the first row. Nothing may be added after it.
+func (w *leafWriter) appendTo(b []byte) []byte {
+	w.bodies[colBytes] = appendPlanes(nil, w.bytes)
+	return appendColumns(appendUUIDs(appendUUIDs(b, w.sessions.list), w.sides.list), w.bodies[:], w.used[:])
 }
 
 func appendUUIDs(b []byte, list []UUID) []byte {
@@ -235,7 +262,7 @@ func decodeLeaf(payload []byte) (Leaf, error) {
 	row := r.uvarint(MaxRows, "first row")
 	sessions := r.uuids(n, "sessions")
 	sides := r.uuids(n, "side pages")
-	cols, err := r.columns()
+	cols, err := r.columns(colEnd)
 	if err != nil {
 		return Leaf{}, err
 	}
@@ -261,23 +288,24 @@ func (r *reader) uuids(limit int64, what string) []UUID {
 
 // columns are the bodies by id; one that is left out has present false and yields zeros.
 type columns struct {
-	body    [colEnd]reader
-	present [colEnd]bool
-	nonzero [colEnd]bool
+	body    [colLast]reader
+	present [colLast]bool
+	nonzero [colLast]bool
 }
 
-func (r *reader) columns() (*columns, error) {
+// columns reads the columns, whose ids are below end.
+func (r *reader) columns(end byte) (*columns, error) {
 	c := &columns{}
 	n := r.count(math.MaxUint8, 2, "columns")
 	last := byte(0)
-	var ids [colEnd]byte
-	var sizes [colEnd]int64
+	var ids [colLast]byte
+	var sizes [colLast]int64
 	for i := range n {
 		id := r.byte("column id")
 		if r.err != nil {
 			return nil, r.err
 		}
-		if id >= colEnd {
+		if id >= end {
 			return nil, errs.New(errs.Unsupported, "column %d is not known; a newer version of this library may read it", id)
 		}
 		if id <= last {
@@ -333,18 +361,8 @@ func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error
 		}
 		row += e.Rows
 		e.First = c.unsigned(colFirst, MaxRows)
-		e.Session = sessions[c.unsigned(colSession, int64(len(sessions)-1))]
-		if k := c.unsigned(colSide, int64(len(sides))); k > 0 {
-			e.Side = sides[k-1]
-		}
-		e.Tiles = c.unsigned(colTiles, MaxSideSlots)
-		ordinal, slot := predict(prev, e)
-		e.Ordinal = ordinal + c.signed(colOrdinal)
-		e.Slot = slot + c.signed(colSlot)
 		e.Bytes = bytes[i]
-		stats := c.body[colStats].bytes(c.unsigned(colStats, MaxPageRaw), "statistics")
-		var err error
-		if e.Stats, err = decodeStats(stats); err != nil {
+		if err := c.chunk(e, prev, sessions, sides); err != nil {
 			return fmt.Errorf("entry %d: %w", i, err)
 		}
 		if err := e.check(); err != nil {
@@ -353,6 +371,21 @@ func (c *columns) fill(entries []Entry, row int64, sessions, sides []UUID) error
 		prev = e
 	}
 	return c.end()
+}
+
+// chunk sets what an entry says of its chunk, but its bytes.
+func (c *columns) chunk(e, prev *Entry, sessions, sides []UUID) (err error) {
+	e.Session = sessions[c.unsigned(colSession, int64(len(sessions)-1))]
+	if k := c.unsigned(colSide, int64(len(sides))); k > 0 {
+		e.Side = sides[k-1]
+	}
+	e.Tiles = c.unsigned(colTiles, MaxSideSlots)
+	ordinal, slot := predict(prev, e)
+	e.Ordinal = ordinal + c.signed(colOrdinal)
+	e.Slot = slot + c.signed(colSlot)
+	stats := c.body[colStats].bytes(c.unsigned(colStats, MaxPageRaw), "statistics")
+	e.Stats, err = decodeStats(stats)
+	return err
 }
 
 func (c *columns) end() error {

@@ -35,6 +35,9 @@ func TestRoundTrips(t *testing.T) {
 	t.Run("leaf", func(t *testing.T) {
 		seeds(t, 200, func(t *testing.T, g *gen) { same(t, g.leaf(), EncodeLeaf, DecodeLeaf) })
 	})
+	t.Run("pieces", func(t *testing.T) {
+		seeds(t, 200, func(t *testing.T, g *gen) { same(t, g.pieces(), EncodePieces, DecodePieces) })
+	})
 	t.Run("inner", func(t *testing.T) {
 		seeds(t, 100, func(t *testing.T, g *gen) { same(t, g.inner(), EncodeInner, DecodeInner) })
 	})

@@ -324,6 +324,15 @@ func TestStrictEncoders(t *testing.T) {
 		return encode(EncodeRecord(r))
 	}
 	entry := func(e Entry) error { return encode(EncodeLeaf(Leaf{[]Entry{e}})) }
+	pieces := func(change func(*Pieces)) error {
+		p := goldenPieces()
+		change(&p)
+		return encode(EncodePieces(p))
+	}
+	many := Pieces{Rows: make([]int64, MaxPieces+2), Items: make([]int64, MaxPieces+1), Refs: make([]uint16, MaxPieces+1), Chunks: []Entry{{Rows: 1, Session: u}}}
+	for i := range many.Rows {
+		many.Rows[i] = int64(i)
+	}
 	far := roaring64.BitmapOf(MaxRows)
 	for name, err := range map[string]error{
 		"leaf without entries":  encode(EncodeLeaf(Leaf{})),
@@ -337,6 +346,21 @@ func TestStrictEncoders(t *testing.T) {
 		"half statistics":       entry(Entry{Rows: 1, Session: u, Stats: Stats{MinShape: tensor.Shape{1}}}),
 		"minimum without range": entry(Entry{Rows: 1, Session: u, Stats: Stats{Min: 1}}),
 		"overlapping entries":   encode(EncodeLeaf(Leaf{[]Entry{{Rows: 5, Session: u}, {Row: 4, Rows: 1, Session: u}}})),
+		"pieces of nothing":     encode(EncodePieces(Pieces{})),
+		"too many pieces":       encode(EncodePieces(many)),
+		"pieces without chunks": pieces(func(p *Pieces) { p.Chunks = nil }),
+		"pieces of no chunk":    pieces(func(p *Pieces) { p.Refs[2] = 4 }),
+		"chunk without a piece": pieces(func(p *Pieces) { p.Chunks = append(p.Chunks, p.Chunks[0]) }),
+		"chunks out of order":   pieces(func(p *Pieces) { p.Refs[0], p.Refs[1] = 1, 0 }),
+		"chunk of other rows":   pieces(func(p *Pieces) { p.Chunks[1].Row++ }),
+		"piece without rows":    pieces(func(p *Pieces) { p.Rows[3] = p.Rows[2] }),
+		"pieces out of order":   pieces(func(p *Pieces) { p.Rows[3] = p.Rows[5] }),
+		"pieces too far":        pieces(func(p *Pieces) { p.Rows[8] = MaxRows + 1 }),
+		"negative item":         pieces(func(p *Pieces) { p.Items[2] = -1 }),
+		"item of no sample":     pieces(func(p *Pieces) { p.Items[6] = 1 }),
+		"two holes":             pieces(func(p *Pieces) { p.Refs[5], p.Items[5] = NoSample, 0 }),
+		"hole at the end":       pieces(func(p *Pieces) { p.Refs[7], p.Chunks = NoSample, p.Chunks[:3] }),
+		"pieces of tiles":       pieces(func(p *Pieces) { p.Chunks[1].Rows, p.Chunks[1].Tiles, p.Rows[2] = 1, 2, 1011 }),
 		"inner without":         encode(EncodeInner(Inner{Height: 1})),
 		"inner of height 0":     encode(EncodeInner(Inner{Children: []Child{{0, u, 1}}})),
 		"side without":          encode(EncodeSide(nil)),

@@ -18,6 +18,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/loader"
 	"deeplake/core/order"
 	"deeplake/core/query"
@@ -246,7 +247,7 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 	check(Plain(v).Save(ctx, d, "dropped", QuerySpec{}, false))
 	check(vs.DeleteView(ctx, "dropped"))
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "dense", DType: "int64"}))
-	many := make([]int64, 2200) // one row in two has a chunk of its own: the tree has inner pages
+	many := make([]int64, 2200)
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "wide", HType: "class_label", ClassNames: manyNames(names)}))
 	rows := []tensor.Rows{{Tensor: "dense", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(many)}}}
 	for _, name := range []string{"x", "packed", "text", "json", "label", "image", "tiled", "list", "link", "wide"} {
@@ -263,12 +264,13 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 	}
 	check(d.Append(ctx, rows, int64(len(many))))
 	commit("many rows")
-	var odd []int64
-	for i := int64(30); i < 2200; i += 2 {
-		odd = append(odd, i)
+	var some []int64 // too few for the commit to rewrite the rows between them
+	for i := int64(30); i < 2200; i += 4 {
+		some = append(some, i)
 	}
-	update("dense", odd)
-	commit("a tree of pages")
+	update("dense", some)
+	commit("many pieces")
+	treeOfPieces(t, env, "dense")
 	if r := must[maintain.GCReport](t)(vs.GC(ctx, maintain.GCOptions{Expire: &maintain.Retention{Last: 5}})); r.Expired == 0 {
 		t.Fatalf("nothing is expired: %+v", r)
 	}
@@ -279,6 +281,34 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 		return true
 	}))
 	return &victim{env: env, all: all, keys: slices.Sorted(maps.Keys(all))}
+}
+
+// treeOfPieces commits the rows of a tensor as they are, in leaves of few pieces below an inner page.
+func treeOfPieces(t testing.TB, env *dataset.Env, name string) {
+	t.Helper()
+	ctx := context.Background()
+	store := must[storage.Provider](t)(env.Stores.Open(ctx, victimURI, storage.Options{}))
+	repo, head, err := version.OpenHead(ctx, store, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.Pages.MaxPieces = 300
+	txn := repo.Begin(head)
+	for _, ts := range head.Schema.Tensors {
+		if ts.Name != name {
+			continue
+		}
+		tree := head.Tree(ts.ID)
+		e, _, err := tree.Find(ctx, head.Record.Rows-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs := must[[][]byte](t)(tree.Side(ctx, e.Side))
+		txn.RewriteChunk(ts.ID, e, []format.RowRange{{Start: e.Row, Count: e.Rows}}, dirs[e.Slot])
+		if s := must[*version.Snapshot](t)(txn.Commit(ctx, "a tree of pages", "tester")); s.Record.Columns[ts.ID].Root.Height == 0 {
+			t.Fatal("the tree has no inner page")
+		}
+	}
 }
 
 func manyNames(n int) []string {

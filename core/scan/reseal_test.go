@@ -129,7 +129,7 @@ func (f *forger) forgery(seed uint64) (what string, over objects) {
 	}
 	key := pick(rng, f.keys)
 	if rng.IntN(2) == 0 {
-		kinds := []format.Kind{format.KindRecord, format.KindLeaf, format.KindInner, format.KindSide, format.KindBitmap, format.KindSchema, format.KindView}
+		kinds := []format.Kind{format.KindRecord, format.KindLeaf, format.KindPieces, format.KindInner, format.KindSide, format.KindBitmap, format.KindSchema, format.KindView}
 		kind := kinds[rng.IntN(len(kinds))]
 		if same := slices.DeleteFunc(slices.Clone(f.keys), func(k string) bool { return f.sealed[k].kind != kind }); len(same) > 0 {
 			key = pick(rng, same)
@@ -378,23 +378,39 @@ func (f *forger) try(t *testing.T, seed uint64, paths []path) {
 	}
 }
 
-// TestRowsBeyondTheirChunk forges leaf pages that point behind the last row of a chunk.
+// TestRowsBeyondTheirChunk forges leaf pages, of entries and of pieces, that point behind the last
+// row of a chunk.
 func TestRowsBeyondTheirChunk(t *testing.T) {
 	t.Parallel()
 	f := newForger(t, newVictim(t, 0, 50))
+	pieces := 0
 	for _, key := range f.keys {
-		if f.sealed[key].kind != format.KindLeaf {
+		kind := f.sealed[key].kind
+		var frame []byte
+		switch kind {
+		case format.KindLeaf:
+			l := must[format.Leaf](t)(format.DecodeLeaf(f.v.all[key]))
+			for i := range l.Entries {
+				if l.Entries[i].Tiles == 0 {
+					l.Entries[i].First++
+				}
+			}
+			frame = must[[]byte](t)(format.EncodeLeaf(l))
+		case format.KindPieces:
+			pieces++
+			p := must[format.Pieces](t)(format.DecodePieces(f.v.all[key]))
+			for i := range p.Items {
+				p.Items[i]++
+			}
+			for i := range p.Chunks {
+				p.Chunks[i].First++
+			}
+			frame = must[[]byte](t)(format.EncodePieces(p))
+		default:
 			continue
 		}
-		l := must[format.Leaf](t)(format.DecodeLeaf(f.v.all[key]))
-		for i := range l.Entries {
-			if l.Entries[i].Tiles == 0 {
-				l.Entries[i].First++
-			}
-		}
-		frame := must[[]byte](t)(format.EncodeLeaf(l))
 		over := objects{}
-		f.forge(over, map[string][]byte{key: must[[]byte](t)(format.DecodeFrame(format.KindLeaf, frame))})
+		f.forge(over, map[string][]byte{key: must[[]byte](t)(format.DecodeFrame(kind, frame))})
 		for i, use := range f.paths() {
 			for _, err := range use(t.Context(), over) {
 				if err != nil && errs.KindOf(err) == errs.Internal {
@@ -402,6 +418,9 @@ func TestRowsBeyondTheirChunk(t *testing.T) {
 				}
 			}
 		}
+	}
+	if pieces == 0 {
+		t.Error("the dataset has no page of pieces")
 	}
 }
 

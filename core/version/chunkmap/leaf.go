@@ -12,49 +12,93 @@ import (
 // Leaf is a leaf page. The entries of one chunk share all that is not their own: scattered updates
 // leave many entries of few chunks. It does not change once it is stored.
 type Leaf struct {
-	// Rows are the first rows of places, which follow each other without a gap: entries, and rows
-	// without a sample between them. The last number is the row behind the last place.
-	Rows  []int64
-	Items []int64  // of each place, where its first row lies in the chunk
-	Refs  []uint16 // of each place, an index into Chunks; NoSample: its rows have none
+	// The places follow each other without a gap: entries, and rows without a sample between them.
 	// Chunks has the first entry of each chunk.
-	Chunks []format.Entry
-	Held   []int64 // of each of Chunks, the rows that lie in it
+	format.Pieces
+	Held []int64 // of each of Chunks, the rows that lie in it
 
 	entries int // places of chunks
 }
 
 // NoSample is the ref of rows without a sample.
-const NoSample = math.MaxUint16
+const NoSample = format.NoSample
 
 // NewLeaf returns the leaf of entries, which are in order.
 func NewLeaf(entries []format.Entry) *Leaf {
-	n := len(entries)
-	l := &Leaf{Rows: make([]int64, 0, n+1), Items: make([]int64, 0, n), Refs: make([]uint16, 0, n), entries: n}
-	type chunkID struct {
-		session format.UUID
-		ordinal int64
-	}
-	refs := map[chunkID]uint16{}
-	end := int64(0)
+	b := newLeafBuilder(len(entries))
 	for i := range entries {
-		e := &entries[i]
-		if i > 0 && e.Row > end {
-			l.add(end, 0, NoSample)
-		}
-		ref, known := refs[chunkID{e.Session, e.Ordinal}]
-		if !known || !sameChunk(&l.Chunks[ref], e) {
-			ref = uint16(len(l.Chunks))
-			refs[chunkID{e.Session, e.Ordinal}] = ref
-			l.Chunks, l.Held = append(l.Chunks, *e), append(l.Held, 0)
-		}
-		l.Held[ref] += e.Rows
-		l.add(e.Row, e.First, ref)
-		end = e.Row + e.Rows
+		b.add(&entries[i])
 	}
-	l.Rows = append(l.Rows, end)
-	l.Chunks = slices.Clip(l.Chunks)
+	return b.leaf()
+}
+
+// leafOf returns the leaf of pieces.
+func leafOf(p format.Pieces) *Leaf {
+	l := &Leaf{Pieces: p, Held: make([]int64, len(p.Chunks))}
+	for i, ref := range p.Refs {
+		if ref != NoSample {
+			l.Held[ref] += p.Rows[i+1] - p.Rows[i]
+			l.entries++
+		}
+	}
 	return l
+}
+
+// leafBuilder makes a leaf, entry by entry.
+type leafBuilder struct {
+	l    *Leaf
+	refs map[chunkID]uint16 // of the last of Chunks under each name
+	end  int64              // the row behind the last entry
+}
+
+// chunkID names a chunk.
+type chunkID struct {
+	session format.UUID
+	ordinal int64
+}
+
+func newLeafBuilder(entries int) *leafBuilder {
+	l := &Leaf{Pieces: format.Pieces{Rows: make([]int64, 0, entries+1), Items: make([]int64, 0, entries), Refs: make([]uint16, 0, entries)}}
+	return &leafBuilder{l: l, refs: map[chunkID]uint16{}}
+}
+
+// add adds the next entry.
+func (b *leafBuilder) add(e *format.Entry) {
+	l := b.l
+	if len(l.Refs) > 0 && e.Row > b.end {
+		l.place(b.end, 0, NoSample)
+	}
+	ref, known := b.refs[chunkID{e.Session, e.Ordinal}]
+	if !known || !sameChunk(&l.Chunks[ref], e) {
+		ref = uint16(len(l.Chunks))
+		b.refs[chunkID{e.Session, e.Ordinal}] = ref
+		l.Chunks, l.Held = append(l.Chunks, *e), append(l.Held, 0)
+	}
+	l.Held[ref] += e.Rows
+	l.place(e.Row, e.First, ref)
+	l.entries++
+	b.end = e.Row + e.Rows
+}
+
+// knows reports whether the leaf has the chunk of an entry.
+func (b *leafBuilder) knows(e *format.Entry) bool {
+	ref, known := b.refs[chunkID{e.Session, e.Ordinal}]
+	return known && sameChunk(&b.l.Chunks[ref], e)
+}
+
+// places returns the places that an entry adds: its own, and that of a hole before it.
+func (b *leafBuilder) places(e *format.Entry) int {
+	if len(b.l.Refs) > 0 && e.Row > b.end {
+		return 2
+	}
+	return 1
+}
+
+// leaf returns the leaf. Nothing may be added after it.
+func (b *leafBuilder) leaf() *Leaf {
+	b.l.Rows = append(b.l.Rows, b.end)
+	b.l.Chunks = slices.Clip(b.l.Chunks)
+	return b.l
 }
 
 // sameChunk reports whether entries of one chunk say the same of it.
@@ -64,8 +108,36 @@ func sameChunk(a, b *format.Entry) bool {
 		s.HasRange == o.HasRange && s.Min == o.Min && s.Max == o.Max && slices.Equal(s.MinShape, o.MinShape) && slices.Equal(s.MaxShape, o.MaxShape)
 }
 
-func (l *Leaf) add(row, item int64, ref uint16) {
+func (l *Leaf) place(row, item int64, ref uint16) {
 	l.Rows, l.Items, l.Refs = append(l.Rows, row), append(l.Items, item), append(l.Refs, ref)
+}
+
+// piecesPerChunk is the mean number of entries of a chunk from which on a leaf is stored as pieces.
+const piecesPerChunk = 4
+
+// encode returns the stored form of the leaf. Of many pieces of few chunks it has one line for each
+// chunk, and a byte or two for each piece.
+func (l *Leaf) encode() ([]byte, error) {
+	if l.entries > format.MaxPageEntries || l.entries > piecesPerChunk*len(l.Chunks) {
+		return format.EncodePieces(l.Pieces)
+	}
+	return format.EncodeLeaf(format.Leaf{Entries: l.Entries()})
+}
+
+// decodeLeaf is the inverse of encode.
+func decodeLeaf(data []byte) (*Leaf, error) {
+	if format.HasPieces(data) {
+		p, err := format.DecodePieces(data)
+		if err != nil {
+			return nil, err
+		}
+		return leafOf(p), nil
+	}
+	l, err := format.DecodeLeaf(data)
+	if err != nil {
+		return nil, err
+	}
+	return NewLeaf(l.Entries), nil
 }
 
 // bytes estimates the memory of the leaf.
@@ -156,7 +228,7 @@ func (w *Walker) load(ctx context.Context, row int64) error {
 	w.leaf, w.at = nil, 0
 	w.from, w.to = 0, math.MaxInt64
 	if w.tree.root.Page.IsZero() {
-		w.leaf = &Leaf{Rows: []int64{0}}
+		w.leaf = &Leaf{Pieces: format.Pieces{Rows: []int64{0}}}
 		return nil
 	}
 	at := w.tree.root

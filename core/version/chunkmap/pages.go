@@ -52,6 +52,7 @@ func (p Page) height() int {
 type Store struct {
 	store      storage.Provider
 	MaxEntries int // the most lines of a page: format.MaxPageEntries, or less in a test
+	MaxPieces  int // the most places of a leaf: format.MaxPieces, or less in a test
 	cache      *lru.Cache[format.UUID, Page]
 	sides      *lru.Cache[format.UUID, [][]byte]
 }
@@ -82,6 +83,7 @@ func NewStore(store storage.Provider) *Store {
 	return &Store{
 		store:      store,
 		MaxEntries: format.MaxPageEntries,
+		MaxPieces:  format.MaxPieces,
 		cache:      lru.New[format.UUID, Page](pageCacheBytes),
 		sides:      lru.New[format.UUID, [][]byte](pageCacheBytes),
 	}
@@ -112,11 +114,8 @@ func (s *Store) Load(ctx context.Context, h Pending, root format.Root) (Page, er
 func (s *Store) fetch(ctx context.Context, root format.Root) (Page, error) {
 	p, err := FetchPage(ctx, s, "read map page", root.Page, func(data []byte) (Page, error) {
 		if root.Height == 0 {
-			leaf, err := format.DecodeLeaf(data)
-			if err != nil {
-				return Page{}, err
-			}
-			return Page{Leaf: NewLeaf(leaf.Entries)}, nil
+			leaf, err := decodeLeaf(data)
+			return Page{Leaf: leaf}, err
 		}
 		inner, err := format.DecodeInner(data)
 		return Page{Inner: &inner}, err

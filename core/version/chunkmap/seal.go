@@ -138,7 +138,7 @@ func encodePage(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case Page:
 		if v.Leaf != nil {
-			return format.EncodeLeaf(format.Leaf{Entries: v.Leaf.Entries()})
+			return v.Leaf.encode()
 		}
 		return format.EncodeInner(*v.Inner)
 	case SidePage:

@@ -165,7 +165,8 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	var out []format.Child
 	children := p.Inner.Children
 	changed := len(children) // the first child that changes
-	var loose []format.Entry // of leaves that change, one behind the other
+	// Entries of leaves that change, one behind the other: edits may leave few in each old leaf.
+	var loose []format.Entry
 	pack := func() {
 		out = append(out, b.leaves(loose, false)...)
 		loose = nil
@@ -189,7 +190,7 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 			for k := range es {
 				loose = joined(loose, &es[k])
 			}
-			if len(loose) >= looseLeaves*b.old.pages.MaxEntries {
+			if len(loose) >= b.old.pages.MaxPieces {
 				pack()
 			}
 			continue
@@ -204,10 +205,6 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 	pack()
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
-
-// looseLeaves bounds the entries, in full leaves, that are divided into new leaves together. Edits
-// may leave few entries in each old leaf.
-const looseLeaves = 16
 
 // childRows returns the rows that child i covers.
 func childRows(children []format.Child, i int) (from, to int64) {
@@ -230,12 +227,41 @@ func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
 			invariant.Check(entries[i-1].Row+entries[i-1].Rows <= entries[i].Row, "entries of a chunk map are in order and disjoint")
 		}
 	}
-	for _, part := range split(len(entries), b.old.pages.MaxEntries, fill) {
-		leaf := NewLeaf(entries[part.from:part.to])
+	pages, each := b.old.pages, len(entries)
+	if !fill {
+		each = (len(entries) + pages.leaves(entries) - 1) / pages.leaves(entries)
+	}
+	for len(entries) > 0 {
+		n := min(each, len(entries))
+		l := newLeafBuilder(n)
+		for i := range n {
+			if len(l.l.Chunks) == pages.MaxEntries && !l.knows(&entries[i]) || len(l.l.Refs)+l.places(&entries[i]) > pages.MaxPieces {
+				n = i
+				break
+			}
+			l.add(&entries[i])
+		}
+		entries = entries[n:]
+		leaf := l.leaf()
 		id := b.made.add(Page{Leaf: leaf})
 		out = append(out, format.Child{First: leaf.First(), Page: id, Entries: int64(leaf.Len())})
 	}
 	return out
+}
+
+// leaves returns the number of leaves that entries fill, at least: leaves may share chunks.
+func (s *Store) leaves(entries []format.Entry) int {
+	if len(entries) <= s.MaxEntries {
+		return 1
+	}
+	chunks, places := map[chunkID]bool{}, len(entries)
+	for i := range entries {
+		chunks[chunkID{entries[i].Session, entries[i].Ordinal}] = true
+		if i > 0 && entries[i].Row > entries[i-1].Row+entries[i-1].Rows {
+			places++ // a hole
+		}
+	}
+	return max((len(chunks)+s.MaxEntries-1)/s.MaxEntries, (places+s.MaxPieces-1)/s.MaxPieces)
 }
 
 func (b *treeBuilder) inners(height int, children []format.Child, fill bool) []format.Child {

@@ -41,11 +41,13 @@ type treeModel struct {
 	pages *Store
 	tree  Tree
 	cells []cell
+
+	chunks int64 // of each session
 }
 
 func newTreeModel(t *testing.T, seed uint64, lines int) *treeModel {
-	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewStore(newStore(t))}
-	m.pages.MaxEntries = lines
+	m := &treeModel{t: t, rng: rand.New(rand.NewPCG(seed, 1)), pages: NewStore(newStore(t)), chunks: []int64{50, 2}[seed%2]}
+	m.pages.MaxEntries, m.pages.MaxPieces = lines, 5*lines
 	m.tree = Tree{pages: m.pages}
 	return m
 }
@@ -71,7 +73,7 @@ func (m *treeModel) edits(rows int64) []Edit {
 		}
 		for row := at + m.rng.Int64N(3); row < to; {
 			n := min(1+m.rng.Int64N(12), to-row)
-			e := format.Entry{Row: row, Rows: n, First: m.rng.Int64N(100), Session: uuid(1 + byte(m.rng.IntN(3))), Ordinal: m.rng.Int64N(50), Bytes: 1}
+			e := format.Entry{Row: row, Rows: n, First: m.rng.Int64N(100), Session: uuid(1 + byte(m.rng.IntN(3))), Ordinal: m.rng.Int64N(m.chunks), Bytes: 1}
 			for i := range n {
 				m.cells[row+i] = cell{e.Session[0], e.Ordinal, e.First + i}
 			}
@@ -106,7 +108,7 @@ func (m *treeModel) store(made Pending) {
 		m.t.Fatal(err)
 	}
 	fresh := NewStore(m.pages.store)
-	fresh.MaxEntries = m.pages.MaxEntries
+	fresh.MaxEntries, fresh.MaxPieces = m.pages.MaxEntries, m.pages.MaxPieces
 	m.pages = fresh
 	m.tree = Tree{pages: fresh, root: *x.Root(&m.tree.root)}
 }
@@ -190,10 +192,10 @@ func checkPages(t *testing.T, tree Tree, at format.Root) (entries, pages, leaves
 		t.Fatal(err)
 	}
 	if p.Leaf != nil {
-		if n := p.Leaf.Len(); n < 1 || n > tree.pages.MaxEntries {
-			t.Fatalf("a leaf has %d entries, want 1 to %d", n, tree.pages.MaxEntries)
+		if n, k := len(p.Leaf.Chunks), len(p.Leaf.Refs); n < 1 || n > tree.pages.MaxEntries || k > tree.pages.MaxPieces {
+			t.Fatalf("a leaf has %d chunks in %d places, want 1 to %d in at most %d", n, k, tree.pages.MaxEntries, tree.pages.MaxPieces)
 		}
-		if _, err := format.EncodeLeaf(format.Leaf{Entries: p.Leaf.Entries()}); err != nil {
+		if _, err := p.Leaf.encode(); err != nil {
 			t.Fatal(err)
 		}
 		return int64(p.Leaf.Len()), 1, 1, p.Leaf.First()

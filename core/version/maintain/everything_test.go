@@ -63,6 +63,9 @@ func bound(t *testing.T, store storage.Provider) {
 		}
 		prefix, rest, _ := strings.Cut(o.Key, "/")
 		kinds[prefix]++
+		if prefix == "map" {
+			kinds["map "+string(data[4])]++
+		}
 		switch prefix {
 		case "data", "hint", "tsf.json":
 		case "refs":
@@ -81,7 +84,7 @@ func bound(t *testing.T, store storage.Provider) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if kinds["map"] == 0 || kinds["log"] == 0 || kinds["tsf.json"] != 1 {
+	if kinds["map P"] == 0 || kinds["map N"] == 0 || kinds["log"] == 0 || kinds["tsf.json"] != 1 {
 		t.Errorf("objects: %v", kinds)
 	}
 }

@@ -16,14 +16,20 @@ import (
 func Everything(t testing.TB, f *Fixture) *version.Repo {
 	t.Helper()
 	ctx := context.Background()
-	txn := f.Begin(t)
-	f.Add(txn, 2500, 20)
-	f.Commit(t, txn, "many rows")
+	small := f.Repo(t) // a writer of small pages
+	small.Pages.MaxEntries, small.Pages.MaxPieces = 40, 1000
+	head, err := small.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn := small.Begin(head)
+	f.AddChunks(txn, 60, 20)
+	head = f.Commit(t, txn, "many rows")
 	var odd []int64
-	for row := int64(21); row < 2500; row += 2 {
+	for row := int64(21); row < 1200; row += 2 {
 		odd = append(odd, row)
 	}
-	txn = f.Begin(t)
+	txn = small.Begin(head)
 	f.Update(txn, 21, odd...)
 	if root := f.Commit(t, txn, "a tree of pages").Record.Columns[f.X].Root; root.Height == 0 {
 		t.Fatal("the tree has no inner page")
@@ -32,7 +38,7 @@ func Everything(t testing.TB, f *Fixture) *version.Repo {
 	f.Mixed(ours)
 	f.Add(theirs, 4, 9)
 	f.Commit(t, theirs, "the winner")
-	head := f.Commit(t, ours, "laid on top")
+	head = f.Commit(t, ours, "laid on top")
 	repo := f.Repo(t)
 	on, first, err := repo.CreateBranch(ctx, "try", head, "tester")
 	if err != nil {

@@ -55,6 +55,17 @@ func (f *Fixture) Add(txn *version.Txn, n int64, session byte) {
 	txn.Extend(n)
 }
 
+// AddChunks appends chunks of twenty rows each to x, and their rows to the label as one chunk.
+func (f *Fixture) AddChunks(txn *version.Txn, chunks int64, session byte) {
+	const rows = 20
+	at := txn.Rows()
+	for i := range chunks {
+		txn.AddChunk(f.X, format.Entry{Session: Numbered(session), Ordinal: i, Bytes: 100}, []format.RowRange{{Start: at + rows*i, Count: rows}}, false, []byte{session})
+	}
+	txn.AddChunk(f.Label, format.Entry{Session: Numbered(session), Bytes: 100}, []format.RowRange{{Start: at, Count: rows * chunks}}, false, []byte{session})
+	txn.Extend(rows * chunks)
+}
+
 // Update replaces rows of x by the items of a chunk of a session.
 func (f *Fixture) Update(txn *version.Txn, session byte, rows ...int64) {
 	var runs []format.RowRange
