@@ -75,8 +75,8 @@ func (w *Worker) blocks(ctx context.Context, c *Chunk, first, next int, dst []by
 	if compressed {
 		data = w.scratch(n)
 	}
-	if err := c.Store.ReadAt(ctx, c.Key, data, off); err != nil {
-		return missing(c.Key, err)
+	if err := c.readAt(ctx, data, off); err != nil {
+		return err
 	}
 	for b := first; b < next; b++ {
 		at, stored, raw := x.BlockRange(b)

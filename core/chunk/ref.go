@@ -20,6 +20,7 @@ type Chunk struct {
 	Links LinkReader // reads the items of a linked chunk
 
 	mapped *atomic.Pointer[mappedChunk] // made by Open; holds nil until the first request
+	kept   []byte                       // the whole object, checked; nil: it is read by parts
 }
 
 // ID tells chunks of all datasets apart, in every process.

@@ -57,7 +57,7 @@ func (r *Ref) Spans(spans []Span) []Span {
 // Spans appends what reading items takes, which must be in the chunk. Neighbouring blocks are one
 // span.
 func (c *Chunk) Spans(item, count int64, spans []Span) []Span {
-	if count <= 0 {
+	if count <= 0 || c.kept != nil {
 		return spans
 	}
 	if c.Index.Linked() {
@@ -124,7 +124,7 @@ func (s Span) Read(ctx context.Context, dst []byte) error {
 		return errs.New(errs.Internal, "read %d bytes into %d bytes", s.Bytes, len(dst))
 	}
 	if s.item < 0 {
-		return missing(s.chunk.Key, s.chunk.Store.ReadAt(ctx, s.chunk.Key, dst, s.Offset))
+		return s.chunk.readAt(ctx, dst, s.Offset)
 	}
 	l := s.chunk.Index.Link(s.item)
 	l.Offset, l.Length = s.Offset, s.Bytes

@@ -335,8 +335,8 @@ func (w *Worker) scratch(n int64) []byte {
 // readBlock reads the stored bytes of a block and checks them.
 func (w *Worker) readBlock(ctx context.Context, c *Chunk, block int, dst []byte) error {
 	off, _, _ := c.Index.BlockRange(block)
-	if err := c.Store.ReadAt(ctx, c.Key, dst, off); err != nil {
-		return missing(c.Key, err)
+	if err := c.readAt(ctx, dst, off); err != nil {
+		return err
 	}
 	err := checkBlock(c, block, dst)
 	if err == nil || !storage.Remote(c.Store) {

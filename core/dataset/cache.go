@@ -34,14 +34,27 @@ func newChunkCache(store storage.Provider, dataset format.UUID, links chunk.Link
 	return &chunkCache{store: store, origin: storage.Origin(store) + " " + dataset.String(), links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
 }
 
-// get returns the chunk of an entry, or its k-th tile.
-func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entry, k int64) (*chunk.Chunk, error) {
+// get returns the chunk of an entry, or its k-th tile. Where rows are scattered, a chunk has the few
+// rows that a commit updated, and its side page may serve no other. So a small chunk comes whole
+// over a network, its directory with it.
+func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entry, k int64, scattered bool) (*chunk.Chunk, error) {
 	id := chunkID{e.Session, e.Ordinal + k}
 	if ch, ok := c.open.Get(id); ok {
 		return ch, nil
 	}
 	return c.open.Load(ctx, id, func() (*chunk.Chunk, int64, error) {
 		key := format.DataKey(id.session, id.ordinal)
+		if scattered && e.Tiles == 0 && e.Bytes <= chunk.WholeBytes && storage.Remote(c.store) {
+			head := format.ChunkHead{Session: e.Session, Ordinal: e.Ordinal, Tensor: tree.Tensor()}
+			ch, err := chunk.OpenWhole(ctx, c.store, c.origin, key, e.Bytes, head)
+			if err == nil {
+				ch.Links = c.links
+				return ch, ch.Index.MemoryBytes() + ch.Kept() + int64(len(key)) + 128, nil
+			}
+			if !errs.Is(err, errs.Corrupt) {
+				return nil, 0, err
+			}
+		}
 		raw, err := c.directory(ctx, tree, e, k, key)
 		if err != nil {
 			return nil, 0, err
@@ -53,6 +66,12 @@ func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entr
 		ch.Links = c.links
 		return ch, ch.Index.MemoryBytes() + int64(len(key)) + 128, nil
 	})
+}
+
+// has reports whether the chunk of an entry is in memory.
+func (c *chunkCache) has(e *format.Entry) bool {
+	_, ok := c.open.Get(chunkID{e.Session, e.Ordinal})
+	return ok
 }
 
 // directory finds the encoded directory of a chunk: in its side page, or else, also where that is

@@ -60,7 +60,12 @@ func (c *Column) Encoded() bool { return c.ct.sampleCodec != nil }
 
 // chunk returns the chunk of an entry, or its k-th tile, after holding it against the tensor.
 func (c *Column) chunk(ctx context.Context, e *format.Entry, k int64) (*chunk.Chunk, error) {
-	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k)
+	return c.chunkOf(ctx, e, k, false)
+}
+
+// chunkOf is chunk for an entry of a leaf whose rows may be scattered.
+func (c *Column) chunkOf(ctx context.Context, e *format.Entry, k int64, scattered bool) (*chunk.Chunk, error) {
+	ch, err := c.view.d.chunks.get(ctx, c.tree, e, k, scattered)
 	if err == nil {
 		err = c.ct.fits(ch)
 	}

@@ -20,7 +20,7 @@ const (
 	foldPart  = 3       // neighbouring rows are rewritten once a third lies in other chunks
 	foldItem  = 4 << 10 // bytes of a sample, in the mean: larger ones have blocks of their own
 	foldWhole = 4096    // rows that lie together: they are read fast as they are
-	foldShort = 16      // at most so many rows are what is left of the chunk of an update
+	foldShort = 16      // the most rows of a piece that later updates have left of an update
 	foldBatch = 16 << 10
 )
 
@@ -139,7 +139,7 @@ func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 		}
 		from, pieces, away = -1, 0, 0
 	}
-	reach, several := -1, false // the last place of a home, and whether the place before is of a part
+	reach, several := -1, false // the last place of a home; the place before is a part
 	for i, ref := range x.Refs {
 		n := x.Rows[i+1] - x.Rows[i]
 		if ref == chunkmap.NoSample || n >= foldWhole || x.Chunks[ref].Tiles > 0 {
@@ -147,7 +147,7 @@ func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 			several = false
 			continue
 		}
-		// A short piece from the middle of a chunk is what other updates have left of an update.
+		// Later updates leave short pieces from the middle of a chunk.
 		part := seen[ref] > 1 || x.Items[i] > 0 && n <= foldShort
 		if reach < i && !(several && part) {
 			end(x.Rows[i])

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/dataset/pieces"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
@@ -66,7 +67,7 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 	ref := x.Refs[at]
 	p.entry, p.move = &x.Chunks[ref], p.shift+x.Items[at]-x.Rows[at]
 	if p.known = &f.known[ref]; p.known.chunk == nil {
-		p.known.chunk, err = f.c.chunk(ctx, p.entry, 0)
+		p.known.chunk, err = f.c.chunkOf(ctx, p.entry, 0, x.Mixed())
 	}
 	return p, err
 }
@@ -101,6 +102,9 @@ func (f *finder) Segment(ctx context.Context, row, end int64) (read.Segment, err
 
 // Segments implements read.Map.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
+	if err := c.openAll(ctx, runs); err != nil {
+		return out, err
+	}
 	f := c.finder()
 	for _, r := range runs {
 		for row := r[0]; row < r[1]; {
@@ -118,9 +122,62 @@ func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segme
 	return out, nil
 }
 
+// openAll opens the chunks of rows of the dataset over a network, all at once: one behind the other
+// would take a request's time for each. Runs rise mostly; those of missing rows are negative.
+func (c *Column) openAll(ctx context.Context, runs [][2]int64) error {
+	if !c.view.Remote() || len(runs) == 0 {
+		return nil
+	}
+	live, walk := c.view.snap.Live.Cursor(), chunkmap.NewWalker(c.tree)
+	var seen []bool // chunks of the leaf
+	g := task.New(ctx, chunkmap.InFlight)
+	for _, r := range runs {
+		for row := max(r[0], 0); row < r[1]; {
+			physical, behind := live.Run(row)
+			x, place, end, moved, err := walk.Seek(ctx, physical)
+			if err != nil {
+				_ = g.Wait()
+				return err
+			}
+			if moved {
+				seen = make([]bool, len(x.Chunks))
+			}
+			row = min(end-physical+row, behind)
+			if place < 0 || x.Refs[place] == chunkmap.NoSample || seen[x.Refs[place]] {
+				continue
+			}
+			ref := x.Refs[place]
+			seen[ref] = true
+			if c.view.d.chunks.has(&x.Chunks[ref]) {
+				continue
+			}
+			g.Go(func(ctx context.Context) error {
+				_, err := c.chunkOf(ctx, &x.Chunks[ref], 0, x.Mixed())
+				return err
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// runsOf returns rows as runs of rows that follow each other.
+func runsOf(rows []int64) (out [][2]int64) {
+	for _, row := range rows {
+		if n := len(out) - 1; n >= 0 && out[n][1] == row {
+			out[n][1]++
+			continue
+		}
+		out = append(out, [2]int64{row, row + 1})
+	}
+	return out
+}
+
 // Find implements read.Map.
 func (c *Column) Find(ctx context.Context, rows []int64, found *read.Found) error {
 	found.Of = make([]int32, len(rows))
+	if err := c.openAll(ctx, runsOf(rows)); err != nil {
+		return err
+	}
 	f := c.finder()
 	numbers := map[*chunk.Chunk]int32{} // of the chunks of other leaves
 	for i := 0; i < len(rows); {
@@ -311,7 +368,9 @@ func (c *Column) Pieces() *pieces.Rows {
 	return &pieces.Rows{
 		Tree: c.tree, Live: snap.Live,
 		Deleted: func(row int64) bool { return snap.Deleted.Contains(uint64(row)) },
-		Open:    func(ctx context.Context, e *format.Entry) (*chunk.Chunk, error) { return c.chunk(ctx, e, 0) },
+		Open: func(ctx context.Context, e *format.Entry, scattered bool) (*chunk.Chunk, error) {
+			return c.chunkOf(ctx, e, 0, scattered)
+		},
 	}
 }
 

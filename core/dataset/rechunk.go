@@ -192,7 +192,7 @@ func (t *retensor) chunk(ctx context.Context, entries []format.Entry) error {
 	if e.Tiles > 0 {
 		return t.rewrite(ctx) // a chunk for each tile: there is no better place
 	}
-	ch, err := t.w.d.chunks.get(ctx, t.tree, e, 0)
+	ch, err := t.w.d.chunks.get(ctx, t.tree, e, 0, false)
 	if err == nil {
 		err = t.ct.fits(ch)
 	}

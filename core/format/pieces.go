@@ -114,7 +114,7 @@ func (p *Pieces) steady() []int64 {
 	return out
 }
 
-// check validates what the columns do not. Encoder and decoder call it.
+// check validates the places and the chunks together. Encoder and decoder call it.
 func (p *Pieces) check() error {
 	n := len(p.Refs)
 	switch {

@@ -283,7 +283,8 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 	return &victim{env: env, all: all, keys: slices.Sorted(maps.Keys(all))}
 }
 
-// treeOfPieces commits the rows of a tensor as they are, in leaves of few pieces below an inner page.
+// treeOfPieces commits the rows of a tensor as they are, in leaves of few pieces under an inner
+// page.
 func treeOfPieces(t testing.TB, env *dataset.Env, name string) {
 	t.Helper()
 	ctx := context.Background()

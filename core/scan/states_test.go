@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"deeplake/core/array"
@@ -197,6 +199,69 @@ func TestStateReads(t *testing.T) {
 		}
 		must[*loader.Batch](t)(reader.Read(ctx, list, loader.ReadOptions{Tensors: []string{"a"}})).Release()
 	})
+}
+
+// TestRemoteStates counts the requests of queries over a network, and the times that they wait for
+// each other: chunks of updates come with one request each, all at once.
+func TestRemoteStates(t *testing.T) {
+	const rows = 30_000
+	ctx := context.Background()
+	space := &mem.Space{}
+	near := &dataset.Env{Stores: storage.Registry{"mem": space.Open}, Codecs: all.All(), Writer: "test"}
+	uri := func(name string) string { return "mem://" + strings.ReplaceAll(name, " ", "-") }
+	views := states(t, near, rows, uri)
+	answer := func(t *testing.T, v *dataset.View, text string) string {
+		t.Helper()
+		var params []any
+		if strings.Contains(text, "?") {
+			params = append(params, stateVector())
+		}
+		p := must[*query.Plan](t)(query.Prepare(ctx, text, Of(v), nil, query.Options{Params: params}))
+		r := must[*query.Result](t)(p.Run(ctx))
+		out := fmt.Sprint(r.N)
+		for i := range r.Sources {
+			out += fmt.Sprint(" ", r.Sources[i].Rows)
+		}
+		for i := range r.Outputs {
+			if r.Outputs[i].Values != nil {
+				out += fmt.Sprint(" ", r.Outputs[i].Name, " ", r.Outputs[i].Values.Data)
+			}
+		}
+		return out
+	}
+	for _, q := range stateWork {
+		want := map[string]string{}
+		for name, v := range views {
+			want[name] = answer(t, v, q.text)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			measure := func(name string) (requests int, took time.Duration) {
+				var store *remoteStore
+				far := &dataset.Env{Codecs: all.All(), Writer: "test", Stores: storage.Registry{"mem": func(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
+					p, err := space.Open(ctx, name, o)
+					store = &remoteStore{Provider: p, bytes: map[string]int64{}}
+					return store, err
+				}}}
+				began := time.Now()
+				d := must[*dataset.Dataset](t)(dataset.Open(ctx, far, uri(name), dataset.OpenOptions{ReadOnly: true}))
+				defer func() { _ = d.Close() }()
+				if got := answer(t, must[*dataset.View](t)(d.View(ctx)), q.text); got != want[name] {
+					t.Errorf("%s, %s: %.200s over a network, want %.200s", q.name, name, got, want[name])
+				}
+				return store.asked, time.Since(began)
+			}
+			fresh, waited := measure("fresh")
+			for _, name := range stateNames[2:] {
+				most := fresh + 1                // the page of deleted rows
+				if name == "a year of commits" { // and the updates since the last rewriting
+					most += 24
+				}
+				if n, took := measure(name); n > most || took > waited+40*time.Millisecond {
+					t.Errorf("%s, %s: %d requests in %s, want at most %d; a new dataset takes %d in %s", q.name, name, n, took, most, fresh, waited)
+				}
+			}
+		})
+	}
 }
 
 // counting is a store whose reads are counted.

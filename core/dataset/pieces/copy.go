@@ -24,7 +24,8 @@ type Rows struct {
 	Tree    chunkmap.Tree
 	Live    version.RowMap
 	Deleted func(row int64) bool // whether a physical row is
-	Open    func(ctx context.Context, e *format.Entry) (*chunk.Chunk, error)
+	// Open opens the chunk of an entry, of a leaf whose rows are scattered or not.
+	Open func(ctx context.Context, e *format.Entry, scattered bool) (*chunk.Chunk, error)
 }
 
 // scatteredRows is the number of rows that lie together, in the mean, below which rows are
@@ -246,7 +247,7 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 				if x.Chunks[ref].Tiles > 0 {
 					return false, nil
 				}
-				if numbers[ref], err = r.number(ctx, of, &x.Chunks[ref]); err != nil {
+				if numbers[ref], err = r.number(ctx, of, &x.Chunks[ref], x.Mixed()); err != nil {
 					return false, err
 				}
 			}
@@ -259,12 +260,12 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 }
 
 // number returns the number of the source of a chunk, from 1 on.
-func (r *Copier) number(ctx context.Context, of *Rows, e *format.Entry) (int32, error) {
+func (r *Copier) number(ctx context.Context, of *Rows, e *format.Entry, scattered bool) (int32, error) {
 	id := chunkID{e.Session, e.Ordinal}
 	if k := r.numbers[id]; k > 0 {
 		return k, nil
 	}
-	ch, err := of.Open(ctx, e)
+	ch, err := of.Open(ctx, e, scattered)
 	if err != nil {
 		return 0, err
 	}
