@@ -271,8 +271,8 @@ func TestFoldCosts(t *testing.T) {
 func TestScattered(t *testing.T) {
 	t.Parallel()
 	session := format.NewUUID()
-	// Each letter is a row of a chunk of that name. Upper-case chunks have one item a row from their
-	// first row on, lower-case ones one behind the other. A digit is a row in the middle of a chunk
+	// Each letter is a row of a chunk of that name. Upper-case chunks have one item a row from
+	// their first row on, lower-case ones one behind the other. A digit is a row in the middle of a chunk
 	// that has no other row; "." is a row without a sample.
 	leaf := func(rows string) *chunkmap.Leaf {
 		var entries []format.Entry
