@@ -2,9 +2,11 @@ package dataset
 
 import (
 	"context"
+	"slices"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/dataset/pieces"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/read"
@@ -32,9 +34,11 @@ func (e *Env) fewest() int {
 	return foldRows
 }
 
-// fold rewrites the rows that updates of the transaction leave scattered. flush has run before.
+// fold rewrites the rows that updates of the transaction leave scattered, and those between many
+// deleted ones. flush has run before.
 func (w *writer) fold(ctx context.Context) error {
 	var after *version.Snapshot // the commit, if it were made now
+	deleted := w.txn.DeletedRows()
 	for i := range w.txn.Schema().Tensors {
 		ct := w.byID[w.txn.Schema().Tensors[i].ID]
 		if ct.sampleCodec != nil || ct.list {
@@ -42,6 +46,12 @@ func (w *writer) fold(ctx context.Context) error {
 		}
 		rows := w.txn.Updated(ct.schema.ID)
 		if len(rows) < w.d.env.fewest() {
+			rows = nil
+		}
+		if len(deleted) >= w.d.env.fewest() {
+			rows = slices.Compact(slices.Sorted(slices.Values(slices.Concat(rows, deleted))))
+		}
+		if len(rows) == 0 {
 			continue
 		}
 		if after == nil {
@@ -51,7 +61,7 @@ func (w *writer) fold(ctx context.Context) error {
 			}
 		}
 		gone := func(row int64) bool { return after.Deleted.Contains(uint64(row)) }
-		f := &folding{w: w, ct: ct, gone: gone, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
+		f := &folding{w: w, ct: ct, gone: gone, live: &after.Live, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
 		f.io.Worker = chunk.NewWorker(w.d.env.Codecs)
 		err := f.run(ctx, after, rows)
 		f.out.builder.Abort()
@@ -75,9 +85,10 @@ type folding struct {
 	io     read.Reader
 	out    filling
 	gone   func(row int64) bool
+	live   *version.RowMap
 }
 
-// run rewrites the scattered rows in the leaves of updated rows, which rise.
+// run rewrites the scattered rows in the leaves of updated and deleted rows, which rise.
 func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64) error {
 	physical := *after
 	physical.Live = version.RowMap{}
@@ -94,16 +105,25 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 		if err != nil {
 			return err
 		}
-		if place < 0 { // an update gives every row a sample
-			return errs.New(errs.Internal, "row %d has no place after its update", rows[0])
+		if place < 0 { // a deleted row without a sample
+			rows = rows[1:]
+			continue
 		}
 		end := x.End()
 		for len(rows) > 0 && rows[0] < end {
 			rows = rows[1:]
 		}
-		for _, r := range scattered(x, f.w.d.env.fewest()) {
-			if r[1] = min(r[1], f.w.txn.Base().Record.Rows); r[0] < r[1] {
-				if err := f.rewrite(ctx, r[0], r[1]); err != nil {
+		fewest, s := f.w.d.env.fewest(), pieces.Segments(x, f.live)
+		ranges, packed := scattered(x, s, fewest), false
+		if f.live.Name() != nil {
+			if found := holed(x, s, fewest); len(found) > 0 {
+				ranges, packed = found, true // they have the scattered rows, too
+			}
+		}
+		for _, r := range ranges {
+			from, to := f.live.Physical(r[0]), min(f.live.Physical(r[1]-1)+1, f.w.txn.Base().Record.Rows)
+			if from < to {
+				if err := f.rewrite(ctx, from, to, packed); err != nil {
 					return err
 				}
 			}
@@ -116,19 +136,19 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 	return err
 }
 
-// scattered returns the ranges of a leaf's rows to rewrite: those of at least so many pieces, of
+// scattered returns the ranges of a leaf's live rows to rewrite: those of at least so many pieces, of
 // which updates have moved a third of the rows to other chunks.
-func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
-	// A chunk with the same distance between rows and items in all its places is one that updates
-	// have holed, a home. The other chunks of several places have the samples of updates.
+func scattered(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) {
+	// A chunk is a home if it had an item for each row between its rows: updates and deletions have
+	// holed it. The other chunks of several pieces have the samples of updates.
 	n := len(x.Chunks)
 	home, shifts, seen, last := make([]bool, n), make([]int64, n), make([]int, n), make([]int, n)
-	for i, ref := range x.Refs {
+	for i, ref := range s.Refs {
 		if ref == chunkmap.NoSample {
 			continue
 		}
-		shift := x.Items[i] - x.Rows[i]
-		home[ref] = seen[ref] == 0 || home[ref] && shift == shifts[ref]
+		shift := s.Items[i] - s.Rows[i]
+		home[ref] = seen[ref] == 0 || home[ref] && shift >= shifts[ref]
 		shifts[ref], last[ref] = shift, i
 		seen[ref]++
 	}
@@ -139,35 +159,64 @@ func scattered(x *chunkmap.Leaf, fewest int) (out [][2]int64) {
 		}
 		from, pieces, away = -1, 0, 0
 	}
-	reach, several := -1, false // the last place of a home; the place before is a part
-	for i, ref := range x.Refs {
-		n := x.Rows[i+1] - x.Rows[i]
+	reach, several := -1, false // the last piece of a home; the piece before is a part
+	for i, ref := range s.Refs {
+		n := s.Rows[i+1] - s.Rows[i]
 		if ref == chunkmap.NoSample || n >= foldWhole || x.Chunks[ref].Tiles > 0 {
-			end(x.Rows[i])
+			end(s.Rows[i])
 			several = false
 			continue
 		}
 		// Later updates leave short pieces from the middle of a chunk.
-		part := seen[ref] > 1 || x.Items[i] > 0 && n <= foldShort
+		part := seen[ref] > 1 || s.Items[i] > 0 && n <= foldShort
 		if reach < i && !(several && part) {
-			end(x.Rows[i])
+			end(s.Rows[i])
 		}
 		if several = part; seen[ref] > 1 && home[ref] {
 			reach = max(reach, last[ref])
 		}
 		if from < 0 {
-			from = x.Rows[i]
+			from = s.Rows[i]
 		}
 		if pieces++; !home[ref] || seen[ref] == 1 {
 			away += n
 		}
 	}
-	end(x.End())
+	end(s.Rows[len(s.Refs)])
 	return out
 }
 
-// rewrite gives physical rows [from, to) new chunks.
-func (f *folding) rewrite(ctx context.Context, from, to int64) error {
+// holed returns the ranges of a leaf's live rows of whose items deletions leave too few: a third of
+// those between the rows is of others. They have at least so many pieces.
+func holed(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) {
+	first, pieces, waste := -1, 0, int64(0)
+	end := func(k int) {
+		if first >= 0 && pieces >= fewest && waste*(foldPart-1)+int64(fewest) > s.Rows[k]-s.Rows[first] {
+			out = append(out, [2]int64{s.Rows[first], s.Rows[k]})
+		}
+		first, pieces, waste = -1, 0, 0
+	}
+	for k, ref := range s.Refs {
+		n := s.Rows[k+1] - s.Rows[k]
+		if ref == chunkmap.NoSample || n >= foldWhole || x.Chunks[ref].Tiles > 0 {
+			end(k)
+			continue
+		}
+		if first < 0 {
+			first = k
+		} else if ref == s.Refs[k-1] {
+			gap := s.Items[k] - s.Items[k-1] - (s.Rows[k] - s.Rows[k-1])
+			waste += min(max(gap, 0), foldWhole)
+		}
+		pieces++
+	}
+	end(len(s.Refs))
+	return out
+}
+
+// rewrite gives physical rows [from, to) new chunks. Packed ones have no items for deleted rows. The
+// others have, so that rows and items stay side by side.
+func (f *folding) rewrite(ctx context.Context, from, to int64, packed bool) error {
 	for ; from < to; from += foldBatch {
 		if ctx.Err() != nil {
 			return errs.Cause(ctx, "commit")
@@ -189,11 +238,14 @@ func (f *folding) rewrite(ctx context.Context, from, to int64) error {
 		if err != nil {
 			return err
 		}
-		if !f.fill(items, from) {
+		if !packed && !f.fill(items, from) {
 			continue // every row is deleted
 		}
 		for i := range items {
 			row := from + int64(i)
+			if packed && f.gone(row) {
+				continue
+			}
 			s, err := f.out.builder.AddRow(ctx, items[i:i+1])
 			if err != nil {
 				if s != nil {

@@ -10,8 +10,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+
+	"deeplake/core/chunk"
+	"deeplake/core/dataset/pieces"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/read"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
@@ -173,8 +178,8 @@ func TestFold(t *testing.T) {
 			}
 			for _, spec := range foldTensors {
 				// Two thirds of the rows may lie in pieces of their own, and no more.
-				if n := m.pieces(spec.Name); 10*n > 7*int64(len(m.rows)) {
-					t.Errorf("the %d rows of tensor %q lie in %d pieces", len(m.rows), spec.Name, n)
+				if n, rows := m.pieces(spec.Name), m.d.head.Record.Rows; 10*n > 7*rows {
+					t.Errorf("the %d rows of tensor %q lie in %d pieces", rows, spec.Name, n)
 				}
 			}
 			// Another program reads the same.
@@ -267,56 +272,130 @@ func TestFoldCosts(t *testing.T) {
 	}
 }
 
+// foldLeaf is a leaf of a drawing. Each letter is a row of a chunk of that name. Upper-case chunks
+// have one item a row from their first row on, lower-case ones one behind the other. A digit is a
+// row in the middle of a chunk that has no other row; "." is a row without a sample.
+func foldLeaf(rows string) *chunkmap.Leaf {
+	session := format.NewUUID()
+	var entries []format.Entry
+	next, from := map[rune]int64{}, map[rune]int64{}
+	for i, c := range rows {
+		if c == '.' {
+			continue
+		}
+		e := format.Entry{Row: int64(i), Rows: 1, Session: session, Ordinal: int64(c)}
+		switch first, known := from[c]; {
+		case c >= 'a':
+			e.First = next[c]
+			next[c]++
+		case c <= '9':
+			e.First = 5
+		case known:
+			e.First = int64(i) - first
+		default:
+			from[c] = int64(i)
+		}
+		if n := len(entries) - 1; n >= 0 && chunkmap.Follows(&entries[n], &e) {
+			entries[n].Rows++
+		} else {
+			entries = append(entries, e)
+		}
+	}
+	return chunkmap.NewLeaf(entries)
+}
+
 // TestScattered holds which layouts of a leaf are rewritten.
 func TestScattered(t *testing.T) {
 	t.Parallel()
-	session := format.NewUUID()
-	// Each letter is a row of a chunk of that name. Upper-case chunks have one item a row from
-	// their first row on, lower-case ones one behind the other. A digit is a row in the middle of a chunk
-	// that has no other row; "." is a row without a sample.
-	leaf := func(rows string) *chunkmap.Leaf {
-		var entries []format.Entry
-		next, from := map[rune]int64{}, map[rune]int64{}
-		for i, c := range rows {
-			if c == '.' {
-				continue
-			}
-			e := format.Entry{Row: int64(i), Rows: 1, Session: session, Ordinal: int64(c)}
-			switch first, known := from[c]; {
-			case c >= 'a':
-				e.First = next[c]
-				next[c]++
-			case c <= '9':
-				e.First = 5
-			case known:
-				e.First = int64(i) - first
-			default:
-				from[c] = int64(i)
-			}
-			if n := len(entries) - 1; n >= 0 && chunkmap.Follows(&entries[n], &e) {
-				entries[n].Rows++
-			} else {
-				entries = append(entries, e)
-			}
-		}
-		return chunkmap.NewLeaf(entries)
-	}
 	for _, c := range []struct {
 		name, rows string
-		want       [][2]int64
+		gone       string // "x" where a row is deleted
+		updates    [][2]int64
+		deletions  [][2]int64
 	}{
-		{"a chunk", "AAAAAAAAAAAA", nil},
-		{"chunks one behind the other", "AAABBBCCCDDDEEEFFF", nil},
-		{"few updates", "AAAAAAAaAAAAAAAAaAAAAAAAA", nil},
-		{"every third row", "aAAaAAaAAaAAaAA", [][2]int64{{0, 15}}},
-		{"every second row of one chunk of two", "AAAAAAAAABBBBBCcCcCcCcCcC", [][2]int64{{14, 25}}},
-		{"all rows, in several commits", "abcabcbacacbabcab", [][2]int64{{0, 17}}},
-		{"left of many commits", "AAAAAAAAA1234567", [][2]int64{{9, 16}}},
-		{"with holes", "aAAaAAaA..AAAAAAAAAAAAAAAAAA", [][2]int64{{0, 8}}},
+		{"a chunk", "AAAAAAAAAAAA", "", nil, nil},
+		{"chunks one behind the other", "AAABBBCCCDDDEEEFFF", "", nil, nil},
+		{"few updates", "AAAAAAAaAAAAAAAAaAAAAAAAA", "", nil, nil},
+		{"every third row", "aAAaAAaAAaAAaAA", "", [][2]int64{{0, 15}}, nil},
+		{"every second row of one chunk of two", "AAAAAAAAABBBBBCcCcCcCcCcC", "", [][2]int64{{14, 25}}, nil},
+		{"all rows, in several commits", "abcabcbacacbabcab", "", [][2]int64{{0, 17}}, nil},
+		{"left of many commits", "AAAAAAAAA1234567", "", [][2]int64{{9, 16}}, nil},
+		{"with holes", "aAAaAAaA..AAAAAAAAAAAAAAAAAA", "", [][2]int64{{0, 8}}, nil},
+		{"few deleted rows", "AAAAAAAAAAAAAAAAAAAAAAAA", "    x       x    x     x", nil, nil},
+		{"every third row deleted", "AAAAAAAAAAAAAAAAAA", "  x  x  x  x  x  x", nil, [][2]int64{{0, 12}}},
+		{"half of the rows deleted", "AAAAAAAAAAAAAAAAAA", "x x x x x x x x x x", nil, [][2]int64{{0, 9}}},
+		{"rewritten without deleted rows", "aaBaaBaaBaaBaaBaaB", "  x  x  x  x  x  x", nil, nil},
+		{"and some more deleted", "aaBaaBaaBaaBaaBaaBaaaaaaaaaaaaaaaaaa", "  x  x  xx x  x  x     x      x", nil, nil},
+		{"and updated", "aaBacBaaBacBaaBacB", "  x  x  x  x  x  x", [][2]int64{{0, 12}}, nil},
 	} {
-		if got := scattered(leaf(c.rows), 4); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		gone := roaring64.New()
+		for i := range c.gone {
+			if c.gone[i] == 'x' {
+				gone.Add(uint64(i))
+			}
 		}
+		live := version.NewRowMap(gone)
+		x := foldLeaf(c.rows)
+		s := pieces.Segments(x, &live)
+		if got := scattered(x, s, 4); !reflect.DeepEqual(got, c.updates) {
+			t.Errorf("%s: %v is scattered, want %v", c.name, got, c.updates)
+		}
+		if got := holed(x, s, 4); !reflect.DeepEqual(got, c.deletions) {
+			t.Errorf("%s: %v is holed, want %v", c.name, got, c.deletions)
+		}
+	}
+}
+
+// TestFoldDeletions deletes rows in many commits. The bytes that are read for a row stay in
+// bounds, and so do those that are written for a deleted one.
+func TestFoldDeletions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(7, 5))}
+	m.d = must[*Dataset](t)(Create(ctx, env, "mem://fold", CreateOptions{}))
+	defer func() { _ = m.d.Close() }()
+	for _, spec := range foldTensors {
+		m.ok(m.d.CreateTensor(ctx, spec))
+	}
+	m.append(6000)
+	m.commit()
+	column := func() format.Column { return m.d.head.Record.Columns[m.d.head.Schema.Find("n").ID] }
+	before, changed := column().Bytes, 0
+	for i := range 60 {
+		gone := m.some(20)
+		m.ok(m.d.DeleteRows(ctx, gone))
+		for _, row := range slices.Backward(gone) {
+			m.rows = slices.Delete(m.rows, int(row), int(row)+1)
+		}
+		changed += len(gone)
+		if i%10 == 9 {
+			some := m.some(50)
+			m.update(some, "n")
+			changed += len(some)
+		}
+		m.commit()
+		m.check()
+		v := must[*View](t)(m.d.View(ctx))
+		c := must[*Column](t)(v.Column("n"))
+		items := map[*chunk.Chunk][2]int64{} // from the first to the last that is read
+		for _, s := range must[[]read.Segment](t)(c.Segments(ctx, [][2]int64{{0, v.Len()}}, nil)) {
+			low, high := s.First, s.First+s.Rows
+			if got, ok := items[s.Chunk]; ok {
+				low, high = min(low, got[0]), max(high, got[1])
+			}
+			items[s.Chunk] = [2]int64{low, high}
+		}
+		n := int64(0)
+		for _, r := range items {
+			n += r[1] - r[0]
+		}
+		if 10*n > 18*v.Len() {
+			t.Errorf("commit %d: %d items are read for %d rows", i, n, v.Len())
+		}
+	}
+	if written := column().Bytes - before; written > 4*4*int64(changed)+64*100 {
+		t.Errorf("%d bytes were written for %d changed rows of 4", written, changed)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 )
 
 var _ read.Map = (*Column)(nil)
@@ -24,6 +25,9 @@ type finder struct {
 	live  version.RowCursor
 	walk  chunkmap.Walker
 	known []knownChunk // of the leaf, by ref
+
+	segments *chunkmap.Segments // of the leaf, where rows are deleted
+	at       int                // the last one
 }
 
 // knownChunk is a chunk of a leaf.
@@ -60,16 +64,31 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 			return p, errs.Cause(ctx, "find samples")
 		}
 	}
+	if s := pieces.Live(x, at, &f.c.view.snap.Live); s != nil {
+		if f.segments != s || s.Rows[f.at] > row {
+			f.segments, f.at = s, 0
+		}
+		f.at = rowset.Seek(s.Rows[:len(s.Refs)], f.at, row)
+		p.end = s.Rows[f.at+1]
+		if ref := s.Refs[f.at]; ref != chunkmap.NoSample {
+			err = f.open(ctx, &p, x, ref, s.Items[f.at]-s.Rows[f.at])
+		}
+		return p, err
+	}
 	p.end = min(end-p.shift, behind)
 	if at < 0 || x.Refs[at] == chunkmap.NoSample {
 		return p, nil
 	}
-	ref := x.Refs[at]
-	p.entry, p.move = &x.Chunks[ref], p.shift+x.Items[at]-x.Rows[at]
+	return p, f.open(ctx, &p, x, x.Refs[at], p.shift+x.Items[at]-x.Rows[at])
+}
+
+// open sets the chunk of a place of a leaf, and the distance from a row to its item.
+func (f *finder) open(ctx context.Context, p *place, x *chunkmap.Leaf, ref uint16, move int64) (err error) {
+	p.entry, p.move = &x.Chunks[ref], move
 	if p.known = &f.known[ref]; p.known.chunk == nil {
 		p.known.chunk, err = f.c.chunkOf(ctx, p.entry, 0, x.Mixed())
 	}
-	return p, err
+	return err
 }
 
 // Seeker implements read.Map.

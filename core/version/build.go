@@ -202,7 +202,7 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 		deleted, rec.Deleted = b.deleted, nil
 	}
 	rec.DeletedRows = int64(deleted.GetCardinality())
-	return &Snapshot{Record: rec, Schema: b.schema, Deleted: deleted, Live: newRowMap(deleted), pages: b.repo.Pages, held: b.made}, nil
+	return &Snapshot{Record: rec, Schema: b.schema, Deleted: deleted, Live: NewRowMap(deleted), pages: b.repo.Pages, held: b.made}, nil
 }
 
 // account brings the counters of a column up to date with its new tree.

@@ -16,9 +16,8 @@ const (
 )
 
 var (
-	Mark      = mark
-	NewRowMap = newRowMap
-	NoRows    = noRows
+	Mark   = mark
+	NoRows = noRows
 )
 
 func (r *Repo) BranchID() format.UUID { return r.branch }

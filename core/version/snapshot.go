@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"unsafe"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -76,8 +77,8 @@ func runEnd(deleted *roaring64.Bitmap, start uint64) uint64 {
 	return start + lo + 1
 }
 
-// newRowMap makes the map for an axis without the deleted rows.
-func newRowMap(deleted *roaring64.Bitmap) RowMap {
+// NewRowMap makes the map for an axis without the deleted rows.
+func NewRowMap(deleted *roaring64.Bitmap) RowMap {
 	var m RowMap
 	if deleted.IsEmpty() {
 		return m
@@ -124,6 +125,9 @@ type RowCursor struct {
 	m RowMap
 	k int // the last run
 }
+
+// Name tells maps apart: it is nil if no row is deleted, and else differs from that of other maps.
+func (m *RowMap) Name() *int64 { return unsafe.SliceData(m.logical) }
 
 // Cursor returns a cursor of m.
 func (m RowMap) Cursor() RowCursor { return RowCursor{m: m} }
@@ -252,7 +256,7 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 			return nil, errs.Wrap(errs.Corrupt, "read commit", format.RecordKey(rec.Branch, rec.Version), err)
 		}
 	}
-	s.Live = newRowMap(s.Deleted)
+	s.Live = NewRowMap(s.Deleted)
 	return s, nil
 }
 

@@ -137,7 +137,7 @@ func (t *Txn) Live() (RowMap, int64) {
 		if !t.deleted.IsEmpty() {
 			gone = roaring64.Or(gone, t.deleted)
 		}
-		m := newRowMap(gone)
+		m := NewRowMap(gone)
 		t.live, t.gone = &m, int64(gone.GetCardinality())
 	}
 	return *t.live, t.Rows() - t.gone
@@ -435,6 +435,19 @@ func (t *Txn) Updated(id format.UUID) []int64 {
 	rows := slices.Sorted(maps.Keys(c.updated))
 	n, _ := slices.BinarySearch(rows, t.base.Record.Rows)
 	return rows[:n]
+}
+
+// DeletedRows returns the rows of the base that the transaction deletes, in order.
+func (t *Txn) DeletedRows() []int64 {
+	var rows []int64
+	for it := t.deleted.Iterator(); it.HasNext(); {
+		row := int64(it.Next())
+		if row >= t.base.Record.Rows {
+			break
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // RewriteHoles takes away what deleted rows of the base hold in a tensor.

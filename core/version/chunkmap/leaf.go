@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"deeplake/core/format"
 	"deeplake/core/version/rowset"
@@ -18,6 +19,28 @@ type Leaf struct {
 	Held []int64 // of each of Chunks, the rows that lie in it
 
 	entries int // places of chunks
+	live    atomic.Pointer[Segments]
+}
+
+// Segments are the rows of a leaf that are not deleted: rows without deleted ones in between, in
+// items that follow each other.
+type Segments struct {
+	Rows  []int64  // of the dataset: the first of each segment, and the one behind the last
+	Items []int64  // of each segment, where its first row lies in the chunk
+	Refs  []uint16 // of each segment, as in a leaf
+	Of    *int64   // names the deletions
+}
+
+// Live returns the segments for the deletions named of. The leaf keeps those of the last call, and
+// calls find for others.
+func (l *Leaf) Live(of *int64, find func() *Segments) *Segments {
+	if s := l.live.Load(); s != nil && s.Of == of {
+		return s
+	}
+	s := find()
+	s.Of = of
+	l.live.Store(s)
+	return s
 }
 
 // NoSample is the ref of rows without a sample.
@@ -140,8 +163,8 @@ func decodeLeaf(data []byte) (*Leaf, error) {
 	return NewLeaf(l.Entries), nil
 }
 
-// bytes estimates the memory of the leaf.
-func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*18 + int64(len(l.Chunks))*232 + 184 }
+// bytes estimates the memory of the leaf, and of the segments that it may keep.
+func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*36 + int64(len(l.Chunks))*232 + 184 }
 
 // Len returns the number of entries.
 func (l *Leaf) Len() int { return l.entries }
