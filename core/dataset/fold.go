@@ -136,8 +136,8 @@ func (f *folding) run(ctx context.Context, after *version.Snapshot, rows []int64
 	return err
 }
 
-// scattered returns the ranges of a leaf's live rows to rewrite: those of at least so many pieces, of
-// which updates have moved a third of the rows to other chunks.
+// scattered returns the ranges of a leaf's live rows to rewrite: those of at least so many pieces,
+// of which updates have moved a third of the rows to other chunks.
 func scattered(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) {
 	// A chunk is a home if it had an item for each row between its rows: updates and deletions have
 	// holed it. The other chunks of several pieces have the samples of updates.
@@ -214,8 +214,8 @@ func holed(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) 
 	return out
 }
 
-// rewrite gives physical rows [from, to) new chunks. Packed ones have no items for deleted rows. The
-// others have, so that rows and items stay side by side.
+// rewrite gives physical rows [from, to) new chunks. Packed ones have no items for deleted rows.
+// The others have, so that rows and items stay side by side.
 func (f *folding) rewrite(ctx context.Context, from, to int64, packed bool) error {
 	for ; from < to; from += foldBatch {
 		if ctx.Err() != nil {

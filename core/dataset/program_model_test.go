@@ -25,6 +25,8 @@ type wantCommit struct {
 	order   []int          // ids in order of creation
 	parents []int
 	merge   bool
+
+	replaced bool // by a restore or a revert
 }
 
 func (c *wantCommit) clone() wantCommit {

@@ -215,7 +215,7 @@ func (w *world) replaced(h *handle, s step, calm func(), message string, done bo
 		}
 	}
 	h.base = head
-	if done {
+	if want.replaced = true; done {
 		w.add(h.branch, want)
 		h.base = w.heads[h.branch]
 	} else if now := w.commits[head].shown(); !slices.Equal(want.shown(), now) {

@@ -417,6 +417,9 @@ func (w *world) judge(h *handle) verdict {
 		for i := range before.rows {
 			was, is := &before.rows[i], c.row(before.rows[i].id)
 			mine := h.pend.updated[was.id]
+			if c.replaced && len(mine) > 0 && v == mustWork {
+				v = either // it may have updated the row with the value that was there
+			}
 			if was.dead && !is.dead && v == mustWork {
 				v = either // a restored row counts as updated
 			}

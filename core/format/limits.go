@@ -27,7 +27,7 @@ const (
 	// a compressed block, before compression; a larger one is stored uncompressed
 	MaxBlockRaw     = 1 << 31
 	MaxPageEntries  = 1024    // lines of a leaf or inner page; writers split at this number
-	MaxPieces       = 1 << 15 // pieces of chunks in a leaf page
+	MaxPieces       = 1 << 18 // pieces of chunks in a leaf page
 	MaxHeight       = 8
 	MaxChunkItems   = 1 << 26
 	MaxObjectBytes  = 1 << 40

@@ -201,7 +201,7 @@ func (r *Repo) aside(next *Snapshot) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(ops) > format.InlineOps || format.RawBytes(ops) > format.InlineRaw {
+	if format.RawBytes(ops) > format.InlineOps {
 		rec.Ops, rec.Txn = nil, put(format.TxnKey, ops)
 	}
 	if rec.ColumnsPage = nil; !format.LargeColumns(rec.Columns) {

@@ -26,7 +26,13 @@ func rich(t *testing.T, store storage.Provider) *versiontest.Fixture {
 	txn := f.Begin(t)
 	f.Add(txn, 120_000, 2)
 	f.Commit(t, txn, "many rows")
-	txn = f.Begin(t)
+	repo := f.Repo(t)
+	repo.Pages.MaxPieces = 40_000 // two leaves
+	head, err := repo.Head(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	txn = repo.Begin(head)
 	rng := rand.New(rand.NewPCG(1, 1))
 	var rows []int64
 	for row := int64(0); row < 110_000; row += 2 + rng.Int64N(3) {

@@ -276,8 +276,8 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 	return len(r.sources) <= math.MaxUint16, nil
 }
 
-// planLive is plan for rows [from, to) of the dataset, all in leaves of many pieces. It returns false
-// if some are not, or if one has no sample or lies in tiles.
+// planLive is plan for rows [from, to) of the dataset, all in leaves of many pieces. It returns
+// false if some are not, or if one has no sample or lies in tiles.
 func (r *Copier) planLive(ctx context.Context, of *Rows, from, to int64) (bool, error) {
 	live, walk := of.Live.Cursor(), chunkmap.NewWalker(of.Tree)
 	var numbers []int32 // by ref of the leaf, one behind those of sources

@@ -37,71 +37,25 @@ func Follows(last, e *format.Entry) bool {
 		last.Row+last.Rows == e.Row && last.First+last.Rows == e.First
 }
 
-// joined appends an entry, or adds its rows to the last one if it follows there.
-func joined(out []format.Entry, e *format.Entry) []format.Entry {
-	if n := len(out) - 1; n >= 0 && Follows(&out[n], e) && sameChunk(&out[n], e) {
-		out[n].Rows += e.Rows
-		return out
-	}
-	return append(out, *e)
-}
-
 // Overlay applies edits to entries. Both are in order. Entries that follow each other in one chunk
 // become one.
 func Overlay(old []format.Entry, edits []Edit) []format.Entry {
-	out := make([]format.Entry, 0, len(old)+len(edits)+1)
-	i := 0
-	var rest *format.Entry // what an edit has left of the entry before old[i]
-	next := func() (format.Entry, bool) {
-		if rest != nil {
-			return *rest, true
+	below, r := newRun(len(old)), newRun(len(old)+2*len(edits))
+	below.entries(old)
+	r.lay(append(below.rows, below.end), below.items, below.chunks, func(i int) uint32 { return below.refs[i] }, edits)
+	out := make([]format.Entry, 0, len(r.refs))
+	for i, ref := range r.refs {
+		if ref == noRef {
+			continue
 		}
-		if i < len(old) {
-			return old[i], true
+		e := r.chunks[ref]
+		e.Row, e.First = r.rows[i], r.items[i]
+		if e.Rows = r.end - e.Row; i+1 < len(r.rows) {
+			e.Rows = r.rows[i+1] - e.Row
 		}
-		return format.Entry{}, false
+		out = append(out, e)
 	}
-	skip := func() {
-		if rest != nil {
-			rest = nil
-		} else {
-			i++
-		}
-	}
-	for _, ed := range edits {
-		for {
-			e, ok := next()
-			if !ok || e.Row >= ed.To {
-				break
-			}
-			skip()
-			end := e.Row + e.Rows
-			if e.Row < ed.From {
-				left := e
-				left.Rows = min(end, ed.From) - e.Row
-				out = joined(out, &left)
-			}
-			if end > ed.To {
-				right := e
-				right.Row = ed.To
-				right.Rows = end - ed.To
-				right.First += ed.To - e.Row
-				rest = &right
-				break
-			}
-		}
-		for i := range ed.Entries {
-			out = joined(out, &ed.Entries[i])
-		}
-	}
-	for {
-		e, ok := next()
-		if !ok {
-			return out
-		}
-		skip()
-		out = joined(out, &e)
-	}
+	return out
 }
 
 // InOrder sorts disjoint edits into a new slice.

@@ -19,6 +19,7 @@ type Leaf struct {
 	Held []int64 // of each of Chunks, the rows that lie in it
 
 	entries int // places of chunks
+	size    int // bytes as stored, about; 0: not known
 	live    atomic.Pointer[Segments]
 }
 
@@ -48,11 +49,19 @@ const NoSample = format.NoSample
 
 // NewLeaf returns the leaf of entries, which are in order.
 func NewLeaf(entries []format.Entry) *Leaf {
-	b := newLeafBuilder(len(entries))
+	p := format.Pieces{Rows: make([]int64, 0, len(entries)+1), Items: make([]int64, 0, len(entries)), Refs: make([]uint16, 0, len(entries))}
+	r := newRun(0)
+	end := int64(0)
 	for i := range entries {
-		b.add(&entries[i])
+		e := &entries[i]
+		if i > 0 && e.Row > end {
+			p.Rows, p.Items, p.Refs = append(p.Rows, end), append(p.Items, 0), append(p.Refs, NoSample)
+		}
+		p.Rows, p.Items, p.Refs = append(p.Rows, e.Row), append(p.Items, e.First), append(p.Refs, uint16(r.chunk(e)))
+		end = e.Row + e.Rows
 	}
-	return b.leaf()
+	p.Rows, p.Chunks = append(p.Rows, end), slices.Clip(r.chunks)
+	return leafOf(p)
 }
 
 // leafOf returns the leaf of pieces.
@@ -65,74 +74,6 @@ func leafOf(p format.Pieces) *Leaf {
 		}
 	}
 	return l
-}
-
-// leafBuilder makes a leaf, entry by entry.
-type leafBuilder struct {
-	l    *Leaf
-	refs map[chunkID]uint16 // of the last of Chunks under each name
-	end  int64              // the row behind the last entry
-}
-
-// chunkID names a chunk.
-type chunkID struct {
-	session format.UUID
-	ordinal int64
-}
-
-func newLeafBuilder(entries int) *leafBuilder {
-	l := &Leaf{Pieces: format.Pieces{Rows: make([]int64, 0, entries+1), Items: make([]int64, 0, entries), Refs: make([]uint16, 0, entries)}}
-	return &leafBuilder{l: l, refs: map[chunkID]uint16{}}
-}
-
-// add adds the next entry.
-func (b *leafBuilder) add(e *format.Entry) {
-	l := b.l
-	if len(l.Refs) > 0 && e.Row > b.end {
-		l.place(b.end, 0, NoSample)
-	}
-	ref, known := b.refs[chunkID{e.Session, e.Ordinal}]
-	if !known || !sameChunk(&l.Chunks[ref], e) {
-		ref = uint16(len(l.Chunks))
-		b.refs[chunkID{e.Session, e.Ordinal}] = ref
-		l.Chunks, l.Held = append(l.Chunks, *e), append(l.Held, 0)
-	}
-	l.Held[ref] += e.Rows
-	l.place(e.Row, e.First, ref)
-	l.entries++
-	b.end = e.Row + e.Rows
-}
-
-// knows reports whether the leaf has the chunk of an entry.
-func (b *leafBuilder) knows(e *format.Entry) bool {
-	ref, known := b.refs[chunkID{e.Session, e.Ordinal}]
-	return known && sameChunk(&b.l.Chunks[ref], e)
-}
-
-// places returns the places that an entry adds: its own, and that of a hole before it.
-func (b *leafBuilder) places(e *format.Entry) int {
-	if len(b.l.Refs) > 0 && e.Row > b.end {
-		return 2
-	}
-	return 1
-}
-
-// leaf returns the leaf. Nothing may be added after it.
-func (b *leafBuilder) leaf() *Leaf {
-	b.l.Rows = append(b.l.Rows, b.end)
-	b.l.Chunks = slices.Clip(b.l.Chunks)
-	return b.l
-}
-
-// sameChunk reports whether entries of one chunk say the same of it.
-func sameChunk(a, b *format.Entry) bool {
-	s, o := &a.Stats, &b.Stats
-	return a.Bytes == b.Bytes && a.Side == b.Side && a.Slot == b.Slot && a.Tiles == b.Tiles &&
-		s.HasRange == o.HasRange && s.Min == o.Min && s.Max == o.Max && slices.Equal(s.MinShape, o.MinShape) && slices.Equal(s.MaxShape, o.MaxShape)
-}
-
-func (l *Leaf) place(row, item int64, ref uint16) {
-	l.Rows, l.Items, l.Refs = append(l.Rows, row), append(l.Items, item), append(l.Refs, ref)
 }
 
 // piecesPerChunk is the mean number of entries of a chunk from which on a leaf is stored as pieces.
@@ -154,7 +95,9 @@ func decodeLeaf(data []byte) (*Leaf, error) {
 		if err != nil {
 			return nil, err
 		}
-		return leafOf(p), nil
+		l := leafOf(p)
+		l.size = len(data)
+		return l, nil
 	}
 	l, err := format.DecodeLeaf(data)
 	if err != nil {

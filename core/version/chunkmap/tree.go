@@ -6,7 +6,6 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/internal/invariant"
 )
 
 // Tree is one version of a chunk map (or of the row identities): a persistent tree of pages over
@@ -153,29 +152,36 @@ func (b *treeBuilder) load(at format.Root) (Page, error) {
 // rebuild returns the pages that replace the page at, of the same height.
 func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, error) {
 	if at.Page.IsZero() {
-		return b.leaves(Overlay(nil, edits), true), nil
+		r := newRun(len(edits))
+		r.overlay(&Leaf{}, edits)
+		return b.leaves(r, true)
 	}
 	p, err := b.load(at)
 	if err != nil {
 		return nil, err
 	}
 	if p.Leaf != nil {
-		return b.leaves(Overlay(p.Leaf.Entries(), edits), edits[0].From >= p.Leaf.End()), nil
+		r := newRun(len(p.Leaf.Refs) + 2*len(edits))
+		r.overlay(p.Leaf, edits)
+		return b.leaves(r, edits[0].From >= p.Leaf.End())
 	}
 	var out []format.Child
 	children := p.Inner.Children
 	changed := len(children) // the first child that changes
-	// Entries of leaves that change, one behind the other: edits may leave few in each old leaf.
-	var loose []format.Entry
-	pack := func() {
-		out = append(out, b.leaves(loose, false)...)
-		loose = nil
+	// Pieces of leaves that change, one behind the other: edits may leave few in each old leaf.
+	loose := newRun(0)
+	pack := func() error {
+		packed, err := b.leaves(loose, false)
+		out, loose = append(out, packed...), newRun(0)
+		return err
 	}
 	for i, c := range children {
 		from, to := childRows(children, i)
 		mine := cut(edits, from, to)
 		if len(mine) == 0 {
-			pack()
+			if err := pack(); err != nil {
+				return nil, err
+			}
 			out = append(out, c)
 			continue
 		}
@@ -186,23 +192,26 @@ func (b *treeBuilder) rebuild(at format.Root, edits []Edit) ([]format.Child, err
 			if err != nil {
 				return nil, err
 			}
-			es := Overlay(p.Leaf.Entries(), mine)
-			for k := range es {
-				loose = joined(loose, &es[k])
-			}
-			if len(loose) >= b.old.pages.MaxPieces {
-				pack()
+			loose.overlay(p.Leaf, mine)
+			if len(loose.refs) >= b.old.pages.MaxPieces {
+				if err := pack(); err != nil {
+					return nil, err
+				}
 			}
 			continue
 		}
-		pack()
+		if err := pack(); err != nil {
+			return nil, err
+		}
 		kids, err := b.rebuild(child, mine)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, kids...)
 	}
-	pack()
+	if err := pack(); err != nil {
+		return nil, err
+	}
 	return b.inners(at.Height, out, changed == len(children)-1), nil
 }
 
@@ -218,50 +227,14 @@ func childRows(children []format.Child, i int) (from, to int64) {
 	return from, to
 }
 
-// leaves distributes entries over leaf pages. At the end of the axis it fills them, so that
-// appending leaves full pages behind. Elsewhere it makes them of equal size, so that each can grow.
-func (b *treeBuilder) leaves(entries []format.Entry, fill bool) []format.Child {
-	var out []format.Child
-	if invariant.Enabled {
-		for i := 1; i < len(entries); i++ {
-			invariant.Check(entries[i-1].Row+entries[i-1].Rows <= entries[i].Row, "entries of a chunk map are in order and disjoint")
-		}
+// leaves puts a run into leaf pages.
+func (b *treeBuilder) leaves(r *run, fill bool) ([]format.Child, error) {
+	leaves, err := r.leaves(b.old.pages, fill)
+	out := make([]format.Child, len(leaves))
+	for i, l := range leaves {
+		out[i] = format.Child{First: l.First(), Page: b.made.add(Page{Leaf: l}), Entries: int64(l.Len())}
 	}
-	pages, each := b.old.pages, len(entries)
-	if !fill {
-		each = (len(entries) + pages.leaves(entries) - 1) / pages.leaves(entries)
-	}
-	for len(entries) > 0 {
-		n := min(each, len(entries))
-		l := newLeafBuilder(n)
-		for i := range n {
-			if len(l.l.Chunks) == pages.MaxEntries && !l.knows(&entries[i]) || len(l.l.Refs)+l.places(&entries[i]) > pages.MaxPieces {
-				n = i
-				break
-			}
-			l.add(&entries[i])
-		}
-		entries = entries[n:]
-		leaf := l.leaf()
-		id := b.made.add(Page{Leaf: leaf})
-		out = append(out, format.Child{First: leaf.First(), Page: id, Entries: int64(leaf.Len())})
-	}
-	return out
-}
-
-// leaves returns the number of leaves that entries fill, at least: leaves may share chunks.
-func (s *Store) leaves(entries []format.Entry) int {
-	if len(entries) <= s.MaxEntries {
-		return 1
-	}
-	chunks, places := map[chunkID]bool{}, len(entries)
-	for i := range entries {
-		chunks[chunkID{entries[i].Session, entries[i].Ordinal}] = true
-		if i > 0 && entries[i].Row > entries[i-1].Row+entries[i-1].Rows {
-			places++ // a hole
-		}
-	}
-	return max((len(chunks)+s.MaxEntries-1)/s.MaxEntries, (places+s.MaxPieces-1)/s.MaxPieces)
+	return out, err
 }
 
 func (b *treeBuilder) inners(height int, children []format.Child, fill bool) []format.Child {

@@ -289,6 +289,50 @@ func TestTreeStaysFilled(t *testing.T) {
 	}
 }
 
+// TestLeafBytes: pieces of one chunk fill one leaf, and pieces of many chunks leaves of a bounded
+// size.
+func TestLeafBytes(t *testing.T) {
+	t.Parallel()
+	const rows = 200_000
+	for name, c := range map[string]struct {
+		chunks int // of updates
+		leaves int64
+	}{
+		"every second row updated": {1, 1},
+		"updates of 200 commits":   {200, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newTreeModel(t, 1, format.MaxPageEntries)
+			m.pages.MaxPieces = format.MaxPieces
+			m.store(m.apply([]Edit{{To: rows, Entries: []format.Entry{{Rows: rows, Session: uuid(1), Bytes: 1}}}}))
+			var edits []Edit
+			next := make([]int64, c.chunks)
+			for row := int64(0); row < rows; row += 2 + m.rng.Int64N(2*int64(min(c.chunks-1, 1))+1) {
+				k := m.rng.IntN(c.chunks)
+				edits = append(edits, Edit{From: row, To: row + 1, Entries: []format.Entry{{Row: row, Rows: 1, First: next[k], Session: uuid(2), Ordinal: int64(k), Bytes: 1}}})
+				next[k]++
+			}
+			m.store(m.apply(edits))
+			for range 20 { // commits of few rows
+				row := m.rng.Int64N(rows)
+				m.store(m.apply([]Edit{{From: row, To: row + 1, Entries: []format.Entry{{Row: row, Rows: 1, Session: uuid(3), Bytes: 1}}}}))
+			}
+			if err := m.pages.store.List(t.Context(), "map/", "", func(o storage.Object) bool {
+				if o.Size > leafBytes {
+					t.Errorf("page %s has %d bytes", o.Key, o.Size)
+				}
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, leaves, _ := checkPages(t, m.tree, m.tree.root); leaves > c.leaves {
+				t.Errorf("%d leaves, want %d", leaves, c.leaves)
+			}
+		})
+	}
+}
+
 // TestApplyCost: an append writes one leaf and the path to it, whatever the size of the tree.
 func TestApplyCost(t *testing.T) {
 	t.Parallel()
