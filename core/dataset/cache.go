@@ -35,8 +35,8 @@ func newChunkCache(store storage.Provider, dataset format.UUID, links chunk.Link
 }
 
 // get returns the chunk of an entry, or its k-th tile. Where rows are scattered, a chunk has the
-// few rows that a commit updated, and its side page may serve no other. So a small chunk comes whole
-// over a network, its directory with it.
+// few rows that a commit updated, and its side page may serve no other. So a small chunk comes
+// whole over a network, its directory with it.
 func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entry, k int64, scattered bool) (*chunk.Chunk, error) {
 	id := chunkID{e.Session, e.Ordinal + k}
 	if ch, ok := c.open.Get(id); ok {

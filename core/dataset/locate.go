@@ -121,8 +121,10 @@ func (f *finder) Segment(ctx context.Context, row, end int64) (read.Segment, err
 
 // Segments implements read.Map.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
-	if err := c.openAll(ctx, runs); err != nil {
-		return out, err
+	if c.view.Remote() {
+		if err := c.openAll(ctx, runs); err != nil {
+			return out, err
+		}
 	}
 	f := c.finder()
 	for _, r := range runs {
@@ -144,9 +146,6 @@ func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segme
 // openAll opens the chunks of rows of the dataset over a network, all at once: one behind the other
 // would take a request's time for each. Runs rise mostly; those of missing rows are negative.
 func (c *Column) openAll(ctx context.Context, runs [][2]int64) error {
-	if !c.view.Remote() || len(runs) == 0 {
-		return nil
-	}
 	live, walk := c.view.snap.Live.Cursor(), chunkmap.NewWalker(c.tree)
 	var seen []bool // chunks of the leaf
 	g := task.New(ctx, chunkmap.InFlight)
@@ -194,8 +193,10 @@ func runsOf(rows []int64) (out [][2]int64) {
 // Find implements read.Map.
 func (c *Column) Find(ctx context.Context, rows []int64, found *read.Found) error {
 	found.Of = make([]int32, len(rows))
-	if err := c.openAll(ctx, runsOf(rows)); err != nil {
-		return err
+	if c.view.Remote() {
+		if err := c.openAll(ctx, runsOf(rows)); err != nil {
+			return err
+		}
 	}
 	f := c.finder()
 	numbers := map[*chunk.Chunk]int32{} // of the chunks of other leaves

@@ -8,8 +8,8 @@ import (
 	"deeplake/core/internal/invariant"
 )
 
-// run is pieces of chunks in order of rows, as in a leaf but without its bounds. Edits are laid over
-// leaves piece by piece: an entry for each would take ten times the memory.
+// run is pieces of chunks in order of rows, as in a leaf but without its bounds. Edits are laid
+// over leaves piece by piece: an entry for each would take ten times the memory.
 type run struct {
 	rows, items []int64
 	refs        []uint32 // noRef: no sample
@@ -78,7 +78,7 @@ func (r *run) entries(list []format.Entry) {
 	}
 }
 
-// pieceBytes bounds what a piece adds to a stored leaf.
+// pieceBytes bounds the bytes of a piece in a stored leaf.
 const pieceBytes = 16
 
 // overlay adds the pieces of a leaf, with edits over them, in order and disjoint.
@@ -86,7 +86,7 @@ func (r *run) overlay(l *Leaf, edits []Edit) {
 	r.size = 0
 	if l.size > 0 && len(r.refs) == 0 {
 		r.size = l.size
-		for i := range edits { // an entry, and what is left of others
+		for i := range edits { // its entries, and two pieces of the entries that it cuts
 			r.size += (2*len(edits[i].Entries) + 2) * pieceBytes
 		}
 	}
@@ -131,8 +131,8 @@ const leafPieces = 16 << 10
 // leafBytes bounds the bytes of a leaf of many places, so that a commit of one row stays small.
 const leafBytes = 64 << 10
 
-// leaves divides the run into leaves. At the end of the axis it fills them, so that appending leaves
-// full ones behind. Elsewhere it makes them of equal size, so that each can grow.
+// leaves divides the run into leaves. At the end of the axis it fills them, so that appending
+// leaves full ones behind. Elsewhere it makes them of equal size, so that each can grow.
 func (r *run) leaves(s *Store, fill bool) ([]*Leaf, error) {
 	rows := append(r.rows, r.end)
 	each := len(r.refs)
