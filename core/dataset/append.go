@@ -163,6 +163,9 @@ func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 			c.ct.schema.Shape = c.check.shape
 		}
 		c.ct.schema.ClassNames = append(c.ct.schema.ClassNames, c.check.added...)
+		if c.check.numbered {
+			w.labelled[c.ct.schema.ID] = true
+		}
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 // checkColumn checks every sample of a column and counts its rows.
 func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
-	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && w.hasSamples(ct.schema.ID)
+	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && (w.labelled[ct.schema.ID] || w.txn.HasElements(ct.schema.ID))
 	var err error
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
 		return nil, err
@@ -195,11 +198,6 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 		return nil, err
 	}
 	return c, c.decodeForeign(ctx, w.d.env.Codecs, func(i int) int { return i })
-}
-
-// hasSamples reports whether a row has a sample of a tensor.
-func (w *writer) hasSamples(id format.UUID) bool {
-	return w.adding[id] != nil || w.fixing[id] != nil || w.txn.HasSamples(id)
 }
 
 func (c *checked) checkArray(a *tensor.Array, rows int64) error {

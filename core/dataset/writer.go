@@ -28,7 +28,9 @@ type writer struct {
 	adding  opened                        // chunks of appended rows
 	fixing  opened                        // chunks of updated rows
 	waiting map[format.UUID][]waiting     // empty samples of tensors without a dtype
-	group   *task.Group
+	// class labels without names that have labels by number
+	labelled map[format.UUID]bool
+	group    *task.Group
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
 	broken error // why the transaction can only be discarded
@@ -64,7 +66,7 @@ func newWriter(d *Dataset) (*writer, error) { return newWriterOn(d, d.head) }
 func newWriterOn(d *Dataset, s *version.Snapshot) (*writer, error) {
 	w := &writer{
 		d: d, txn: d.repo.Begin(s), session: chunk.NewSession(d.store), types: map[string]*columnType{},
-		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{},
+		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{}, labelled: map[format.UUID]bool{},
 		group: newGroup(), caller: context.Background(),
 	}
 	w.abort, w.empty, w.preview = w.dropAll, w.untouched, w.flushed

@@ -191,10 +191,15 @@ func (t *Txn) touchesColumns() bool {
 	return false
 }
 
-// HasSamples reports whether the transaction or its base has a chunk of a tensor.
-func (t *Txn) HasSamples(id format.UUID) bool {
+// HasElements reports whether a tensor may have a sample with an element. It knows the chunks that
+// the transaction was given.
+func (t *Txn) HasElements(id format.UUID) bool {
+	some := func(bounds tensor.Shape) bool { return bounds == nil || !slices.Contains(bounds, 0) }
+	if col := t.base.Record.Columns[id]; col.Root != nil && some(col.MaxShape) {
+		return true
+	}
 	c := t.columns[id]
-	return c != nil && len(c.appended)+len(c.updated) > 0 || t.base.Record.Columns[id].Root != nil
+	return c != nil && len(c.appended)+len(c.updated) > 0 && (c.mixed || some(c.max))
 }
 
 func (t *Txn) column(id format.UUID) *columnChange {

@@ -128,3 +128,38 @@ def test_names_beside_numbers():
             ds.create_tensor("x", dtype="int64")
             ds.append({"label": None, "x": ["a", "b"]})
         ds.discard()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.parametrize("how", ["append", "extend", "update"])
+def test_names_behind_empty_lists(tmp_path, how, committed):
+    """A picture without objects comes first: its labels are an empty list."""
+    with deeplake.create(tmp_path / "ds", schema={"label": "class_label"}) as ds:
+        ds.extend({"label": [[], []]})
+        if committed:
+            ds.commit()
+            ds.close()
+            ds = deeplake.open(tmp_path / "ds")
+        match how:
+            case "append":
+                ds.append({"label": ["cat", "dog"]})
+            case "extend":
+                ds.extend({"label": [["cat"], ["dog", "cat"]]})
+            case "update":
+                ds.update([1], {"label": [["dog"]]})
+        ds.append({"label": []})
+        assert ds["label"].class_names == (["dog"] if how == "update" else ["cat", "dog"])
+        ds.commit()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_names_behind_numbers(tmp_path, committed):
+    with deeplake.create(tmp_path / "ds", schema={"label": "class_label"}) as ds:
+        ds.append({"label": []})
+        ds.append({"label": [3]})
+        if committed:
+            ds.commit()
+        with pytest.raises(deeplake.TensorTypeError, match="labels by number and no names"):
+            ds.append({"label": ["cat"]})
+        ds.append({"label": [0]})
+        ds.commit()
