@@ -29,7 +29,7 @@ func newColumn(v *View, ct *columnType) *Column {
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
 		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
 	if _, ok := v.types[origin.Tensor]; ok {
-		c.access.Origin = v.originOf
+		c.access.Origin = func(ctx context.Context, row int64, _ error) string { return v.originOf(ctx, row) }
 	}
 	if ct.packs {
 		c.access.PackRun = c.packRun

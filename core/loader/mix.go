@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -193,8 +194,16 @@ func (m *Mix) named(part int, err error) error {
 	if err == nil || errs.Is(err, errs.Canceled) {
 		return err
 	}
-	return errs.New(errs.KindOf(err), "%w (view %d of the mixture, %s)", err, part, m.parts[part].Label)
+	return &partError{part, errs.New(errs.KindOf(err), "%w (view %d of the mixture, %s)", err, part, m.parts[part].Label)}
 }
+
+// partError is an error about a view of a mixture.
+type partError struct {
+	part int
+	error
+}
+
+func (e *partError) Unwrap() error { return e.error }
 
 // mixedColumn is one tensor of all views of a mixture.
 type mixedColumn struct {
@@ -229,8 +238,20 @@ func (c *mixedColumn) Access() read.Access {
 		if own.Prefetch != nil && c.mix.parts[p].Source.Remote() {
 			a.StoredBytes += own.StoredBytes
 		}
+		if own.Origin != nil {
+			a.Origin = c.origin
+		}
 	}
 	return a
+}
+
+// origin names the file of a row of the view that err is about.
+func (c *mixedColumn) origin(ctx context.Context, row int64, err error) string {
+	var at *partError
+	if !errors.As(err, &at) || c.access[at.part].Origin == nil {
+		return ""
+	}
+	return c.access[at.part].Origin(ctx, row, err)
 }
 
 // gatherPlan joins the plans of the views. It returns nil unless the rows of each view follow each

@@ -96,9 +96,10 @@ type Access struct {
 	// Zones returns what index pages say of all rows: runs of rows in order, without a gap. It
 	// reads no sample. Nil: there are too many of them.
 	Zones func(ctx context.Context) ([]Zone, error)
-	// Origin names the file from which a row of the dataset was imported, "" if none is known. Nil:
-	// no row was imported.
-	Origin func(ctx context.Context, row int64) string
+	// Origin names the file from which a row of the dataset was imported, "" if none is known. A
+	// column of several datasets finds the one in err, the error about the row. Nil: no row was
+	// imported.
+	Origin func(ctx context.Context, row int64, err error) string
 	// HType is the meaning of the samples, as given: "image.rgb", "bbox".
 	HType string
 	// Time says which time int64 numbers count; the zero value: none.
@@ -119,7 +120,7 @@ func (a *Access) NameFile(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	file := a.Origin(ctx, row)
+	file := a.Origin(ctx, row, err)
 	if file == "" {
 		return err
 	}

@@ -89,7 +89,7 @@ def test_rows_of_your_own_have_none(made, tmp_path):
         assert plain.source() == [None] and plain[0].source is None
 
 
-@pytest.mark.parametrize("read", ["sample", "row", "array", "query", "computed", "batches", "pytorch", "skip"])
+@pytest.mark.parametrize("read", ["sample", "row", "array", "query", "computed", "batches", "pytorch", "mix", "skip"])
 def test_errors_name_the_file(made, read):
     ds = deeplake.open(made)
     if read == "skip":
@@ -114,6 +114,8 @@ def test_errors_name_the_file(made, read):
                 list(ds.query("SELECT * WHERE labels = 'dog'").batches(2))
             case "pytorch":
                 list(ds.pytorch(2, shuffle=True))
+            case "mix":
+                list(deeplake.mix([ds[:2], ds[3:], ds[2:3]], weights=[1, 1, 2]).batches(2))
 
 
 def test_head_shows_them(made):
