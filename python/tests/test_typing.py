@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -37,7 +38,8 @@ def mypy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.C
     return run
 
 
-def test_mypy_accepts_the_programs_of_the_docs(tmp_path: Path, mypy: Any) -> None:
+def write_programs(folder: Path) -> list[str]:
+    """Writes the programs of each page to a file, and returns the names of the files."""
     names = []
     for page in PAGES:
         lines: list[str] = []
@@ -45,10 +47,46 @@ def test_mypy_accepts_the_programs_of_the_docs(tmp_path: Path, mypy: Any) -> Non
             lines += [""] * (number - len(lines)) + source.splitlines()
         if lines:
             names.append(f"{page.stem.replace('-', '_')}_md.py")
-            (tmp_path / names[-1]).write_text("\n".join(lines) + "\n")
+            (folder / names[-1]).write_text("\n".join(lines) + "\n")
     assert len(names) > 15
-    done = mypy(tmp_path, *names)
+    return names
+
+
+def test_mypy_accepts_the_programs_of_the_docs(tmp_path: Path, mypy: Any) -> None:
+    done = mypy(tmp_path, *write_programs(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def pyright(folder: Path, **settings: Any) -> dict[str, Any]:
+    """Runs pyright over a folder and returns its report."""
+    root = Path(__file__).parent.parent.parent
+    program = root / "web" / "node_modules" / "pyright" / "index.js"
+    if not program.exists():
+        pytest.skip("pyright is installed with the tools of the page: make web")
+    sys.path.insert(0, str(root / "tools"))
+    import web
+
+    (folder / "pyrightconfig.json").write_text(json.dumps({"pythonVersion": "3.10", **settings}))
+    command = [web.find_node()[0], str(program), "--outputjson", "--pythonpath", sys.executable, "-p", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_pyright_accepts_the_programs_of_the_docs(tmp_path: Path) -> None:
+    write_programs(tmp_path)
+    # Programs of one page may define a function twice, and not every host is installed.
+    report = pyright(tmp_path, reportRedeclaration=False, reportMissingImports=False, reportMissingModuleSource=False)
+    assert report["summary"]["filesAnalyzed"] > 15
+    errors = [found for found in report["generalDiagnostics"] if found["severity"] == "error"]
+    assert not errors, "\n".join(f"{e['file']}:{e['range']['start']['line'] + 1}: {e['message']}" for e in errors)
+
+
+def test_pyright_finds_wrong_programs(tmp_path: Path) -> None:
+    lines = ['ds["x"].class_names.no_such_method()', "ds.quary", 'ds["x"].nunpy()', "ds.split([0.5, 0.5]).keys()"]
+    (tmp_path / "user.py").write_text('import deeplake\nds = deeplake.open("x")\n' + "\n".join(lines) + "\n")
+    errors = {found["range"]["start"]["line"] for found in pyright(tmp_path)["generalDiagnostics"]}
+    assert errors == {2, 3, 4, 5}
 
 
 def test_mypy_finds_wrong_programs(tmp_path: Path, mypy: Any) -> None:
