@@ -101,6 +101,31 @@ func states(t testing.TB, env *dataset.Env, n int, uri func(name string) string)
 		}
 		return nil
 	})
+	make("deleted and updated", func(d *dataset.Dataset) error {
+		some := func(part int) (rows []int64) {
+			v := must[*dataset.View](t)(d.View(ctx))
+			for row := range v.Len() {
+				if r.IntN(part) == 0 {
+					rows = append(rows, row)
+				}
+			}
+			return rows
+		}
+		if err := d.DeleteRows(ctx, some(4)); err != nil {
+			return err
+		}
+		for range 5 {
+			commit(d)
+			part := some(50)
+			if err := d.Update(ctx, part, stateRows(len(part), true, r)); err != nil {
+				return err
+			}
+			if err := d.DeleteRows(ctx, some(100)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	make("a year of commits", func(d *dataset.Dataset) error {
 		for range 100 {
 			var part []int64
@@ -119,7 +144,7 @@ func states(t testing.TB, env *dataset.Env, n int, uri func(name string) string)
 	return out
 }
 
-var stateNames = []string{"fresh", "every second row", "a third deleted", "a third updated", "in ten commits", "a year of commits"}
+var stateNames = []string{"fresh", "every second row", "a third deleted", "a third updated", "in ten commits", "deleted and updated", "a year of commits"}
 
 // readCounter counts the reads of a store, each of a block of a chunk or of several.
 type readCounter struct{ reads, bytes atomic.Int64 }
@@ -252,8 +277,11 @@ func TestRemoteStates(t *testing.T) {
 			}
 			fresh, waited := measure("fresh")
 			for _, name := range stateNames[2:] {
-				most := fresh + 1                // the page of deleted rows
-				if name == "a year of commits" { // and the updates since the last rewriting
+				most := fresh + 1 // the page of deleted rows
+				switch name {
+				case "deleted and updated":
+					most += 6
+				case "a year of commits": // and the updates since the last rewriting
 					most += 24
 				}
 				if n, took := measure(name); n > most || took > waited+40*time.Millisecond {

@@ -35,11 +35,9 @@ const scatteredRows = 512
 // Scattered reports whether rows [from, to) lie in many small pieces. It reads index pages.
 func (r *Rows) Scattered(ctx context.Context, from, to int64) (bool, error) {
 	live, walk := r.Live.Cursor(), chunkmap.NewWalker(r.Tree)
-	most := (to - from) / scatteredRows
-	for n := int64(0); from < to; n++ {
-		if n > most+1 {
-			return true, nil
-		}
+	n, most := int64(0), (to-from)/scatteredRows+2
+	for from < to && n <= most {
+		n++
 		physical, behind := live.Run(from)
 		x, place, end, _, err := walk.Seek(ctx, physical)
 		if err != nil {
@@ -55,7 +53,7 @@ func (r *Rows) Scattered(ctx context.Context, from, to int64) (bool, error) {
 		}
 		from = min(end-physical+from, behind)
 	}
-	return false, nil
+	return n > most, nil
 }
 
 // allDeleted reports whether no physical row of [from, to) is live.
