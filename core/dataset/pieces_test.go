@@ -8,18 +8,35 @@ import (
 	"testing"
 
 	"deeplake/core/dataset/pieces"
+	"deeplake/core/format"
 	"deeplake/core/tensor"
 )
 
 // TestPieces copies ranges of rows that updates and deletions have left in pieces.
 func TestPieces(t *testing.T) {
 	t.Parallel()
+	for name, c := range map[string]struct{ foldRows, leaf int }{
+		"nothing is rewritten":          {1 << 30, format.MaxPieces},
+		"in several leaves":             {1 << 30, 500},
+		"rewritten":                     {0, format.MaxPieces},
+		"rewritten, and several leaves": {0, 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			copyPieces(t, c.foldRows, c.leaf)
+		})
+	}
+}
+
+// copyPieces is TestPieces with leaves of so many pieces.
+func copyPieces(t *testing.T, foldRows, leaf int) {
 	ctx := context.Background()
 	env := testEnv()
-	env.foldRows = 1 << 30 // nothing is rewritten
+	env.foldRows = foldRows
 	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(2, 5))}
 	m.d = must[*Dataset](t)(Create(ctx, env, "mem://pieces", CreateOptions{}))
 	defer func() { _ = m.d.Close() }()
+	m.d.repo.Pages.MaxPieces = leaf
 	for _, spec := range foldTensors {
 		m.ok(m.d.CreateTensor(ctx, spec))
 	}
@@ -49,6 +66,9 @@ func TestPieces(t *testing.T) {
 			for range 30 {
 				from := m.rng.Int64N(v.Len())
 				to := from + 1 + m.rng.Int64N(v.Len()-from)
+				if m.rng.IntN(3) == 0 {
+					to = min(v.Len(), from+1+m.rng.Int64N(20))
+				}
 				var want []byte
 				for _, row := range m.rows[from:to] {
 					want = append(want, row[name]...)

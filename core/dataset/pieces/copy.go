@@ -73,6 +73,7 @@ type Copier struct {
 	numbers map[chunkID]int32 // of sources, from 1 on
 	dense   []byte            // samples of all physical rows, deleted ones included
 	gaps    bool              // some rows are deleted
+	laid    []laid            // the rows, where all lie in leaves of many pieces
 }
 
 // base is rows of one chunk. Other rows may lie in between, which are patches.
@@ -123,20 +124,21 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 	live := &of.Live
 	low := live.Physical(from)
 	n, size := live.Physical(to-1)+1-low, int64(len(dst))/(to-from)
-	if size == 0 || n > math.MaxUint32 || n > MostWaste*(to-from) {
+	if size == 0 {
 		return false, nil
 	}
-	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
-	r.gaps = n > to-from
-	r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
-	packed := false // dst has the place of each row, not of each physical one
-	if r.gaps {
-		var err error
-		if packed, err = r.planLive(ctx, of, from, to); err != nil {
-			return false, err
-		}
+	r.reset()
+	packed, err := r.lay(ctx, of, from, to)
+	if err != nil {
+		return false, err
 	}
 	if !packed {
+		if n > math.MaxUint32 || n > MostWaste*(to-from) {
+			return false, nil
+		}
+		r.reset()
+		r.gaps = n > to-from
+		r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
 		if ok, err := r.plan(ctx, of, low, low+n); !ok || err != nil {
 			return false, err
 		}
@@ -145,7 +147,11 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 		return false, err
 	}
 	defer runtime.KeepAlive(r) // and its chunks, and so their mappings
-	if n == to-from || packed {
+	if packed {
+		r.copyLaid(dst, size)
+		return true, nil
+	}
+	if n == to-from {
 		r.copy(dst, size)
 		return true, nil
 	}
@@ -176,6 +182,11 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 		}
 	}
 	return true, nil
+}
+
+// reset forgets the last copy.
+func (r *Copier) reset() {
+	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
 }
 
 // runEnd returns the row behind run k of rows up to to.
@@ -272,51 +283,6 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 	}
 	r.flush(&on)
 	return len(r.sources) <= math.MaxUint16, nil
-}
-
-// planLive is plan for rows [from, to) of the dataset, all in leaves of many pieces. It returns
-// false if some are not, or if one has no sample or lies in tiles.
-func (r *Copier) planLive(ctx context.Context, of *Rows, from, to int64) (bool, error) {
-	live, walk := of.Live.Cursor(), chunkmap.NewWalker(of.Tree)
-	var numbers []int32 // by ref of the leaf, one behind those of sources
-	on := base{source: -1}
-	for row := from; row < to; {
-		physical, _ := live.Run(row)
-		x, place, _, _, err := walk.Seek(ctx, physical)
-		if err != nil {
-			return false, err
-		}
-		s := Live(x, place, &of.Live)
-		ok := s != nil && len(r.sources)+len(x.Chunks) <= math.MaxUint16
-		if ok {
-			numbers = slices.Grow(numbers[:0], len(x.Chunks))[:len(x.Chunks)]
-			clear(numbers)
-			k, found := slices.BinarySearch(s.Rows, row)
-			if !found {
-				k--
-			}
-			for ; ok && row < to && k < len(s.Refs); k++ {
-				ref, end := s.Refs[k], min(s.Rows[k+1], to)
-				if ok = ref != chunkmap.NoSample && x.Chunks[ref].Tiles == 0; !ok {
-					break
-				}
-				if numbers[ref] == 0 {
-					if numbers[ref], err = r.number(ctx, of, &x.Chunks[ref], true); err != nil {
-						return false, err
-					}
-				}
-				r.add(&on, numbers[ref]-1, row-from, s.Items[k]-s.Rows[k]+from, end-row)
-				row = end
-			}
-		}
-		if !ok {
-			r.bases, r.patches, r.sources = r.bases[:0], r.patches[:0], r.sources[:0]
-			clear(r.numbers)
-			return false, nil
-		}
-	}
-	r.flush(&on)
-	return true, nil
 }
 
 // number returns the number of the source of a chunk, from 1 on.

@@ -10,11 +10,20 @@ import (
 // of it. It is nil where no row is deleted, and where few pieces make it useless: the leaf says
 // where the rows are.
 func Live(x *chunkmap.Leaf, place int, live *version.RowMap) *chunkmap.Segments {
-	of := live.Name()
-	if of == nil || place < 0 || !x.Mixed() {
+	if live.Name() == nil || place < 0 || !x.Mixed() {
 		return nil
 	}
-	return x.Live(of, func() *chunkmap.Segments { return Segments(x, live) })
+	return segments(x, live)
+}
+
+// segments is Segments, once for each version. Without deletions they are the places of the leaf.
+func segments(x *chunkmap.Leaf, live *version.RowMap) *chunkmap.Segments {
+	return x.Live(live.Name(), func() *chunkmap.Segments {
+		if live.Name() == nil {
+			return &chunkmap.Segments{Rows: x.Rows, Items: x.Items, Refs: x.Refs}
+		}
+		return Segments(x, live)
+	})
 }
 
 // Segments finds the rows of a leaf that are not deleted. Rows around deleted ones are one segment

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"deeplake/core/format"
@@ -30,17 +31,31 @@ type Segments struct {
 	Items []int64  // of each segment, where its first row lies in the chunk
 	Refs  []uint16 // of each segment, as in a leaf
 	Of    *int64   // names the deletions
+
+	once sync.Once
+	memo any
+}
+
+// Memo returns what find says of the segments, which it asks once.
+func (s *Segments) Memo(find func() any) any {
+	s.once.Do(func() { s.memo = find() })
+	return s.memo
 }
 
 // Live returns the segments for the deletions named of. The leaf keeps those of the last call, and
 // calls find for others.
 func (l *Leaf) Live(of *int64, find func() *Segments) *Segments {
-	if s := l.live.Load(); s != nil && s.Of == of {
-		return s
+	old := l.live.Load()
+	if old != nil && old.Of == of {
+		return old
 	}
 	s := find()
 	s.Of = of
-	l.live.Store(s)
+	if !l.live.CompareAndSwap(old, s) {
+		if other := l.live.Load(); other.Of == of {
+			return other
+		}
+	}
 	return s
 }
 
@@ -107,7 +122,7 @@ func decodeLeaf(data []byte) (*Leaf, error) {
 }
 
 // bytes estimates the memory of the leaf, and of the segments that it may keep.
-func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*36 + int64(len(l.Chunks))*232 + 184 }
+func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*48 + int64(len(l.Chunks))*232 + 184 }
 
 // Len returns the number of entries.
 func (l *Leaf) Len() int { return l.entries }
