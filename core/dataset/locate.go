@@ -14,7 +14,6 @@ import (
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
-	"deeplake/core/version/rowset"
 )
 
 var _ read.Map = (*Column)(nil)
@@ -68,7 +67,7 @@ func (f *finder) find(ctx context.Context, row int64) (p place, err error) {
 		if f.segments != s || s.Rows[f.at] > row {
 			f.segments, f.at = s, 0
 		}
-		f.at = rowset.Seek(s.Rows[:len(s.Refs)], f.at, row)
+		f.at = s.Seek(f.at, row)
 		p.end = s.Rows[f.at+1]
 		if ref := s.Refs[f.at]; ref != chunkmap.NoSample {
 			err = f.open(ctx, &p, x, ref, s.Items[f.at]-s.Rows[f.at])

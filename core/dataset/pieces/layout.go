@@ -10,8 +10,8 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// layout says how the live rows of a leaf are copied: bases, and patches over them. It is found once
-// for each version of the leaf.
+// layout says how the live rows of a leaf are copied: bases, and patches over them. It is found
+// once for each version of the leaf.
 type layout struct {
 	from, end int64   // rows of the dataset
 	bases     []base  // in order of rows, counted from the first one; source is a ref of the leaf
@@ -69,8 +69,8 @@ type laid struct {
 	patches   []patch // that touch the rows
 }
 
-// lay finds rows [from, to) of the dataset in leaves of many pieces. It returns false if some are in
-// other leaves, if one has no sample, or lies in tiles.
+// lay finds rows [from, to) of the dataset in leaves of many pieces. It returns false if some are
+// in other leaves, if one has no sample, or lies in tiles.
 func (r *Copier) lay(ctx context.Context, of *Rows, from, to int64) (bool, error) {
 	r.laid = r.laid[:0]
 	live, walk := of.Live.Cursor(), chunkmap.NewWalker(of.Tree)

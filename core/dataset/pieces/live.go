@@ -3,7 +3,6 @@ package pieces
 import (
 	"deeplake/core/version"
 	"deeplake/core/version/chunkmap"
-	"deeplake/core/version/rowset"
 )
 
 // Live returns the rows of a leaf that are not deleted, as segments, for a row that lies in a place
@@ -40,7 +39,7 @@ func Segments(x *chunkmap.Leaf, live *version.RowMap) *chunkmap.Segments {
 				behind = logical[k+1]
 			}
 			for row < behind {
-				place = rowset.Seek(x.Rows[:len(x.Refs)], place, at)
+				place = x.Seek(place, at)
 				n := min(x.Rows[place+1]-at, behind-row)
 				add(s, x, row, x.Items[place]+at-x.Rows[place], x.Refs[place])
 				row, at = row+n, at+n

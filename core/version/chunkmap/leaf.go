@@ -36,6 +36,11 @@ type Segments struct {
 	memo any
 }
 
+// Seek returns the segment of a row, which is not before that of segment at.
+func (s *Segments) Seek(at int, row int64) int {
+	return rowset.Seek(s.Rows[:len(s.Refs)], at, row)
+}
+
 // Memo returns what find says of the segments, which it asks once.
 func (s *Segments) Memo(find func() any) any {
 	s.once.Do(func() { s.memo = find() })
@@ -123,6 +128,9 @@ func decodeLeaf(data []byte) (*Leaf, error) {
 
 // bytes estimates the memory of the leaf, and of the segments that it may keep.
 func (l *Leaf) bytes() int64 { return int64(len(l.Refs))*48 + int64(len(l.Chunks))*232 + 184 }
+
+// Seek returns the place of a row, which is not before that of place at.
+func (l *Leaf) Seek(at int, row int64) int { return rowset.Seek(l.Rows[:len(l.Refs)], at, row) }
 
 // Len returns the number of entries.
 func (l *Leaf) Len() int { return l.entries }
