@@ -15,6 +15,8 @@ type Env struct {
 	Author func() string
 
 	foldRows int // of tests: as few rows are rewritten; 0: the constant
+
+	foldBytes int64 // of tests: the bytes rewritten because of deletions; 0: the constant
 }
 
 // author returns the name of the user, "" if the environment has none.

@@ -24,6 +24,9 @@ const (
 	foldWhole = 4096    // rows that lie together: they are read fast as they are
 	foldShort = 16      // the most rows of a piece that later updates have left of an update
 	foldBatch = 16 << 10
+	// bytes of samples that a commit rewrites because others were deleted: deleting a third of a
+	// terabyte must not write the rest again
+	foldMost = 128 << 20
 )
 
 // fewest returns the least rows, and pieces of rows, that are rewritten.
@@ -34,11 +37,19 @@ func (e *Env) fewest() int {
 	return foldRows
 }
 
+// mostPacked returns the bytes that a commit rewrites because of deletions.
+func (e *Env) mostPacked() int64 {
+	if e.foldBytes > 0 {
+		return e.foldBytes
+	}
+	return foldMost
+}
+
 // fold rewrites the rows that updates of the transaction leave scattered, and those between many
 // deleted ones. flush has run before.
 func (w *writer) fold(ctx context.Context) error {
 	var after *version.Snapshot // the commit, if it were made now
-	deleted := w.txn.DeletedRows()
+	deleted, left := w.txn.DeletedRows(), w.d.env.mostPacked()
 	for i := range w.txn.Schema().Tensors {
 		ct := w.byID[w.txn.Schema().Tensors[i].ID]
 		if ct.sampleCodec != nil || ct.list {
@@ -61,7 +72,7 @@ func (w *writer) fold(ctx context.Context) error {
 			}
 		}
 		gone := func(row int64) bool { return after.Deleted.Contains(uint64(row)) }
-		f := &folding{w: w, ct: ct, gone: gone, live: &after.Live, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
+		f := &folding{w: w, ct: ct, gone: gone, live: &after.Live, left: &left, out: filling{builder: chunk.NewBuilder(ct.spec(), w.session)}}
 		f.io.Worker = chunk.NewWorker(w.d.env.Codecs)
 		err := f.run(ctx, after, rows)
 		f.out.builder.Abort()
@@ -86,6 +97,7 @@ type folding struct {
 	out    filling
 	gone   func(row int64) bool
 	live   *version.RowMap
+	left   *int64 // bytes that the commit may still rewrite because of deletions
 }
 
 // run rewrites the scattered rows in the leaves of updated and deleted rows, which rise.
@@ -221,6 +233,9 @@ func (f *folding) rewrite(ctx context.Context, from, to int64, packed bool) erro
 		if ctx.Err() != nil {
 			return errs.Cause(ctx, "commit")
 		}
+		if packed && *f.left <= 0 {
+			return nil
+		}
 		end := min(from+foldBatch, to)
 		segments, err := f.column.Segments(ctx, [][2]int64{{from, end}}, nil)
 		if err != nil {
@@ -243,8 +258,11 @@ func (f *folding) rewrite(ctx context.Context, from, to int64, packed bool) erro
 		}
 		for i := range items {
 			row := from + int64(i)
-			if packed && f.gone(row) {
-				continue
+			if packed {
+				if f.gone(row) {
+					continue
+				}
+				*f.left -= int64(len(items[i].Data))
 			}
 			s, err := f.out.builder.AddRow(ctx, items[i:i+1])
 			if err != nil {

@@ -399,6 +399,42 @@ func TestFoldDeletions(t *testing.T) {
 	}
 }
 
+// TestFoldBound holds that a commit rewrites a bounded number of bytes because of deletions, and
+// that the next one goes on.
+func TestFoldBound(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	env.foldBytes = 30_000
+	m := &foldModel{t: t, rng: rand.New(rand.NewPCG(1, 5))}
+	m.d = must[*Dataset](t)(Create(ctx, env, "mem://fold", CreateOptions{}))
+	defer func() { _ = m.d.Close() }()
+	for _, spec := range foldTensors {
+		m.ok(m.d.CreateTensor(ctx, spec))
+	}
+	m.append(60_000)
+	m.commit()
+	remove := func(one int) {
+		gone := m.some(one)
+		m.ok(m.d.DeleteRows(ctx, gone))
+		for _, row := range slices.Backward(gone) {
+			m.rows = slices.Delete(m.rows, int(row), int(row)+1)
+		}
+		m.commit()
+	}
+	column := func() format.Column { return m.d.head.Record.Columns[m.d.head.Schema.Find("n").ID] }
+	written := column().Bytes
+	remove(2)
+	first := column().Bytes - written
+	remove(1000)
+	second := column().Bytes - written - first
+	const most = 30_000 + 4*foldBatch/2 + 2000 // and a batch
+	if first < 30_000 || first > most || second < 30_000 || second > most {
+		t.Errorf("two commits wrote %d and %d bytes of 120,000", first, second)
+	}
+	m.check()
+}
+
 // TestFoldAgain commits once more after a commit that failed while rows were rewritten.
 func TestFoldAgain(t *testing.T) {
 	t.Parallel()

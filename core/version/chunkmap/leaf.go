@@ -19,8 +19,9 @@ type Leaf struct {
 	format.Pieces
 	Held []int64 // of each of Chunks, the rows that lie in it
 
-	entries int // places of chunks
-	size    int // bytes as stored, about; 0: not known
+	entries int        // places of chunks
+	size    int        // bytes as stored, about; 0: not known
+	mu      sync.Mutex // of finding live
 	live    atomic.Pointer[Segments]
 }
 
@@ -50,17 +51,17 @@ func (s *Segments) Memo(find func() any) any {
 // Live returns the segments for the deletions named of. The leaf keeps those of the last call, and
 // calls find for others.
 func (l *Leaf) Live(of *int64, find func() *Segments) *Segments {
-	old := l.live.Load()
-	if old != nil && old.Of == of {
-		return old
+	if s := l.live.Load(); s != nil && s.Of == of {
+		return s
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s := l.live.Load(); s != nil && s.Of == of {
+		return s
 	}
 	s := find()
 	s.Of = of
-	if !l.live.CompareAndSwap(old, s) {
-		if other := l.live.Load(); other.Of == of {
-			return other
-		}
-	}
+	l.live.Store(s)
 	return s
 }
 
