@@ -196,14 +196,10 @@ func (r *reader) textsOf(ctx context.Context, f *field, plan *chunk.GatherPlan, 
 		return err
 	}
 	text := unsafe.String(unsafe.SliceData(mem), len(mem)) // mem is not written any more
-	wanted := int64(0)
-	for _, item := range items {
-		wanted += x.ItemBytes(item)
-	}
-	alone := mostlyGaps(wanted, all.Stored())
+	alone := mostlyGaps(int64(float64(len(mem))*float64(len(items))/float64(n)), int64(len(mem)))
+	begin := x.Offset(low)
 	for i, item := range items {
-		at := x.ItemsBytes(low, item-low)
-		value := text[at : at+x.ItemBytes(item)]
+		value := text[x.Offset(item)-begin : x.Offset(item+1)-begin]
 		if alone {
 			value = strings.Clone(value)
 		}
