@@ -199,14 +199,16 @@ func scattered(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int
 }
 
 // holed returns the ranges of a leaf's live rows of whose items deletions leave too few: a third of
-// those between the rows is of others. They have at least so many pieces.
+// those between the rows is of deleted or updated ones. They have at least so many pieces.
 func holed(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) {
+	behind := make([]int64, len(x.Chunks)) // of each chunk, the item behind its last piece of the range
 	first, pieces, waste := -1, 0, int64(0)
 	end := func(k int) {
 		if first >= 0 && pieces >= fewest && waste*(foldPart-1)+int64(fewest) > s.Rows[k]-s.Rows[first] {
 			out = append(out, [2]int64{s.Rows[first], s.Rows[k]})
 		}
 		first, pieces, waste = -1, 0, 0
+		clear(behind)
 	}
 	for k, ref := range s.Refs {
 		n := s.Rows[k+1] - s.Rows[k]
@@ -216,10 +218,11 @@ func holed(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) 
 		}
 		if first < 0 {
 			first = k
-		} else if ref == s.Refs[k-1] {
-			gap := s.Items[k] - s.Items[k-1] - (s.Rows[k] - s.Rows[k-1])
-			waste += min(max(gap, 0), foldWhole)
 		}
+		if at := behind[ref]; at > 0 {
+			waste += min(max(s.Items[k]-at, 0), foldWhole)
+		}
+		behind[ref] = s.Items[k] + n
 		pieces++
 	}
 	end(len(s.Refs))

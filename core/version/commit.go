@@ -347,7 +347,7 @@ func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*fo
 // found is the transaction's own commit, made by an attempt that got no answer.
 func (t *Txn) found(ctx context.Context, rec *format.Record, made attempt) (*Snapshot, error) {
 	if made.changes != t.changes || !reflect.DeepEqual(made.schema, t.schema) {
-		return nil, errs.Op("commit", "").New(errs.Conflict, "the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; discard(), look at the new head and apply those again",
+		return nil, errs.Op("commit", "").New(errs.Conflict, "the commit before, whose answer was lost, became version %d (commit %s), and there are changes after it; call discard() and refresh(), and apply those again",
 			rec.Version, rec.UUID)
 	}
 	if made.unsafe {

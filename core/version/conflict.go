@@ -32,7 +32,7 @@ func (e *ConflictError) Error() string {
 		e.op, e.Winner.Version, e.Winner.Commit, e.Winner.Message, e.Winner.Author, e.What, e.Remedy)
 }
 
-const commitRemedy = "discard(), look at the new head and apply the change again"
+const commitRemedy = "call discard() and refresh(), and apply the change again"
 
 // conflict is the error of a commit that contradicts rec. rows are physical ones of the base; %s in
 // what stands for them.

@@ -245,7 +245,12 @@ def test_a_conflict_of_two_writers_says_where(ds):
         with pytest.raises(deeplake.ConflictError) as caught:
             other.commit("second")
         assert caught.value.winner == winner and caught.value.rows == [3] and caught.value.tensor == "x"
+        assert "call discard() and refresh(), and apply the change again" in str(caught.value)
         other.discard()
+        other.refresh()
+        other.update([3, 4], {"x": [2, 2]})
+        other.commit("the same again")
+        assert numbers(other)[3:5] == [2, 2]
 
 
 def test_rename_and_delete_tensors(ds):
