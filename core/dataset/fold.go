@@ -201,7 +201,7 @@ func scattered(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int
 // holed returns the ranges of a leaf's live rows of whose items deletions leave too few: a third of
 // those between the rows is of deleted or updated ones. They have at least so many pieces.
 func holed(x *chunkmap.Leaf, s *chunkmap.Segments, fewest int) (out [][2]int64) {
-	behind := make([]int64, len(x.Chunks)) // of each chunk, the item behind its last piece of the range
+	behind := make([]int64, len(x.Chunks)) // of each chunk, the item behind its last piece
 	first, pieces, waste := -1, 0, int64(0)
 	end := func(k int) {
 		if first >= 0 && pieces >= fewest && waste*(foldPart-1)+int64(fewest) > s.Rows[k]-s.Rows[first] {

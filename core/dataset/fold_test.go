@@ -177,7 +177,7 @@ func TestFold(t *testing.T) {
 				m.check()
 			}
 			for _, spec := range foldTensors {
-				// Two thirds of the rows may lie in pieces of their own, and deleted ones keep theirs.
+				// Two thirds of the rows may lie in pieces of their own. Deleted ones keep theirs.
 				if n, rows := m.pieces(spec.Name), m.d.head.Record.Rows; 10*n > 8*rows {
 					t.Errorf("the %d rows of tensor %q lie in %d pieces", rows, spec.Name, n)
 				}
