@@ -180,8 +180,8 @@ func (x *Index) ItemsBytes(item, count int64) int64 {
 	return sum
 }
 
-// Offset is where an item begins in the bytes of all items before compression. The chunk is no
-// linked one.
+// Offset is where an item begins in the bytes of all items before compression. The chunk must not
+// be linked.
 func (x *Index) Offset(item int64) int64 { return x.start(item) }
 
 // Uniform reports whether all items are arrays of one shape.
