@@ -67,20 +67,19 @@ func (r *Rows) allDeleted(from, to int64) bool {
 type Copier struct {
 	Bytes int64 // as stored, that were read
 
-	bases   []base
-	patches []patch
 	sources []source
 	numbers map[chunkID]int32 // of sources, from 1 on
+	laid    []laid            // the rows
+	planned layout            // of physical rows, where not all lie in leaves of many pieces
 	dense   []byte            // samples of all physical rows, deleted ones included
-	gaps    bool              // some rows are deleted
-	laid    []laid            // the rows, where all lie in leaves of many pieces
 }
 
 // base is rows of one chunk. Other rows may lie in between, which are patches.
 type base struct {
 	source int32
 	item   int64 // of the first row
-	at, n  int64 // the first row, among the physical ones, and how many
+	at, n  int64 // the first row, and how many with those in between
+	own    int64 // rows that lie in the chunk
 }
 
 // patch is few rows that lie together in one chunk.
@@ -101,7 +100,6 @@ type chunkID struct {
 // source is the items of one chunk that are needed.
 type source struct {
 	chunk             *chunk.Chunk
-	shift             int64 // from a physical row to its item, of the last place
 	low, high, wanted int64 // items from low to before high; wanted of them are needed
 	data, scratch     []byte
 }
@@ -137,9 +135,7 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 			return false, nil
 		}
 		r.reset()
-		r.gaps = n > to-from
-		r.patches = slices.Grow(r.patches, int(min(n/4, 1<<16)))
-		if ok, err := r.plan(ctx, of, low, low+n); !ok || err != nil {
+		if ok, err := r.plan(ctx, of, low, low+n, n > to-from); !ok || err != nil {
 			return false, err
 		}
 	}
@@ -147,17 +143,13 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 		return false, err
 	}
 	defer runtime.KeepAlive(r) // and its chunks, and so their mappings
-	if packed {
-		r.copyLaid(dst, size)
-		return true, nil
-	}
-	if n == to-from {
+	if packed || n == to-from {
 		r.copy(dst, size)
 		return true, nil
 	}
 	all := []byte(nil)
-	if len(r.bases) == 1 && len(r.patches) == 0 {
-		all = r.bases[0].data(r, size)
+	if l := &r.planned; len(l.bases) == 1 && len(l.patches) == 0 {
+		all = l.bases[0].data(r, size)
 	} else {
 		r.dense = slices.Grow(r.dense[:0], int(n*size))[:n*size]
 		all = r.dense
@@ -186,7 +178,7 @@ func (r *Copier) Copy(ctx context.Context, of *Rows, from, to int64, shape tenso
 
 // reset forgets the last copy.
 func (r *Copier) reset() {
-	r.bases, r.patches, r.sources, r.numbers = r.bases[:0], r.patches[:0], r.sources[:0], map[chunkID]int32{}
+	r.sources, r.laid, r.numbers = r.sources[:0], r.laid[:0], map[chunkID]int32{}
 }
 
 // runEnd returns the row behind run k of rows up to to.
@@ -229,13 +221,14 @@ func wordsOf[T uint32 | uint64](p []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(one)))
 }
 
-// plan finds physical rows [row, to). It returns false if a live row has no sample, or one in
-// tiles.
-func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error) {
-	from := row
+// plan finds physical rows [row, to), of which some are deleted if gaps is true. It returns false
+// if a live row has no sample, or one in tiles.
+func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64, gaps bool) (bool, error) {
+	from, l := row, &r.planned
+	l.reset(0)
+	l.patches = slices.Grow(l.patches, int(min((to-from)/4, 1<<16)))
 	walk := chunkmap.NewWalker(of.Tree)
 	var numbers []int32 // by ref of the leaf, one behind those of sources
-	on := base{source: -1}
 	for row < to {
 		x, place, end, moved, err := walk.Seek(ctx, row)
 		if err != nil {
@@ -265,7 +258,7 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 				row = end
 				continue
 			}
-			if r.gaps && end-row <= patchRows && (on.source < 0 || numbers[ref] != on.source+1) && of.allDeleted(row, end) {
+			if gaps && end-row <= patchRows && (l.on.source < 0 || numbers[ref] != l.on.source+1) && of.allDeleted(row, end) {
 				row = end
 				continue
 			}
@@ -277,12 +270,19 @@ func (r *Copier) plan(ctx context.Context, of *Rows, row, to int64) (bool, error
 					return false, err
 				}
 			}
-			r.add(&on, numbers[ref]-1, row-from, x.Items[place]-x.Rows[place]+from, end-row)
+			if len(r.sources) > math.MaxUint16 {
+				return false, nil
+			}
+			l.grow(len(r.sources))
+			l.add(numbers[ref]-1, row-from, x.Items[place]-x.Rows[place]+row, end-row)
 			row = end
 		}
 	}
-	r.flush(&on)
-	return len(r.sources) <= math.MaxUint16, nil
+	l.end()
+	p := laid{layout: l, high: to - from, numbers: make([]int32, len(r.sources))}
+	err := r.need(ctx, &p, func(source int32) (int32, error) { return source + 1, nil })
+	r.laid = append(r.laid, p)
+	return true, err
 }
 
 // number returns the number of the source of a chunk, from 1 on.
@@ -299,40 +299,9 @@ func (r *Copier) number(ctx context.Context, of *Rows, e *format.Entry, scattere
 	if r.sources = r.sources[:min(n+1, cap(r.sources))]; len(r.sources) == n {
 		r.sources = append(r.sources, source{})
 	}
-	r.sources[n] = source{chunk: ch, shift: math.MinInt64, low: math.MaxInt64, scratch: r.sources[n].scratch}
+	r.sources[n] = source{chunk: ch, low: math.MaxInt64, scratch: r.sources[n].scratch}
 	r.numbers[id] = int32(n) + 1
 	return r.numbers[id], nil
-}
-
-// add adds n rows from at on. Those of a chunk whose items lie like the rows continue a base, over
-// the rows in between, which become patches.
-func (r *Copier) add(on *base, number int32, at, shift, n int64) {
-	if number == on.source && at+shift == on.item+at-on.at {
-		on.n = at + n - on.at
-		r.sources[number].wanted += n
-		return
-	}
-	s := &r.sources[number]
-	item := at + shift
-	s.wanted += n
-	if again := s.shift == shift; n > patchRows || again || on.source < 0 {
-		r.flush(on)
-		*on = base{source: number, item: item, at: at, n: n}
-		s.shift = shift
-		return
-	}
-	s.shift = shift
-	s.low, s.high = min(s.low, item), max(s.high, item+n)
-	r.patches = append(r.patches, patch{at: uint32(at), item: uint32(item), n: uint16(n), source: uint16(number)})
-}
-
-// flush ends a base.
-func (r *Copier) flush(on *base) {
-	if on.source >= 0 {
-		s := &r.sources[on.source]
-		s.low, s.high = min(s.low, on.item), max(s.high, on.item+on.n)
-		r.bases = append(r.bases, *on)
-	}
 }
 
 // open brings the items that are needed. It returns false if some are not of the shape, or lie too
@@ -369,19 +338,6 @@ func (r *Copier) open(ctx context.Context, shape tensor.Shape, size int64, w *ch
 func (b *base) data(r *Copier, size int64) []byte {
 	s := &r.sources[b.source]
 	return s.data[(b.item-s.low)*size:][:b.n*size]
-}
-
-// copy copies the samples of all physical rows that have one.
-func (r *Copier) copy(dst []byte, size int64) {
-	for i := range r.bases {
-		b := &r.bases[i]
-		copy(dst[b.at*size:], b.data(r, size))
-	}
-	for i := range r.patches {
-		p := &r.patches[i]
-		s := &r.sources[p.source]
-		copyFew(dst[int64(p.at)*size:], s.data[(int64(p.item)-s.low)*size:], int64(p.n)*size, size)
-	}
 }
 
 // fewBytes is the size up to which a loop over numbers is faster than a call of copy.
