@@ -197,12 +197,12 @@ func (b *build) run(ctx context.Context) (*Snapshot, error) {
 		}
 		rec.Columns[ts.ID] = col
 	}
-	deleted := onto.Deleted
+	deleted, live := onto.Deleted, onto.Live
 	if b.deleted != nil {
-		deleted, rec.Deleted = b.deleted, nil
+		deleted, live, rec.Deleted = b.deleted, NewRowMap(b.deleted), nil
 	}
 	rec.DeletedRows = int64(deleted.GetCardinality())
-	return &Snapshot{Record: rec, Schema: b.schema, Deleted: deleted, Live: NewRowMap(deleted), pages: b.repo.Pages, held: b.made}, nil
+	return &Snapshot{Record: rec, Schema: b.schema, Deleted: deleted, Live: live, pages: b.repo.Pages, held: b.made}, nil
 }
 
 // account brings the counters of a column up to date with its new tree.

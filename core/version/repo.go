@@ -27,10 +27,12 @@ type Repo struct {
 	name   string // of the branch
 	branch format.UUID
 	old    *predecessor // nil: r replaces no dataset that was there when it was made
+
+	lastDeletions *deletions // shared by all branches
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
-	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main}
+	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main, lastDeletions: &deletions{}}
 }
 
 // Branch is the name of the branch that r is bound to.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 	"unsafe"
 
 	"deeplake/core/errs"
@@ -235,7 +236,7 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 	}
 	if rec.Deleted != nil {
 		g.Go(func(ctx context.Context) (err error) {
-			s.Deleted, err = r.deletedPage(ctx, rec)
+			s.Deleted, s.Live, err = r.deletions(ctx, rec)
 			return err
 		})
 	}
@@ -256,8 +257,38 @@ func (r *Repo) load(ctx context.Context, rec *format.Record) (*Snapshot, error) 
 			return nil, errs.Wrap(errs.Corrupt, "read commit", format.RecordKey(rec.Branch, rec.Version), err)
 		}
 	}
-	s.Live = NewRowMap(s.Deleted)
 	return s, nil
+}
+
+// deletions are the deleted rows of the version that was loaded last. Versions one behind the other
+// mostly share them, and their row map takes 30 ns for each deleted row.
+type deletions struct {
+	mu      sync.Mutex
+	page    format.UUID
+	deleted *roaring64.Bitmap
+	live    RowMap
+}
+
+// deletions returns the deleted rows of a record and the map of the others, which are shared.
+func (r *Repo) deletions(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, RowMap, error) {
+	d := r.lastDeletions
+	d.mu.Lock()
+	deleted, live, known := d.deleted, d.live, d.page == *rec.Deleted
+	d.mu.Unlock()
+	if !known {
+		var err error
+		if deleted, err = chunkmap.FetchPage(ctx, r.Pages, "read deleted rows", *rec.Deleted, format.DecodeBitmap); err != nil {
+			return nil, RowMap{}, err
+		}
+	}
+	if err := checkDeleted(rec, deleted); err != nil || known {
+		return deleted, live, err
+	}
+	live = NewRowMap(deleted)
+	d.mu.Lock()
+	d.page, d.deleted, d.live = *rec.Deleted, deleted, live
+	d.mu.Unlock()
+	return deleted, live, nil
 }
 
 func (r *Repo) schemaPage(ctx context.Context, id format.UUID) (*format.Schema, error) {
@@ -268,20 +299,16 @@ func (r *Repo) columnsPage(ctx context.Context, id format.UUID) (map[format.UUID
 	return chunkmap.FetchPage(ctx, r.Pages, "read columns", id, format.DecodeColumns)
 }
 
-func (r *Repo) deletedPage(ctx context.Context, rec *format.Record) (*roaring64.Bitmap, error) {
-	key := format.MapKey(*rec.Deleted)
-	deleted, err := chunkmap.FetchPage(ctx, r.Pages, "read deleted rows", *rec.Deleted, format.DecodeBitmap)
-	if err != nil {
-		return nil, err
-	}
+// checkDeleted holds deleted rows against their record.
+func checkDeleted(rec *format.Record, deleted *roaring64.Bitmap) error {
 	n, last := deleted.GetCardinality(), uint64(0)
 	if n > 0 {
 		last = deleted.Maximum()
 	}
 	if int64(n) != rec.DeletedRows || last >= uint64(rec.Rows) {
-		return nil, errs.Op("read deleted rows", key).New(errs.Corrupt, "%d rows up to %d, want %d below %d", n, last, rec.DeletedRows, rec.Rows)
+		return errs.Op("read deleted rows", format.MapKey(*rec.Deleted)).New(errs.Corrupt, "%d rows up to %d, want %d below %d", n, last, rec.DeletedRows, rec.Rows)
 	}
-	return deleted, nil
+	return nil
 }
 
 // deletedRows are the deleted rows of the axis.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"deeplake/core/version"
+	"deeplake/core/version/versiontest"
 )
 
 // TestRowMap holds the map of live rows against a count.
@@ -58,5 +59,44 @@ func TestManyDeleted(t *testing.T) {
 		if got := m.Physical(i); got != want {
 			t.Errorf("row %d is physical row %d, want %d", i, got, want)
 		}
+	}
+}
+
+// TestRowMapIsKept loads versions of the same deleted rows, which share one map, and others between
+// them.
+func TestRowMapIsKept(t *testing.T) {
+	t.Parallel()
+	f := versiontest.New(t, versiontest.MemStore(t))
+	repo := f.Repo(t)
+	load := func() *version.Snapshot {
+		t.Helper()
+		s, err := repo.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	remove := func(rows ...int64) {
+		t.Helper()
+		txn := f.Begin(t)
+		txn.Delete(rows)
+		f.Commit(t, txn, "deleted")
+	}
+	remove(1, 5)
+	first := load()
+	txn := f.Begin(t)
+	f.Add(txn, 3, 7)
+	f.Commit(t, txn, "appended")
+	second := load()
+	if second.Record.Version == first.Record.Version || second.Live.Name() != first.Live.Name() {
+		t.Error("two versions with the same deleted rows have maps of their own")
+	}
+	remove(2)
+	third := load()
+	if third.Live.Name() == first.Live.Name() || third.Live.Physical(1) != 3 || first.Live.Physical(1) != 2 {
+		t.Errorf("row 1 is physical row %d, and %d before; want 3 and 2", third.Live.Physical(1), first.Live.Physical(1))
+	}
+	if third.Rows() != 10 || second.Rows() != 11 || first.Rows() != 8 {
+		t.Errorf("%d, %d and %d rows, want 8, 11 and 10", first.Rows(), second.Rows(), third.Rows())
 	}
 }

@@ -132,11 +132,11 @@ func (t *Txn) Delete(rows []int64) {
 // Live maps the rows that the user counts in this transaction to rows as in Txn, and gives their
 // number.
 func (t *Txn) Live() (RowMap, int64) {
+	if t.deleted.IsEmpty() {
+		return t.base.Live, t.Rows() - t.base.Record.DeletedRows
+	}
 	if t.live == nil {
-		gone := t.base.Deleted
-		if !t.deleted.IsEmpty() {
-			gone = roaring64.Or(gone, t.deleted)
-		}
+		gone := roaring64.Or(t.base.Deleted, t.deleted)
 		m := NewRowMap(gone)
 		t.live, t.gone = &m, int64(gone.GetCardinality())
 	}
