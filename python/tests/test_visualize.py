@@ -207,6 +207,40 @@ def test_command(tmp_path):
         process.wait()
 
 
+# Presses Ctrl-C such that the handler runs on another thread, which wakes no system call of the main one.
+INTERRUPTED_ELSEWHERE = """
+import os, pty, select, signal, sys, threading, time
+from deeplake._cli import visualize
+
+def press():
+    time.sleep(0.2)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+def wait(ready, write, fail):
+    if len(ready) == 1 or printed:  # the line is through: from here on nothing but Ctrl-C ends the wait
+        threading.Thread(target=press, daemon=True).start()
+    return real(ready, write, fail)
+
+real, select.select, printed = select.select, wait, []
+master, slave = pty.openpty()
+os.write(master, b"first\\n")
+try:
+    for line in visualize.lines_until_signal(open(slave) if sys.argv[1] == "terminal" else None):
+        printed.append(line)
+except KeyboardInterrupt:
+    print(printed, "interrupted")
+"""
+
+
+@pytest.mark.parametrize("source", ["terminal", "nothing"])
+def test_interrupt_on_another_thread(source):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_ELSEWHERE, source], capture_output=True, text=True, timeout=60
+    )
+    lines = {"terminal": ["first\n"], "nothing": []}[source]
+    assert (done.stdout, done.stderr) == (f"{lines} interrupted\n", "")
+
+
 def test_exit_ends_the_server(tmp_path):
     code = """
 import deeplake

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import signal
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 import click
 
@@ -72,7 +76,31 @@ def visualize(
         print(shown.link(), flush=True)
         if sys.stdin.isatty():
             print("a link works once; press Enter for another, Ctrl-C to end", file=sys.stderr)
-            for _ in sys.stdin:
+            for _ in lines_until_signal(sys.stdin):
                 print(shown.link(), flush=True)
         else:
-            signal.pause()
+            next(lines_until_signal(None), None)
+
+
+def lines_until_signal(terminal: TextIO | None) -> Iterator[str]:
+    """Yields the lines of a terminal as they come, or none. A Ctrl-C raises KeyboardInterrupt.
+
+    The kernel may run the handler of a signal on a thread of the core, which does not wake a
+    signal.pause() or a read of this one. So the handler writes to a socket, whichever thread
+    runs it.
+    """
+    ours, handlers = socket.socketpair()
+    with ours, handlers:
+        handlers.setblocking(False)
+        before = signal.set_wakeup_fd(handlers.fileno())
+        try:
+            while True:
+                ready, _, _ = select.select([ours, *filter(None, [terminal])], [], [])
+                if ours in ready:
+                    ours.recv(1)
+                elif terminal and (line := terminal.readline()):
+                    yield line
+                else:
+                    return
+        finally:
+            signal.set_wakeup_fd(before)
