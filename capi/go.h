@@ -32,6 +32,14 @@ dl_status dli_function_call(const dl_function* f, dl_array_in* args, int64_t arg
                             dl_rows* out, void** kept, dl_error* err);
 void dli_function_done(const dl_function* f, void* kept);
 
+/* Call the pointers of Arrow's structures. Those of a stream return 0 or an errno. */
+int dli_stream_schema(dl_arrow_stream* s, struct ArrowSchema* out);
+int dli_stream_next(dl_arrow_stream* s, struct ArrowArray* out);
+const char* dli_stream_error(dl_arrow_stream* s);
+void dli_stream_release(dl_arrow_stream* s);
+void dli_schema_release(struct ArrowSchema* s);
+void dli_array_release(struct ArrowArray* a);
+
 /* Functions that are C alone have no half: their declaration is never used. */
 #define DLI_DECLARE(name) extern __typeof__(dl_##name) dlgo_##name;
 DL_FUNCTIONS(DLI_DECLARE)

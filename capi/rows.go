@@ -52,6 +52,17 @@ func columnOf(in *C.dl_rows_in, out *tensor.Rows) error {
 		}
 		out.RowItems = append([]int64{}, items...)
 	}
+	if in.arrow_schema != nil {
+		column, err := arrowColumn(in)
+		if err != nil {
+			return err
+		}
+		if n := column.Len(); n != int64(in.n) {
+			return errs.New(errs.Invalid, "the arrays have %d rows, want %d", n, int64(in.n))
+		}
+		out.Foreign = column
+		return nil
+	}
 	if in.samples == nil {
 		data, err := dataOf(in.data, in.bytes)
 		if err != nil {

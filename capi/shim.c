@@ -43,6 +43,26 @@ dl_status dli_function_call(const dl_function* f, dl_array_in* args, int64_t arg
 
 void dli_function_done(const dl_function* f, void* kept) { f->done(f->self, kept); }
 
+int dli_stream_schema(dl_arrow_stream* s, struct ArrowSchema* out) { return s->get_schema(s, out); }
+
+int dli_stream_next(dl_arrow_stream* s, struct ArrowArray* out) { return s->get_next(s, out); }
+
+const char* dli_stream_error(dl_arrow_stream* s) {
+    return s->get_last_error == NULL ? NULL : s->get_last_error(s);
+}
+
+void dli_stream_release(dl_arrow_stream* s) {
+    if (s->release != NULL) s->release(s);
+}
+
+void dli_schema_release(struct ArrowSchema* s) {
+    if (s->release != NULL) s->release(s);
+}
+
+void dli_array_release(struct ArrowArray* a) {
+    if (a->release != NULL) a->release(a);
+}
+
 int32_t dl_abi_version(void) { return DL_ABI_MAJOR * 65536 + DL_ABI_MINOR; }
 
 dl_text* dl_version(void) { return DL_VERSION; }
@@ -79,6 +99,9 @@ FORWARD(dataset_append,
         (dl_context ctx, dl_dataset ds, dl_rows_in* columns, int64_t columns_n, int64_t rows,
          dl_error* err),
         (ctx, ds, columns, columns_n, rows, err))
+FORWARD(dataset_append_stream,
+        (dl_context ctx, dl_dataset ds, dl_arrow_stream* stream, int64_t* rows, dl_error* err),
+        (ctx, ds, stream, rows, err))
 FORWARD(dataset_update,
         (dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n, dl_rows_in* columns,
          int64_t columns_n, dl_error* err),

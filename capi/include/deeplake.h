@@ -124,6 +124,12 @@ DL_API dl_status dl_dataset_create_tensor(dl_context ctx, dl_dataset ds, dl_text
 DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* columns,
                                    int64_t columns_n, int64_t rows, dl_error* err);
 
+/* Appends the rows of a stream of Arrow whose type is a struct: a field for each tensor. A struct
+ * below is the group of its name, where there is one. All rows or none; rows receives their number.
+ * It releases the stream. Batches are not kept: a stream may be larger than memory. */
+DL_API dl_status dl_dataset_append_stream(dl_context ctx, dl_dataset ds, dl_arrow_stream* stream,
+                                          int64_t* rows, dl_error* err);
+
 /* Replaces the samples of n rows in columns_n tensors. All or none. */
 DL_API dl_status dl_dataset_update(dl_context ctx, dl_dataset ds, dl_const_i64* rows, int64_t n,
                                    dl_rows_in* columns, int64_t columns_n, dl_error* err);
@@ -483,7 +489,7 @@ DL_API dl_status dl_column_close(dl_column column, dl_error* err);
     X(abi_version) X(version) X(error_table) X(devices) X(configure) X(memory_references) X(context_new) \
     X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
-    X(dataset_create_tensor) X(dataset_append) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
+    X(dataset_create_tensor) X(dataset_append) X(dataset_append_stream) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
     X(dataset_update_rows_of) X(dataset_delete_rows_of) X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 6
+#define DL_ABI_MINOR 7
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -181,6 +181,46 @@ typedef struct dl_sample {
  * nothing. */
 #define DL_LITERAL 1u
 
+/* The structures of Arrow's C data and stream interfaces, as their specification has them: columns
+ * of other programs. Each is released by its own pointer; NULL there says that it was. */
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+struct ArrowSchema {
+    const char* format;
+    const char* name;
+    const char* metadata;
+    int64_t flags;
+    int64_t n_children;
+    struct ArrowSchema** children;
+    struct ArrowSchema* dictionary;
+    void (*release)(struct ArrowSchema*);
+    void* private_data;
+};
+struct ArrowArray {
+    int64_t length;
+    int64_t null_count;
+    int64_t offset;
+    int64_t n_buffers;
+    int64_t n_children;
+    const void** buffers;
+    struct ArrowArray** children;
+    struct ArrowArray* dictionary;
+    void (*release)(struct ArrowArray*);
+    void* private_data;
+};
+#endif
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+struct ArrowArrayStream {
+    int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+    int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+    const char* (*get_last_error)(struct ArrowArrayStream*);
+    void (*release)(struct ArrowArrayStream*);
+    void* private_data;
+};
+#endif
+typedef struct ArrowArrayStream dl_arrow_stream;
+
 /* The values of one tensor for n rows. Either n equal samples in one piece: data, ndim and shape of
  * one sample, and samples NULL. Or one by one: samples. For a sequence[...] tensor row_items has n
  * numbers whose sum is samples_n; a row without a sample has one item of DL_FORM_HOLE. */
@@ -206,6 +246,11 @@ typedef struct dl_rows {
     int64_t names_n;
     uint32_t flags;    /* of data: DL_LITERAL, or 0 */
     uint32_t reserved; /* 0 */
+    /* A column of Arrow in the place of data and samples: its type, and its n rows in arrow_n
+     * arrays. Both stay the caller's. NULL: none. */
+    struct ArrowSchema* arrow_schema;
+    struct ArrowArray* const* arrow;
+    int64_t arrow_n;
 } dl_rows;
 typedef const dl_rows dl_rows_in;
 

@@ -29,7 +29,10 @@ func (s *Spec) Max() int64 { return 2 * s.Target }
 type Session struct {
 	ID    format.UUID
 	Store storage.Provider
-	next  int64
+	// Go runs a function beside its caller, sooner or later, and may wait for room to do so. nil:
+	// blocks are compressed by the caller.
+	Go   func(fn func())
+	next int64
 }
 
 // NewSession begins a session with a fresh uuid.
@@ -83,6 +86,11 @@ type Builder struct {
 	rows    int64
 	kind    storedAs // of all rows
 	stats   statistics
+
+	packing  []*packing // blocks that are being compressed, in order
+	unpacked int64      // their bytes before
+	spare    []byte     // memory for the next block; nil: none
+	failed   error      // of one of them
 }
 
 // Sizes of the parts of a directory in memory.
@@ -123,7 +131,7 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 		kind = b.kind // an empty list suits both
 	}
 	var sealed *Sealed
-	if b.rows > 0 && (kind != b.kind || b.size()+size > b.spec.Max() || b.dir.Items+int64(len(items)) > format.MaxChunkItems || b.full()) {
+	if b.rows > 0 && (kind != b.kind || !b.fits(size) || b.dir.Items+int64(len(items)) > format.MaxChunkItems || b.full()) {
 		if sealed, err = b.Seal(); err != nil {
 			return nil, err
 		}
@@ -151,10 +159,27 @@ func (b *Builder) AddRow(ctx context.Context, items []Item) (*Sealed, error) {
 // size is the bytes of the chunk with the open block and the memory of the directory: samples of a
 // few bytes have a directory that is larger than they are, and a session must not need more memory
 // for it than for its chunks.
-func (b *Builder) size() int64 { return b.offset + int64(len(b.block)) + b.dirSize }
+func (b *Builder) size() int64 {
+	return b.offset + int64(len(b.block)) + b.dirSize + b.unpacked
+}
 
-// full reports whether the open chunk is to be sealed.
+// full reports whether the open chunk is to be sealed, as the blocks that are being compressed
+// leave no doubt.
 func (b *Builder) full() bool {
+	for b.over() {
+		if len(b.packing) == 0 || b.settle(len(b.packing)-1) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// fits reports whether n more bytes go into the open chunk.
+func (b *Builder) fits(n int64) bool {
+	return b.size()+n <= b.spec.Max() || len(b.packing) > 0 && b.settle(0) == nil && b.size()+n <= b.spec.Max()
+}
+
+func (b *Builder) over() bool {
 	return b.size() >= b.spec.Target || b.kind.linked && b.dirSize >= linkedDirectory || b.dirSize >= maxDirectory || b.dir.Items >= format.MaxChunkItems
 }
 
@@ -295,6 +320,46 @@ func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape,
 	return rows, sealed, err
 }
 
+// AddTexts appends rows of texts or bytes, value i data[starts[i]:ends[i]], as far as they go into
+// the open block and chunk: at least one. The results are those of AddArray.
+func (b *Builder) AddTexts(ctx context.Context, data []byte, starts, ends []int64) (rows int64, sealed *Sealed, err error) {
+	first := ends[0] - starts[0]
+	if b.kind != (storedAs{}) || first >= b.largest() || b.size()+first+wordBytes > b.spec.Max() || b.full() || b.spec.DType.Fixed() || b.spec.Sequence {
+		sealed, err = b.Add(ctx, Item{Data: data[starts[0]:ends[0]]})
+		return 1, sealed, err
+	}
+	if err := b.open(ctx); err != nil {
+		return 0, nil, err
+	}
+	room := b.spec.Max() - b.size()
+	block := b.blockTarget() - int64(len(b.block))
+	most := min(int64(len(starts)), format.MaxChunkItems-b.dir.Items)
+	largest, size := b.largest(), int64(0)
+	for rows < most && size < block {
+		n := ends[rows] - starts[rows]
+		if n >= largest || size+(rows+1)*wordBytes+n > room {
+			break
+		}
+		b.block = append(b.block, data[starts[rows]:ends[rows]]...)
+		b.dir.Sizes = append(b.dir.Sizes, n)
+		size += n
+		rows++
+	}
+	b.dir.Items += rows
+	b.dirSize += rows * wordBytes
+	b.inBlock += rows
+	b.rows += rows
+	if int64(len(b.block)) >= b.blockTarget() {
+		if err := b.closeBlock(); err != nil {
+			return rows, nil, err
+		}
+	}
+	if b.full() {
+		sealed, err = b.Seal()
+	}
+	return rows, sealed, err
+}
+
 // largest returns the size from which samples have a block each.
 func (b *Builder) largest() int64 {
 	if b.packs() != nil {
@@ -308,23 +373,38 @@ func (b *Builder) closeBlock() error {
 	if b.inBlock == 0 {
 		return nil
 	}
-	stored := b.block
-	if b.packs() != nil && len(b.block) <= format.MaxBlockRaw {
-		packed, err := b.pack(b.block)
-		if err != nil {
+	var err error
+	switch {
+	case b.packs() == nil || len(b.block) > format.MaxBlockRaw:
+		if err = b.settle(0); err != nil {
 			return err
 		}
-		if len(packed) < len(b.block) {
-			stored = packed
+		b.addBlock(b.inBlock, b.block)
+		err = b.write(b.block)
+	case b.session.Go != nil:
+		return b.packBeside()
+	default:
+		var stored []byte
+		if stored, err = b.packed(b.block); err != nil {
+			return err
 		}
+		b.addBlock(b.inBlock, stored)
+		err = b.write(stored)
 	}
-	b.addBlock(b.inBlock, stored)
-	err := b.write(stored)
 	b.block, b.inBlock = b.block[:0], 0
 	if int64(cap(b.block)) > keptBlock {
 		b.block = nil // a single large item is no reason to hold its memory for the session
 	}
 	return err
+}
+
+// packed compresses a block, unless that makes it larger.
+func (b *Builder) packed(block []byte) ([]byte, error) {
+	out, err := b.pack(block)
+	if err != nil || len(out) >= len(block) {
+		return block, err
+	}
+	return out, nil
 }
 
 // pack compresses a block, as numbers if the codec compresses numbers.
@@ -393,6 +473,9 @@ func (b *Builder) Seal() (*Sealed, error) {
 	if err := b.closeBlock(); err != nil {
 		return nil, err
 	}
+	if err := b.settle(0); err != nil {
+		return nil, err
+	}
 	blocksEnd := b.offset
 	raw, err := format.EncodeDirectory(&b.dir)
 	if err != nil {
@@ -418,6 +501,9 @@ func (b *Builder) Seal() (*Sealed, error) {
 
 // Abort drops the open chunk. The builder may be used again.
 func (b *Builder) Abort() {
+	for _, p := range b.packing {
+		<-p.done
+	}
 	if b.stream != nil {
 		b.stream.Abort()
 	}

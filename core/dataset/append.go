@@ -17,7 +17,9 @@ type checked struct {
 	check   *checker
 	array   *tensor.Array
 	itemLen int64           // bytes of one sample of array
-	samples []tensor.Sample // normalised, when array is nil
+	texts   *tensor.Texts   // in the tensor's dtype
+	missing []bool          // of array and texts: rows without a sample, which they leave out; nil: none
+	samples []tensor.Sample // normalised, when array and texts are nil
 	items   []int64         // sequences: items of each row, or hole
 }
 
@@ -64,6 +66,18 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 		}
 	}
 	w.txn.Extend(rows)
+	return w.settle()
+}
+
+// settle writes the blocks that are being compressed: their memory is that of a call.
+func (w *writer) settle() error {
+	for _, set := range []opened{w.adding, w.fixing} {
+		for id, o := range set {
+			if err := o.builder.Settle(); err != nil {
+				return w.fail(errs.Wrap(errs.Storage, "write to tensor", w.typeOf(id).schema.Name, err))
+			}
+		}
+	}
 	return nil
 }
 
@@ -135,7 +149,7 @@ func (w *writer) touched(cols []tensor.Rows) []string {
 
 // hasHole reports whether a row has no sample.
 func (c *checked) hasHole() bool {
-	return slices.Contains(c.items, hole) || slices.ContainsFunc(c.samples, func(s tensor.Sample) bool { return s.Form == tensor.FormHole })
+	return slices.Contains(c.missing, true) || slices.Contains(c.items, hole) || slices.ContainsFunc(c.samples, func(s tensor.Sample) bool { return s.Form == tensor.FormHole })
 }
 
 // adopt stores the properties that samples decide for their tensors: an open dtype or shape, new
@@ -173,6 +187,21 @@ func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 // checkColumn checks every sample of a column and counts its rows.
 func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
+	if f := col.Foreign; f != nil {
+		if n := f.Len(); n != rows {
+			return nil, errs.New(errs.Invalid, "%d samples for %d rows", n, rows)
+		}
+		name := col.Tensor
+		var err error
+		if col, err = f.Rows(tensor.Target{HType: ct.htype, DType: ct.dtype, Open: ct.open}); err != nil {
+			return nil, err
+		}
+		col.Tensor = name
+	}
+	if col.Texts != nil && ct.list || col.Missing != nil && (ct.sampleCodec != nil || ct.list || len(w.levels[ct.schema.ID]) > 0) {
+		col = col.Spread()
+	}
+	c.check.missing = col.Missing
 	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && (w.labelled[ct.schema.ID] || w.txn.HasElements(ct.schema.ID))
 	var err error
 	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
@@ -188,8 +217,23 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 	if ct.list {
 		return c, c.checkSequences(ctx, w.d.env.Codecs, col, rows)
 	}
+	if err := c.checkTexts(&col); err != nil {
+		return nil, err
+	}
+	if c.missing = col.Missing; c.missing != nil {
+		if int64(len(c.missing)) != rows {
+			return nil, errs.New(errs.Invalid, "%d samples for %d rows", len(c.missing), rows)
+		}
+		rows = count(c.missing, false)
+	}
 	if col.Array != nil {
 		return c, c.checkArray(col.Array, rows)
+	}
+	if c.texts != nil {
+		if n := int64(len(c.texts.Starts)); n != rows {
+			return nil, errs.New(errs.Invalid, "%d samples for %d rows", n, rows)
+		}
+		return c, nil
 	}
 	if int64(len(col.Samples)) != rows {
 		return nil, errs.New(errs.Invalid, "%d samples for %d rows", len(col.Samples), rows)
@@ -293,8 +337,14 @@ func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at fun
 		return nil
 	case c.items != nil:
 		return w.writeSequences(ctx, c, at, set, update)
+	case c.texts != nil:
+		return c.eachRun(rows, func(from, row, n int64) error {
+			return w.writeTexts(ctx, c, from, n, func(i int64) int64 { return at(row + i) }, set, update)
+		})
 	case c.array != nil && c.ct.sampleCodec == nil:
-		return w.writeArray(ctx, c, rows, at, set, update)
+		return c.eachRun(rows, func(from, row, n int64) error {
+			return w.writeArray(ctx, c, from, n, func(i int64) int64 { return at(row + i) }, set, update)
+		})
 	case c.array != nil:
 		c.samples = make([]tensor.Sample, rows)
 		for i := range rows {
@@ -320,11 +370,36 @@ func (w *writer) writeItem(ctx context.Context, ct *columnType, it encoded, row 
 	return err
 }
 
-// writeArray stores equal samples without a codec.
-func (w *writer) writeArray(ctx context.Context, c *checked, rows int64, at func(int64) int64, set opened, update bool) error {
+// eachRun calls fn for every run of n rows that have samples, of an array or texts: from is the
+// first of them, and row its row.
+func (c *checked) eachRun(rows int64, fn func(from, row, n int64) error) error {
+	if c.missing == nil {
+		return fn(0, 0, rows)
+	}
+	from := int64(0)
+	for row := int64(0); row < rows; {
+		if c.missing[row] {
+			row++
+			continue
+		}
+		end := row
+		for end < rows && !c.missing[end] {
+			end++
+		}
+		if err := fn(from, row, end-row); err != nil {
+			return err
+		}
+		from += end - row
+		row = end
+	}
+	return nil
+}
+
+// writeArray stores rows equal samples without a codec, from sample first on.
+func (w *writer) writeArray(ctx context.Context, c *checked, first, rows int64, at func(int64) int64, set opened, update bool) error {
 	bound := c.ct.spec().Max()
 	for i := int64(0); i < rows; {
-		data := c.array.Data[i*c.itemLen:]
+		data := c.array.Data[(first+i)*c.itemLen : (first+rows)*c.itemLen]
 		if update || c.itemLen > bound || c.itemLen == 0 {
 			it := encoded{Item: chunk.Item{Data: data[:c.itemLen], Shape: c.array.Shape}, tiled: c.itemLen > bound}
 			if err := w.writeItem(ctx, c.ct, it, at(i), set, update); err != nil {

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -213,4 +214,31 @@ func BenchmarkOpen10Million(b *testing.B) {
 	}
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n)/1e6, "MB/op")
+}
+
+// BenchmarkAppendTexts is the way of text columns of other programs, without the disk.
+func BenchmarkAppendTexts(b *testing.B) {
+	d := fresh(b, TensorSpec{HType: "text"})
+	words := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"}
+	t := &tensor.Texts{DType: tensor.String}
+	const rows = 1 << 20
+	random := rand.New(rand.NewPCG(1, 2))
+	for range rows {
+		t.Starts = append(t.Starts, int64(len(t.Data)))
+		t.Data = fmt.Appendf(t.Data, "%s %s", words[random.IntN(8)], words[random.IntN(8)])
+		t.Ends = append(t.Ends, int64(len(t.Data)))
+	}
+	cols := []tensor.Rows{{Tensor: "x", Texts: t}}
+	b.SetBytes(int64(len(t.Data)))
+	for b.Loop() {
+		if err := d.Append(context.Background(), cols, rows); err != nil {
+			b.Fatal(err)
+		}
+		if err := d.Discard(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		if err := d.CreateTensor(context.Background(), TensorSpec{Name: "x", HType: "text"}); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -28,6 +28,7 @@ type checker struct {
 	added []string // class names that this column brings
 	// the tensor or this column has class labels by number, and the tensor no class names
 	numbered bool
+	missing  []bool // rows that an array or texts leave out, for messages; nil: none
 }
 
 func newChecker(ct *columnType, reg *codec.Registry) *checker {
@@ -198,7 +199,7 @@ func (c *checker) labels(d tensor.DType, data []byte, rowBytes int) ([]byte, err
 	size := d.Size()
 	fail := func(at int, err error) ([]byte, error) {
 		if rowBytes > 0 {
-			err = rowError(at/rowBytes, err)
+			err = c.atRow(at/rowBytes, err)
 		}
 		return nil, err
 	}
@@ -325,7 +326,7 @@ func article(d tensor.DType) string {
 // json checks a JSON sample; tag takes one string for a list of one.
 func (c *checker) json(s tensor.Sample) (tensor.Sample, error) {
 	if !json.Valid(s.Data) || !utf8.Valid(s.Data) {
-		return s, errs.New(errs.Type, "sample is not valid JSON")
+		return s, errs.New(errs.Type, "sample is %s, which is not valid JSON; a text itself needs its quotes, as json.dumps() writes it", clip(s.Data))
 	}
 	switch c.ct.htype.Base {
 	case "list":

@@ -65,18 +65,23 @@ func (c *checker) translate(labels []int64, names []string, d tensor.DType, data
 	size := d.Size()
 	out := make([]byte, 0, len(data)/size*8)
 	for at := 0; at+size <= len(data); at += size {
-		v, ok := readInt(d, data[at:])
+		v, ok := int64(0), true
+		if d == tensor.Int64 {
+			v = int64(binary.LittleEndian.Uint64(data[at:]))
+		} else {
+			v, ok = readInt(d, data[at:])
+		}
 		if !ok || v < 0 || v >= int64(len(labels)) {
 			err := errs.New(errs.Invalid, "class number %d is outside the %d names of the column; use None for a row without a label", v, len(labels))
 			if rowBytes > 0 {
-				err = rowError(at/rowBytes, err)
+				err = c.atRow(at/rowBytes, err)
 			}
 			return nil, err
 		}
 		if labels[v] == version.NoClass {
 			_, err := c.classNumber(names[v])
 			if rowBytes > 0 {
-				err = rowError(at/rowBytes, err)
+				err = c.atRow(at/rowBytes, err)
 			}
 			return nil, err
 		}

@@ -226,10 +226,11 @@ func (c *checker) settleTime(col *tensor.Rows) error {
 		}
 		out, bad := tensor.ConvertTimes(c.time, from, data)
 		if bad >= 0 {
+			at := rowError
 			if n, err := shape.Elements(); row < 0 && err == nil && n > 0 {
-				row = bad / int(n)
+				row, at = bad/int(n), c.atRow
 			}
-			return nil, rowError(row, errs.New(errs.Invalid, "sample has the time %s of %s, which %s does not hold; round it, or create the tensor with dtype=%q",
+			return nil, at(row, errs.New(errs.Invalid, "sample has the time %s of %s, which %s does not hold; round it, or create the tensor with dtype=%q",
 				element(d, data, bad), from, c.time, from.String()))
 		}
 		return out, nil
@@ -271,11 +272,7 @@ func holes(col *tensor.Rows) {
 		if !found {
 			return
 		}
-		col.Samples = make([]tensor.Sample, 0, len(a.Data)/8)
-		for at := 0; at+8 <= len(a.Data); at += 8 {
-			col.Samples = append(col.Samples, tensor.Sample{DType: a.DType, Shape: a.Shape, Data: a.Data[at : at+8]})
-		}
-		col.Array = nil
+		*col = col.Spread()
 	}
 	samples := append([]tensor.Sample{}, col.Samples...)
 	for i := range samples {
@@ -385,7 +382,7 @@ func (c *checker) convert(d tensor.DType, data []byte, rowBytes int) ([]byte, er
 	}
 	err := errs.New(errs.Invalid, "sample has the value %s, which %s does not hold; %s", element(d, data, bad), c.dtype, c.advice(d))
 	if rowBytes > 0 {
-		err = rowError(bad*d.Size()/rowBytes, err)
+		err = c.atRow(bad*d.Size()/rowBytes, err)
 	}
 	return nil, err
 }

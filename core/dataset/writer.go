@@ -31,6 +31,7 @@ type writer struct {
 	// class labels without names that have labels by number
 	labelled map[format.UUID]bool
 	group    *task.Group
+	packers  *task.Group // compress blocks
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
 	broken error // why the transaction can only be discarded
@@ -68,6 +69,13 @@ func newWriterOn(d *Dataset, s *version.Snapshot) (*writer, error) {
 		d: d, txn: d.repo.Begin(s), session: chunk.NewSession(d.store), types: map[string]*columnType{},
 		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{}, labelled: map[format.UUID]bool{},
 		group: newGroup(), caller: context.Background(),
+	}
+	w.packers = task.New(context.Background(), task.Cores())
+	w.session.Go = func(fn func()) {
+		w.packers.Go(func(context.Context) error {
+			fn()
+			return nil
+		})
 	}
 	w.abort, w.empty, w.preview = w.dropAll, w.untouched, w.flushed
 	w.txn.OnRenumber = w.renumber

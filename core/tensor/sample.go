@@ -39,12 +39,16 @@ type Link struct {
 	Size  int64 // bytes of the whole object; -1: the store does not say
 }
 
-// Rows are the values of one tensor for a number of rows: either Array, equal samples one after the
-// other in one C-order array, or Samples. Exactly one of the two is set.
+// Rows are the values of one tensor for a number of rows. Exactly one is set of Array, equal samples
+// one after the other in one C-order array, Texts, Samples, and Foreign.
 type Rows struct {
-	Tensor   string
-	Array    *Array
-	Samples  []Sample
+	Tensor  string
+	Array   *Array
+	Texts   *Texts
+	Samples []Sample
+	Foreign Foreign
+	// of Array and Texts: marks rows without a sample, which have no place in them; nil: none
+	Missing  []bool
 	RowItems []int64 // sequence tensors: items of each row, summing to len(Samples); nil otherwise
 	// the time that int64 numbers count: "date", "timestamp[us, UTC]" or another name that
 	// ParseTime reads; "": no time
@@ -60,4 +64,74 @@ type Array struct {
 	Shape   Shape // of one sample
 	Data    []byte
 	Literal bool // as of a Sample
+}
+
+// Texts are texts, JSON values or bytes in one piece of memory. Value i is Data[Starts[i]:Ends[i]].
+type Texts struct {
+	DType        DType
+	Data         []byte
+	Starts, Ends []int64
+}
+
+// At returns value i.
+func (t *Texts) At(i int) []byte { return t.Data[t.Starts[i]:t.Ends[i]] }
+
+// Foreign is a column in the memory of another program. Its values depend on the tensor that takes
+// them: names become classes, and binary values become files or bytes.
+type Foreign interface {
+	// Len is the number of rows.
+	Len() int64
+	// Rows returns the values for a tensor. They may lie in the memory of the other program. Errors
+	// name the row.
+	Rows(t Target) (Rows, error)
+}
+
+// Target is the tensor that takes the values of a Foreign column.
+type Target struct {
+	HType HType
+	DType DType // 0: the first samples decide
+	Open  bool  // the first samples may decide another dtype
+}
+
+// Spread returns r with one sample for each row in the place of Array and Texts.
+func (r *Rows) Spread() Rows {
+	out := *r
+	out.Array, out.Texts, out.Missing = nil, nil, nil
+	n, of := 0, func(int) Sample { return Sample{} }
+	switch {
+	case r.Array != nil:
+		size, _ := r.Array.Shape.Bytes(r.Array.DType) // callers have the array: its size is known
+		a := r.Array
+		of = func(i int) Sample {
+			return Sample{DType: a.DType, Shape: a.Shape, Data: a.Data[int64(i)*size:][:size], Literal: a.Literal}
+		}
+		if size > 0 {
+			n = len(a.Data) / int(size)
+		} else {
+			n = len(r.Missing)
+		}
+	case r.Texts != nil:
+		n = len(r.Texts.Starts)
+		of = func(i int) Sample { return Sample{Form: FormText, DType: r.Texts.DType, Data: r.Texts.At(i)} }
+	default:
+		return out
+	}
+	if r.Missing == nil {
+		out.Samples = make([]Sample, n)
+		for i := range out.Samples {
+			out.Samples[i] = of(i)
+		}
+		return out
+	}
+	out.Samples = make([]Sample, len(r.Missing))
+	next := 0
+	for i, missing := range r.Missing {
+		if missing {
+			out.Samples[i].Form = FormHole
+			continue
+		}
+		out.Samples[i] = of(next)
+		next++
+	}
+	return out
 }

@@ -120,6 +120,28 @@ func (t *Txn) Extend(n int64) {
 	t.changes++
 }
 
+// Cut drops the rows from one on, counted as in Txn and appended by the transaction, and brings the
+// schema back. Chunks keep the samples of dropped rows, unused.
+func (t *Txn) Cut(row int64, schema *format.Schema) {
+	t.schema, t.rows, t.live = schema, row-t.base.Record.Rows, nil
+	for _, c := range t.columns {
+		kept := c.appended[:0]
+		for _, e := range c.appended {
+			if e.Row < t.rows {
+				e.Rows = min(e.Rows, t.rows-e.Row)
+				kept = append(kept, e)
+			}
+		}
+		c.appended = kept
+		for at := range c.updated {
+			if at >= row {
+				delete(c.updated, at)
+			}
+		}
+	}
+	t.changes++
+}
+
 // Delete removes rows.
 func (t *Txn) Delete(rows []int64) {
 	for _, row := range rows {

@@ -113,6 +113,7 @@ var packageRules = []packageRule{
 		dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets",
 		project: with(ofValues, slab, "core/storage", "core/codec", "core/format"), never: noIO,
 	},
+	{dir: "core/arrow", why: "columns of Arrow's C interface as values; calls and releases nothing, no datasets", project: ofValues, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
 		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
@@ -218,7 +219,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "capi", why: "translation of all of it to C",
-		project: with(ofValues, "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
+		project: with(ofValues, "core/arrow", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
 			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
 	},
 }

@@ -228,6 +228,14 @@ class Dataset:
             InvalidArgumentError: columns of different length; a number that does not fit its dtype.
             TensorTypeError: a sample does not suit its tensor.
         """
+    def append_stream(self, stream: Any) -> int:
+        """Appends the rows of an object with `__arrow_c_stream__`, all or none, a column for each tensor. It calls
+        the producer from a thread of its own, without the GIL. Returns the number of rows appended.
+
+        Raises:
+            InvalidArgumentError: the producer fails, or describes its memory wrongly; columns are missing.
+            TensorTypeError: a column does not suit its tensor.
+        """
     def update(self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
         """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
     def delete_rows(self, rows: npt.ArrayLike) -> None:

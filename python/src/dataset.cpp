@@ -133,7 +133,7 @@ void write(const Core& c, const Columns& columns, F&& f) {
 
 std::int64_t append(const Dataset& self, const py::object& values, const py::object& types) {
     const Core& c = self.handle->core();
-    const Columns columns("append to", values, types);
+    const Columns columns("append to", values, types, true);
     const dl_dataset h = self.handle->get();
     write(c, columns, [&](dl_context ctx, dl_error* err) {
         return c.dataset_append(ctx, h, columns.data(), columns.size(), columns.rows(), err);
@@ -141,11 +141,22 @@ std::int64_t append(const Dataset& self, const py::object& values, const py::obj
     return columns.rows();
 }
 
+std::int64_t append_stream(const Dataset& self, const py::object& value) {
+    const Core& c = self.handle->core();
+    const ArrowStream stream(value);
+    const dl_dataset h = self.handle->get();
+    std::int64_t rows = 0;
+    call_long(c, [&](dl_context ctx, dl_error* err) {
+        return c.dataset_append_stream(ctx, h, stream.get(), &rows, err);
+    });
+    return rows;
+}
+
 void update(const Dataset& self, const py::object& rows, const py::object& values,
             const py::object& types) {
     const Core& c = self.handle->core();
     const Numbers at = to_rows(rows);
-    const Columns columns("update", values, types);
+    const Columns columns("update", values, types, true);
     if (columns.size() > 0 && columns.rows() != at.size()) {
         throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) +
                                       " values for " + std::to_string(at.size()) + " rows");
@@ -176,7 +187,7 @@ void update_rows_of(const Dataset& self, const View& view, const py::object& val
     std::int64_t n = 0;
     dl_error error;
     check(c.view_len(rows, &n, &error), error);
-    const Columns columns("update", values, types);
+    const Columns columns("update", values, types, true);
     if (columns.size() > 0 && columns.rows() != n) {
         throw Failure(DL_INVALID, "update: there are " + std::to_string(columns.rows()) +
                                       " values for " + std::to_string(n) + " rows");
@@ -274,6 +285,7 @@ void register_dataset(py::module_& m) {
     dataset.def("describe", describe)
         .def("create_tensor", create_tensor, arg("spec"))
         .def("append", append, arg("columns"), arg("types") = py::none())
+        .def("append_stream", append_stream, arg("stream"))
         .def("update", update, arg("rows"), arg("columns"), arg("types") = py::none())
         .def("delete_rows", delete_rows, arg("rows"))
         .def("update_rows_of", update_rows_of, arg("view"), arg("columns"),

@@ -30,6 +30,7 @@ class Column {
 
     dl_rows take(const py::object& value) {
         if (py::hasattr(value, "__deeplake_values__")) return take_known(value);
+        if (all_.arrow_ && is_arrow(value)) return take_arrow(value);
         try {
             take_any(value);
         } catch (const CountsTime&) {
@@ -99,6 +100,16 @@ class Column {
         if (!counts.empty()) out_.counts = counts.c_str();
         const py::object names = column.attr("__deeplake_names__");
         if (!names.is_none()) take_names(names);
+        return out_;
+    }
+
+    dl_rows take_arrow(const py::object& value) {
+        ArrowColumn& column = all_.arrows_.emplace_back(value);
+        out_.n = column.rows();
+        out_.arrow_schema = column.schema();
+        out_.arrow = column.arrays();
+        out_.arrow_n = column.size();
+        all_.bytes_ += out_.n * 8;  // an estimate
         return out_;
     }
 
@@ -482,7 +493,8 @@ class Column {
     dl_rows out_{};
 };
 
-Columns::Columns(const char* op, const py::object& columns, const py::object& types) {
+Columns::Columns(const char* op, const py::object& columns, const py::object& types, bool arrow)
+    : arrow_(arrow) {
     py::object type_of = types.is_none() ? py::object(py::dict()) : types;
     const py::dict own =
         // a conversion may run Python code that changes the caller's

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "arrow.h"
 #include "deeplake.h"
 
 namespace deeplake {
@@ -19,8 +20,8 @@ namespace py = pybind11;
 class Columns {
   public:
     // Takes a mapping of tensor names to values, and one of names to dtypes or None; _native.pyi
-    // describes both.
-    Columns(const char* op, const py::object& columns, const py::object& types);
+    // describes both. With arrow, values that offer a column of Arrow are taken as one.
+    Columns(const char* op, const py::object& columns, const py::object& types, bool arrow = false);
     Columns(const Columns&) = delete;
     Columns& operator=(const Columns&) = delete;
 
@@ -40,6 +41,8 @@ class Columns {
     std::deque<std::vector<std::int64_t>> shapes_;
     std::deque<std::vector<std::uint64_t>> literals_;
     std::deque<std::vector<const char*>> texts_;
+    std::deque<ArrowColumn> arrows_;
+    bool arrow_;
     std::vector<py::object> kept_;
     std::int64_t bytes_ = 0;
 };

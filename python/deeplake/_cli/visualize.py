@@ -8,7 +8,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -95,7 +95,8 @@ def lines_until_signal(terminal: TextIO | None) -> Iterator[str]:
         before = signal.set_wakeup_fd(handlers.fileno())
         try:
             while True:
-                ready, _, _ = select.select([ours, *filter(None, [terminal])], [], [])
+                files: list[Any] = [ours] if terminal is None else [ours, terminal]
+                ready, _, _ = select.select(files, [], [])
                 if ours in ready:
                     ours.recv(1)
                 elif terminal and (line := terminal.readline()):

@@ -13,7 +13,7 @@ from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.tensor import Tensor
-from deeplake._samples.frames import columns_of_frame, is_column, is_frame, samples_of
+from deeplake._samples.frames import columns_of_frame, is_column, is_frame, is_stream, samples_of
 from deeplake._versions.commit import Commit, commit_of
 
 
@@ -259,6 +259,9 @@ class Writing:
         """
         if isinstance(rows, Mapping):
             columns: Mapping[str, Any] = rows
+        elif is_stream(rows):
+            self._source.append_stream(rows)
+            return
         elif is_frame(rows):
             columns = columns_of_frame(rows)
         else:

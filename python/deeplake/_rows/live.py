@@ -217,6 +217,10 @@ class Live(Source):
         columns = self._prepared(columns)
         self.write(lambda handle: handle.append(columns, types))
 
+    def append_stream(self, stream: Any) -> None:
+        """Appends the rows of an object with `__arrow_c_stream__`."""
+        self.write(lambda handle: handle.append_stream(stream))
+
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
         columns = self._prepared(columns)

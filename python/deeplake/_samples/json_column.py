@@ -1,4 +1,4 @@
-"""Columns of tables for json tensors: which text is JSON, and which is a value."""
+"""Columns of pandas for json tensors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from deeplake._errors import TensorTypeError
 from deeplake._samples.column import Column
 
 
-def json_samples(what: str, values: Any, *, sequence: bool, texts: bool) -> Any:
-    """Returns the samples of a json tensor. With `texts`, a str is JSON text, as `to_arrow` writes
-    it; else it is a value, as everywhere in Python, and as `to_pandas` gives it.
+def json_samples(what: str, values: Any, *, sequence: bool) -> Any:
+    """Returns the samples of a json tensor. A str is a value, as everywhere in Python, and as
+    `to_pandas` gives it.
     """
     if isinstance(values, Column) and values.__deeplake_counts__:
         return values
@@ -24,10 +23,6 @@ def json_samples(what: str, values: Any, *, sequence: bool, texts: bool) -> Any:
         return listed if marks is None else [None if gone else v for v, gone in zip(listed, marks, strict=True)]
     if isinstance(values, np.ndarray):
         return values.tolist()
-    if texts and sequence:
-        return [None if row is None else [_parsed(what, item) for item in row] for row in values]
-    if texts:
-        return [_parsed(what, value) for value in values]
     if not sequence and (example := _unparsed(values)):
         warnings.warn(
             f"{what} has JSON text, like {example[:80]!r}; a str of pandas is stored as a JSON string. To store the "
@@ -48,16 +43,3 @@ def _unparsed(values: list[Any]) -> str:
     except (ValueError, RecursionError):
         return ""
     return str(known[0])
-
-
-def _parsed(what: str, value: Any) -> Any:
-    """Returns a json sample of Arrow: text is JSON, anything else is the value."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError) as err:
-        raise TensorTypeError(
-            f"{what} has the text {value[:80]!r}, which is no JSON: {err}; a str itself needs its quotes, as "
-            "json.dumps writes it"
-        ) from None
