@@ -18,7 +18,7 @@ type checked struct {
 	array   *tensor.Array
 	itemLen int64           // bytes of one sample of array
 	texts   *tensor.Texts   // in the tensor's dtype
-	missing []bool          // of array and texts: rows without a sample, which they leave out; nil: none
+	missing []bool          // rows that array and texts leave out, without a sample; nil: none
 	samples []tensor.Sample // normalised, when array and texts are nil
 	items   []int64         // sequences: items of each row, or hole
 }
@@ -415,6 +415,29 @@ func (w *writer) writeArray(ctx context.Context, c *checked, first, rows int64, 
 			return err
 		}
 		i += n
+	}
+	return nil
+}
+
+// writeTexts stores n texts, from text first on.
+func (w *writer) writeTexts(ctx context.Context, c *checked, first, n int64, at func(int64) int64, set opened, update bool) error {
+	for i := int64(0); i < n; {
+		k := int(first + i)
+		if update {
+			if err := w.writeItem(ctx, c.ct, encoded{Item: chunk.Item{Data: c.texts.At(k)}}, at(i), set, update); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		o := w.opened(set, c.ct)
+		end := int(first + n)
+		took, s, err := o.builder.AddTexts(ctx, c.texts.Data, c.texts.Starts[k:end], c.texts.Ends[k:end])
+		w.take(o, c.ct, s, at(i), took, update)
+		if err != nil {
+			return err
+		}
+		i += took
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // Batch is some rows of a stream, a column for each tensor.
@@ -15,10 +16,16 @@ type Batch struct {
 	Rows    int64
 }
 
+// Appender appends the batches of a stream to a dataset.
+type Appender struct{ d *Dataset }
+
+// AppenderOf returns the appender of d.
+func AppenderOf(d *Dataset) Appender { return Appender{d} }
+
 // AppendAll appends the batches that next returns, until it returns nil: all of their rows, or none
 // of them. It returns their number. next may use the dataset. Rows that others append meanwhile
 // keep those of the batches before an error.
-func (d *Dataset) AppendAll(ctx context.Context, next func(context.Context) (*Batch, error)) (int64, error) {
+func (a Appender) AppendAll(ctx context.Context, next func(context.Context) (*Batch, error)) (int64, error) {
 	var s *streaming
 	total := int64(0)
 	for {
@@ -30,10 +37,10 @@ func (d *Dataset) AppendAll(ctx context.Context, next func(context.Context) (*Ba
 			return total, nil
 		}
 		if err == nil {
-			s, err = d.appendBatch(ctx, s, b)
+			s, err = a.appendBatch(ctx, s, b)
 		}
 		if err != nil {
-			return 0, d.undo(ctx, s, total, err)
+			return 0, a.undo(ctx, s, total, err)
 		}
 		total += b.Rows
 	}
@@ -51,7 +58,8 @@ type streaming struct {
 }
 
 // appendBatch appends one batch of a stream, whose state it returns.
-func (d *Dataset) appendBatch(ctx context.Context, s *streaming, b *Batch) (*streaming, error) {
+func (a Appender) appendBatch(ctx context.Context, s *streaming, b *Batch) (*streaming, error) {
+	d := a.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w, err := d.writer()
@@ -70,7 +78,8 @@ func (d *Dataset) appendBatch(ctx context.Context, s *streaming, b *Batch) (*str
 }
 
 // undo drops the rows of a stream that failed, and returns its error.
-func (d *Dataset) undo(ctx context.Context, s *streaming, rows int64, err error) error {
+func (a Appender) undo(ctx context.Context, s *streaming, rows int64, err error) error {
+	d := a.d
 	if s == nil || rows == 0 {
 		return err
 	}
@@ -119,7 +128,7 @@ func (w *writer) back(ctx context.Context, s *streaming) error {
 			delete(s.waiting, ts.ID)
 		}
 	}
-	w.txn.Cut(s.rows, schema)
+	version.Cut(w.txn, s.rows, schema)
 	w.waiting, w.labelled = s.waiting, s.labelled
 	return w.resolveTypes()
 }
@@ -138,7 +147,8 @@ func before(runs []format.RowRange, row int64) []format.RowRange {
 }
 
 // Holds reports whether name is that of a tensor with samples of its own, or of a group of tensors.
-func (d *Dataset) Holds(name string) (isTensor, isGroup bool, err error) {
+func (a Appender) Holds(name string) (isTensor, isGroup bool, err error) {
+	d := a.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w, err := d.writer()

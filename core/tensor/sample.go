@@ -39,8 +39,8 @@ type Link struct {
 	Size  int64 // bytes of the whole object; -1: the store does not say
 }
 
-// Rows are the values of one tensor for a number of rows. Exactly one is set of Array, equal samples
-// one after the other in one C-order array, Texts, Samples, and Foreign.
+// Rows are the values of one tensor for a number of rows. Exactly one is set of Array, which are
+// equal samples one after the other in one C-order array, Texts, Samples, and Foreign.
 type Rows struct {
 	Tensor  string
 	Array   *Array

@@ -120,9 +120,9 @@ func (t *Txn) Extend(n int64) {
 	t.changes++
 }
 
-// Cut drops the rows from one on, counted as in Txn and appended by the transaction, and brings the
-// schema back. Chunks keep the samples of dropped rows, unused.
-func (t *Txn) Cut(row int64, schema *format.Schema) {
+// Cut drops the rows of t from one on, counted as in Txn and appended by it, and brings the schema
+// back. Chunks keep the samples of dropped rows, unused.
+func Cut(t *Txn, row int64, schema *format.Schema) {
 	t.schema, t.rows, t.live = schema, row-t.base.Record.Rows, nil
 	for _, c := range t.columns {
 		kept := c.appended[:0]
