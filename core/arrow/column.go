@@ -113,6 +113,9 @@ func joined(parts []tensor.Rows) tensor.Rows {
 	case 1:
 		return parts[0]
 	}
+	if out, ok := concatenated(parts); ok {
+		return out
+	}
 	out := tensor.Rows{Samples: []tensor.Sample{}}
 	numbers := map[string]int64{}
 	for i := range parts {
@@ -125,6 +128,65 @@ func joined(parts []tensor.Rows) tensor.Rows {
 		out.RowItems = append(out.RowItems, p.RowItems...)
 	}
 	return out
+}
+
+// concatenated puts arrays of one dtype and shape together, or texts; ok is false for others.
+func concatenated(parts []tensor.Rows) (out tensor.Rows, ok bool) {
+	first := &parts[0]
+	rows, some := 0, false
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.Names != nil:
+			return out, false
+		case p.Array != nil && first.Array != nil && p.Array.DType == first.Array.DType && p.Array.Shape.Equal(first.Array.Shape):
+		case p.Texts != nil && first.Texts != nil && p.Texts.DType == first.Texts.DType:
+		default:
+			return out, false
+		}
+		rows, some = rows+rowCount(p), some || p.Missing != nil
+	}
+	out.Counts = first.Counts
+	if some {
+		out.Missing = make([]bool, 0, rows)
+	}
+	if first.Array != nil {
+		out.Array = &tensor.Array{DType: first.Array.DType, Shape: first.Array.Shape}
+	} else {
+		out.Texts = &tensor.Texts{DType: first.Texts.DType}
+	}
+	for i := range parts {
+		p := &parts[i]
+		if some && p.Missing == nil {
+			out.Missing = append(out.Missing, make([]bool, rowCount(p))...)
+		}
+		out.Missing = append(out.Missing, p.Missing...)
+		if p.Array != nil {
+			out.Array.Data = append(out.Array.Data, p.Array.Data...)
+			continue
+		}
+		for k := range p.Texts.Starts {
+			from := int64(len(out.Texts.Data))
+			out.Texts.Data = append(out.Texts.Data, p.Texts.At(k)...)
+			out.Texts.Starts, out.Texts.Ends = append(out.Texts.Starts, from), append(out.Texts.Ends, int64(len(out.Texts.Data)))
+		}
+	}
+	return out, true
+}
+
+// rowCount counts the rows of an array of elements, or of texts.
+func rowCount(p *tensor.Rows) int {
+	if p.Missing != nil {
+		return len(p.Missing)
+	}
+	if p.Texts != nil {
+		return len(p.Texts.Starts)
+	}
+	size, err := p.Array.Shape.Bytes(p.Array.DType)
+	if err != nil || size == 0 {
+		return 0
+	}
+	return len(p.Array.Data) / int(size)
 }
 
 // renumber gives labels the numbers that their names have in names, which grows.

@@ -326,7 +326,7 @@ func article(d tensor.DType) string {
 // json checks a JSON sample; tag takes one string for a list of one.
 func (c *checker) json(s tensor.Sample) (tensor.Sample, error) {
 	if !json.Valid(s.Data) || !utf8.Valid(s.Data) {
-		return s, errs.New(errs.Type, "sample is %s, which is not valid JSON; a text itself needs its quotes, as json.dumps() writes it", clip(s.Data))
+		return s, errs.New(errs.Type, "sample is '%s', which is no JSON; a text itself needs its quotes, as json.dumps() writes it", clip(s.Data))
 	}
 	switch c.ct.htype.Base {
 	case "list":

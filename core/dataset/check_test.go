@@ -110,7 +110,7 @@ func TestHTypes(t *testing.T) {
 		{TensorSpec{HType: "point"}, []tensor.Sample{zeros(tensor.Int32, 5, 2), zeros(tensor.Int32, 5, 3)}, []no{{zeros(tensor.Int32, 5, 4), "want (points, 2) or (points, 3)"}, {zeros(tensor.Int32, 2), "want (points, 2)"}}},
 		{TensorSpec{HType: "polygon"}, []tensor.Sample{zeros(tensor.Float32, 5, 2)}, []no{{zeros(tensor.Float32, 5, 4), "a list of polygons"}}},
 		{TensorSpec{HType: "text"}, []tensor.Sample{text("a"), text("")}, []no{{zeros(tensor.Uint8, 3), "array of uint8, want a str"}, {jsonText(`[]`), "a JSON value, want a str"}}},
-		{TensorSpec{HType: "json"}, []tensor.Sample{jsonText(`{"a":[1,null]}`), jsonText(`3`), text("a")}, []no{{jsonText(`{"a":`), "not valid JSON"}, {jsonText(""), "not valid JSON"}, {opaque("{}"), "bytes, want a value that JSON can hold"}}},
+		{TensorSpec{HType: "json"}, []tensor.Sample{jsonText(`{"a":[1,null]}`), jsonText(`3`), text("a")}, []no{{jsonText(`{"a":`), "which is no JSON"}, {jsonText(""), "which is no JSON"}, {opaque("{}"), "bytes, want a value that JSON can hold"}}},
 		{TensorSpec{HType: "list"}, []tensor.Sample{jsonText(`[1,"a",null]`), jsonText(`[]`)}, []no{{jsonText(`{}`), "{}, want a list"}, {jsonText(`null`), "null, want a list"}, {text("a"), `"a", want a list`}}},
 		{TensorSpec{HType: "embedding"}, []tensor.Sample{zeros(tensor.Float32, 8), zeros(tensor.Float32, 8)}, []no{{zeros(tensor.Float32, 9), "shape (9,), want (8,)"}, {zeros(tensor.Float32, 8, 1), "want (dimensions,), equal for all rows"}}},
 		{TensorSpec{HType: "intrinsics"}, []tensor.Sample{zeros(tensor.Float32, 3, 3)}, []no{{zeros(tensor.Float32, 3, 4), "want (3, 3)"}, {zeros(tensor.Complex64, 3, 3), "dtype complex64, want float32"}}},

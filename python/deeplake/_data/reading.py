@@ -131,6 +131,42 @@ class Reading(Loadable):
         return to_arrow(self._source.pinned(), tensors, images)
 
     @checks_keywords
+    def to_arrow_reader(
+        self,
+        *,
+        tensors: Sequence[str] | None = None,
+        images: Literal["encoded", "pixels"] = "encoded",
+        batch_rows: int = 65536,
+    ) -> Any:
+        """Returns a `pyarrow.RecordBatchReader` of all rows, which reads a batch at a time. Columns
+        are those of `to_arrow`.
+
+        Programs that take Arrow streams read a view by itself, as in `duckdb.sql("FROM view")`,
+        `polars.DataFrame(view)` and `pyarrow.table(view)`. They get all tensors but pictures,
+        which `ds[["images"]]` or a query has to name.
+
+        Args:
+            tensors, images: as in `to_arrow`.
+            batch_rows: the largest number of rows of a batch. Batches of large samples have fewer.
+
+        Raises:
+            UnsupportedError: pyarrow is not installed, or Arrow has no type for a tensor.
+            TensorTypeError: samples of a tensor differ in their number of axes. Batches raise it.
+
+        Example:
+            pyarrow.dataset.write_dataset(ds.to_arrow_reader(), "folder", format="parquet")
+        """
+        from deeplake._rows.arrow import to_arrow_reader
+
+        return to_arrow_reader(self._source.pinned(), tensors, images, batch_rows)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Returns a stream of Arrow, a capsule: the protocol of data frames and databases."""
+        from deeplake._rows.arrow import to_arrow_stream
+
+        return to_arrow_stream(self._source.pinned(), requested_schema)
+
+    @checks_keywords
     def to_pandas(
         self, *, tensors: Sequence[str] | None = None, images: Literal["encoded", "pixels"] = "encoded"
     ) -> Any:

@@ -33,6 +33,53 @@ def to_arrow(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
     return pa.Table.from_arrays(columns, names=names)
 
 
+def to_arrow_reader(source: Pinned, tensors: Sequence[str] | None, images: str, batch_rows: int) -> Any:
+    """Returns a `pyarrow.RecordBatchReader` of the rows, which reads each batch as it is taken."""
+    pa = _package("pyarrow")
+    if not isinstance(batch_rows, int) or isinstance(batch_rows, bool) or batch_rows < 1:
+        raise InvalidArgumentError(f"convert to Arrow: batch_rows is {batch_rows!r}, want an int of at least 1")
+    names = _names(source, tensors, images)
+    abouts = {name: source.require(name) for name in names}
+    step = min([batch_rows, *map(_block_rows, abouts.values())])
+
+    def batch(start: int) -> Any:
+        rows = _index.as_array(range(start, min(start + step, source.length())))
+        columns = [_part(pa, source, name, abouts[name], images, rows) for name in names]
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+    first = batch(0)
+
+    def batches() -> Iterator[Any]:
+        yield first
+        for start in range(step, source.length(), step):
+            yield _typed(pa, batch(start), first.schema)
+
+    return pa.RecordBatchReader.from_batches(first.schema, batches())
+
+
+def to_arrow_stream(source: Pinned, requested_schema: Any) -> Any:
+    """Returns the capsule of a stream of the rows, without pictures that no query names."""
+    of = getattr(source.version, "of", None)
+    names = source.names()
+    if of is None or set(of.names()) <= set(names):
+        names = [name for name in names if "image" not in source.require(name)["htype"]]
+    return to_arrow_reader(source, names, "encoded", _BLOCK_ROWS).__arrow_c_stream__(requested_schema)
+
+
+def _typed(pa: Any, batch: Any, schema: Any) -> Any:
+    """Returns a batch with the types of the first one."""
+    columns = []
+    for field, column in zip(schema, batch.columns, strict=True):
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as err:
+            raise TensorTypeError(
+                f'convert tensor "{field.name}": its first samples have type {field.type}, later ones {column.type}: '
+                f"{err}; leave it out by tensors="
+            ) from err
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
 def to_pandas(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any:
     """Returns the rows as a `pandas.DataFrame`; arrays are NumPy arrays, json Python values, None
     for a hole.
@@ -85,17 +132,23 @@ def _package(name: str) -> Any:
 
 
 def _column(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], images: str) -> Any:
+    return _joined(pa, [_part(pa, source, name, about, images, rows) for rows in _blocks(source, about)], name)
+
+
+def _part(
+    pa: Any, source: Pinned, name: str, about: Mapping[str, Any], images: str, rows: npt.NDArray[np.int64]
+) -> Any:
+    """Returns some rows of a tensor as one array."""
     dtype = about["dtype"]
     if about["sequence"]:
-        parts = [_sequences(pa, source.read(rows, name, "list"), about, name) for rows in _blocks(source, about)]
-        return _joined(pa, parts, name)
-    if dtype in ("string", "json", "bytes"):
-        return _bytes(pa, source, name, about, pa.large_binary() if dtype == "bytes" else pa.large_string())
-    if images == "encoded" and about["compression"] in _FILES:
-        return _bytes(pa, source, name, about, pa.large_binary())
+        return _sequences(pa, source.read(rows, name, "list"), about, name)
+    if dtype in ("string", "json"):
+        return _bytes(pa, source, rows, name).cast(pa.large_string())
+    if dtype == "bytes" or (images == "encoded" and about["compression"] in _FILES):
+        return _bytes(pa, source, rows, name)
     if shape_of(about) == ():
-        return _scalars(pa, source, name, about)
-    return _joined(pa, [_block(pa, source, rows, name, about) for rows in _blocks(source, about)], name)
+        return _scalars(pa, source, rows, name, about)
+    return _block(pa, source, rows, name, about)
 
 
 def _block(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, about: Mapping[str, Any]) -> Any:
@@ -118,34 +171,29 @@ def _block(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, abou
 
 def _blocks(source: Pinned, about: Mapping[str, Any]) -> Iterator[npt.NDArray[np.int64]]:
     """Yields the positions of rows that are read at once."""
-    step = max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, largest_sample(about))))
+    step = _block_rows(about)
     for start in range(0, max(source.length(), 1), step):
         yield _index.as_array(range(start, min(start + step, source.length())))
 
 
-def _bytes(pa: Any, source: Pinned, name: str, about: Mapping[str, Any], kind: Any) -> Any:
-    column = source.column(name)
-    parts = []
-    for rows in _blocks(source, about):
-        stored = pa.array(column.bytes_many(rows), pa.large_binary())
-        parts.append(stored.cast(kind))
-    return pa.chunked_array(parts, kind)
+def _block_rows(about: Mapping[str, Any]) -> int:
+    return max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, largest_sample(about))))
 
 
-def _scalars(pa: Any, source: Pinned, name: str, about: Mapping[str, Any]) -> Any:
-    parts = []
-    for rows in _blocks(source, about):
-        try:
-            parts.append(_numbers(pa, *source.read_marked(rows, name), about, name))
-            continue
-        except TensorTypeError:
-            pass  # few rows, and one is a hole
-        holes = source.column(name).sizes(rows) < 0
-        values = np.zeros(len(rows), _numpy_dtype(about, name))
-        if not holes.all():
-            values[~holes] = source.read(rows[~holes], name, "stack")
-        parts.append(_numbers(pa, values, holes, about, name))
-    return _joined(pa, parts, name)
+def _bytes(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str) -> Any:
+    return pa.array(source.column(name).bytes_many(rows), pa.large_binary())
+
+
+def _scalars(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str, about: Mapping[str, Any]) -> Any:
+    try:
+        return _numbers(pa, *source.read_marked(rows, name), about, name)
+    except TensorTypeError:
+        pass  # few rows, and one is a hole
+    holes = source.column(name).sizes(rows) < 0
+    values = np.zeros(len(rows), _numpy_dtype(about, name))
+    if not holes.all():
+        values[~holes] = source.read(rows[~holes], name, "stack")
+    return _numbers(pa, values, holes, about, name)
 
 
 def _numbers(pa: Any, values: npt.NDArray[Any], holes: Any, about: Mapping[str, Any], name: str) -> Any:

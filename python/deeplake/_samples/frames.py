@@ -1,4 +1,4 @@
-"""Columns of pandas, as the samples that the core takes. Columns of Arrow go to the core as they are.
+"""Columns of pandas, as the samples that the core takes. The core reads columns of Arrow itself.
 
 This is the way back of `_rows/arrow.py`: tables of `to_arrow` and `to_pandas` can be appended to a
 dataset with the same tensors. None of the packages is imported before one of its objects is given.
@@ -23,8 +23,9 @@ _FILES = ("jpeg", "png", "webp")
 
 
 def is_frame(rows: Any) -> bool:
-    """Returns whether rows are a table with named columns."""
-    return (_of(rows, "pandas") or hasattr(type(rows), "__arrow_c_stream__")) and not is_column(rows)
+    """Returns whether rows are a table with named columns, of another program."""
+    ours = _of(rows, "deeplake")
+    return (_of(rows, "pandas") or hasattr(type(rows), "__arrow_c_stream__")) and not ours and not is_column(rows)
 
 
 def is_column(values: Any) -> bool:

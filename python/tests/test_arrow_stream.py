@@ -308,7 +308,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
     "a text": (pa.array(["a"]), "image", "deeplake.read"),
     "one value": (pa.array([1]), "sequence[generic]", "want lists: a row of htype"),
     "null in a sequence": (pa.array([[1], [2, None]]), "sequence[generic]", "row 1 has a null in its list"),
-    "json": (pa.array(['{"a"']), "json", "which is not valid JSON; a text itself needs its quotes"),
+    "json": (pa.array(['{"a"']), "json", "which is no JSON; a text itself needs its quotes"),
     "time in json": (pa.array([{"a": datetime.date(2026, 1, 1)}]), "json", r"row 0 has a value of type date32\[day\], which JSON"),
     "nan in json": (pa.array([[1.0], [math.nan]]), "json", "row 1 has the value NaN, which JSON does not have"),
     "number too large": (pa.array([None, 1, 300], pa.int64()), "uint8", "row 2: sample has the value 300, which uint8"),
@@ -482,3 +482,65 @@ def test_memory_of_producers_is_given_back() -> None:
         with pytest.raises(deeplake.Error):
             ds.extend(pa.table({"x": np.arange(1000)}))
     assert held() == before
+
+
+def living() -> deeplake.Dataset:
+    """Returns a dataset with holes, deleted rows and many types, of more rows than a batch."""
+    ds = fresh(i="generic", f="generic", t="text", c="class_label", b="bbox", v="embedding", j="json", p="image")
+    rows = 1000
+    ds.extend({
+        "i": [None if n % 7 == 3 else n for n in range(rows)],
+        "f": np.arange(rows) / 8,
+        "t": [None if n % 5 == 1 else "é" * (n % 40) for n in range(rows)],
+        "c": [["cat", "dog", "fox"][n % 3] for n in range(rows)],
+        "b": [np.zeros((n % 3, 4), np.float32) for n in range(rows)],
+        "v": np.arange(rows * 3, dtype=np.float32).reshape(rows, 3),
+        "j": [{"n": n} for n in range(rows)],
+        "p": [deeplake.read(picture())] * rows,
+    })  # fmt: skip
+    ds.delete(slice(100, 200))
+    ds.commit()
+    return ds
+
+
+def test_readers_give_the_table_in_batches() -> None:
+    ds = living()
+    table = ds.to_arrow()
+    for view in (ds, ds[::3], ds[:0], ds.query("SELECT i, t, f * 2 AS g WHERE f > 20")):
+        whole = view.to_arrow()
+        for batch_rows in (1, 64, 5000):
+            reader = view[: 5 if batch_rows == 1 else None].to_arrow_reader(batch_rows=batch_rows)
+            got = reader.read_all()
+            assert got.schema == whole.schema and got.to_pylist() == whole.to_pylist()[: 5 if batch_rows == 1 else None]
+            assert max([len(batch) for batch in got.to_batches()], default=0) <= batch_rows
+    assert ds.to_arrow_reader(tensors=["c", "p"]).schema.names == ["c", "p"]
+    assert table.num_rows == 900
+    for batch_rows in (0, -1, True, "7"):
+        with pytest.raises(deeplake.InvalidArgumentError, match="batch_rows is"):
+            ds.to_arrow_reader(batch_rows=batch_rows)  # type: ignore[arg-type]
+
+
+def test_programs_read_views() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    ds = living()
+    view = ds.query("SELECT i, c WHERE f >= 50")
+    table = pa.table(ds)
+    assert table.column_names == ["i", "f", "t", "c", "b", "v", "j"]
+    assert table.equals(ds.to_arrow(tensors=table.column_names))
+    assert pl.DataFrame(ds)["i"].to_list() == table["i"].to_pylist()
+    assert pl.DataFrame(view)["c"].to_list() == view.to_arrow()["c"].to_pylist()
+    assert duckdb.sql("SELECT c, count(*), sum(i) FROM view GROUP BY c ORDER BY c").fetchall() == [
+        (name, *counts)
+        for name, *counts in ds.query("SELECT c, COUNT(*) AS n, SUM(i) AS s WHERE f >= 50 GROUP BY c ORDER BY c")
+        .to_arrow().to_pandas().astype({"c": str}).itertuples(index=False)
+    ]  # fmt: skip
+    assert pa.table(ds[["p"]]).column_names == ["p"] and pa.table(ds[["p"]])["p"][0].as_py() == picture()
+
+
+def test_there_and_back() -> None:
+    ds = living()
+    copy = fresh(**{name: about["htype"] for name, about in ds.schema.items()})
+    copy.extend(ds.to_arrow_reader(batch_rows=99))
+    copy.commit()
+    assert copy.to_arrow().equals(ds.to_arrow())
+    assert copy["p"].bytes(7) == picture()
