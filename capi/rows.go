@@ -282,7 +282,7 @@ func (s *arrowStream) columns(b *dataset.Batch, group string, fields []*arrow.Co
 		if err != nil {
 			return err
 		}
-		if below, ok := f.Fields(); ok && isGroup && !isTensor {
+		if below, ok := f.Fields(); ok && isGroup && !isTensor && !(f.IsFile() && s.into.Empty()) {
 			if err := s.columns(b, name+"/", below); err != nil {
 				return err
 			}

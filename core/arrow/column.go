@@ -12,6 +12,7 @@ type Column struct {
 	field field
 	parts []*values
 	above [][]bool // of each part: rows that are null because their struct is; nil: none
+	known known
 }
 
 // NewColumn checks the arrays of a column. They must outlive it.
@@ -49,8 +50,12 @@ func (c *Column) Fields() (fields []*Column, ok bool) {
 	if c.field.kind != kindStruct || c.field.extension != "" {
 		return nil, false
 	}
+	told := knownOf(c.field.metadata)
 	for i, f := range c.field.fields {
-		one := &Column{field: f, above: make([][]bool, len(c.parts))}
+		one := &Column{field: f, above: make([][]bool, len(c.parts)), known: told[f.name]}
+		if f.metadata["_PL_CATEGORICAL2"] != "" || f.metadata["_PL_ENUM_VALUES2"] != "" || f.metadata["_PL_ENUM_VALUES"] != "" {
+			one.known.labels = true // of polars
+		}
 		for k, v := range c.parts {
 			part := *v.children[i]
 			part.slice(v.offset, v.n)
@@ -275,6 +280,14 @@ func (r *reader) plain(v *values, missing []bool) (tensor.Rows, error) {
 		return r.lists(v, missing)
 	case v.kind == kindStruct && (r.target.HType.IsImage() || r.target.HType.IsMask()):
 		return r.files(v, missing)
+	case v.isFile():
+		out, err := r.files(v, missing)
+		for i := range out.Samples {
+			if s := &out.Samples[i]; s.Form == tensor.FormEncoded {
+				s.Form, s.DType = tensor.FormText, tensor.Bytes
+			}
+		}
+		return out, err
 	case v.kind == kindStruct || v.kind == kindMap:
 		return tensor.Rows{}, errs.New(errs.Type, "the column has type %s, want one value a row; store it in a tensor of htype json, or its fields in tensors of their own", v.name)
 	}

@@ -43,6 +43,7 @@ type dataType struct {
 
 	dictionary *dataType // the values that the numbers of this type stand for
 
+	metadata  map[string]string
 	extension string
 	parameter string // the extension's
 }
@@ -208,6 +209,7 @@ func (p *parser) typeOf(s *Schema, depth int) (field, error) {
 	if err != nil {
 		return field{}, err
 	}
+	t.metadata = metadata
 	t.extension, t.parameter = metadata["ARROW:extension:name"], metadata["ARROW:extension:metadata"]
 	return field{name, t}, nil
 }

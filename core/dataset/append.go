@@ -27,9 +27,22 @@ type checked struct {
 const hole = -1
 
 // append is Dataset.Append.
-func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) error {
+func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) (err error) {
 	if rows < 0 {
 		return errs.New(errs.Invalid, "append %d rows", rows)
+	}
+	if rows > 0 && len(cols) > 0 && len(w.txn.Schema().Tensors) == 0 {
+		var back func() error
+		if back, err = w.infer(cols); err != nil {
+			return errs.Wrap(errs.Invalid, "append", "", err)
+		}
+		defer func() {
+			if err != nil && w.broken == nil {
+				if again := back(); again != nil {
+					err = again
+				}
+			}
+		}()
 	}
 	types, err := w.columnsOf(cols)
 	if err != nil {
@@ -37,7 +50,7 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 	}
 	switch tensors := len(w.txn.Schema().Tensors); {
 	case rows > 0 && tensors == 0:
-		return errs.Op("append to dataset", w.d.URI()).New(errs.Invalid, "it has no tensors yet; create_tensor() first")
+		return errs.Op("append to dataset", w.d.URI()).New(errs.Invalid, "it has no tensors yet, and the rows no columns; create_tensor() first")
 	case rows > 0 && len(types) < tensors:
 		if err := w.missingColumns(cols); err != nil {
 			return err

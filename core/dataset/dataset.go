@@ -303,19 +303,7 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if err != nil {
 		return err
 	}
-	if n, ok := w.groupClash(spec.Name); ok {
-		return errs.Op("create tensor", spec.Name).New(errs.Exists, "%q exists, and a name cannot be both a tensor and a group", n)
-	}
-	all := append([]format.TensorSchema{ts}, levels...)
-	for i := range all {
-		if err := w.txn.MayAdd(&all[i]); err != nil {
-			return err
-		}
-	}
-	for _, one := range all {
-		w.addTensor(one)
-	}
-	return nil
+	return w.create(append([]format.TensorSchema{ts}, levels...))
 }
 
 // schema returns the schema, with uncommitted changes.

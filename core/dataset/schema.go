@@ -11,6 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 )
 
 // TensorSpec describes a new tensor. Zero values mean the default of the htype.
@@ -381,6 +382,52 @@ func names(s *format.Schema) []string {
 // visible lists the tensors of a schema that are not hidden.
 func visible(s *format.Schema) []string {
 	return slices.DeleteFunc(names(s), hidden)
+}
+
+// create adds a tensor with its levels.
+func (w *writer) create(all []format.TensorSchema) error {
+	name := all[0].Name
+	if n, ok := w.groupClash(name); ok {
+		return errs.Op("create tensor", name).New(errs.Exists, "%q exists, and a name cannot be both a tensor and a group", n)
+	}
+	for i := range all {
+		if err := w.txn.MayAdd(&all[i]); err != nil {
+			return err
+		}
+	}
+	for _, one := range all {
+		w.addTensor(one)
+	}
+	return nil
+}
+
+// infer creates the tensors of columns in a dataset without tensors. back takes them away.
+func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
+	before := w.txn.Schema().Clone()
+	back = func() error {
+		version.Cut(w.txn, w.txn.Rows(), before)
+		return w.renamed()
+	}
+	for i := range cols {
+		in := cols[i].Infer()
+		if in.File != nil {
+			in.HType = "generic"
+			if _, ok := w.d.env.Codecs.Sniff(in.File); ok {
+				in.HType = "image"
+			}
+		}
+		ts, err := newTensor(TensorSpec{Name: cols[i].Tensor, HType: in.HType, ClassNames: in.ClassNames, AddClasses: true}, w.d.env.Codecs)
+		if err == nil {
+			err = w.create([]format.TensorSchema{ts})
+		}
+		if err != nil {
+			if again := back(); again != nil {
+				err = again
+			}
+			return back, err
+		}
+	}
+	return back, nil
 }
 
 // unknownTensor returns the error for a name that a schema does not have.

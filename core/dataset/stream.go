@@ -81,7 +81,7 @@ func (a Appender) appendBatch(ctx context.Context, s *streaming, b *Batch) (*str
 func (a Appender) undo(ctx context.Context, s *streaming, rows int64, err error) error {
 	d := a.d
 	if s == nil || rows == 0 {
-		return err
+		return err // of the first rows, which left nothing
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,6 +147,7 @@ func before(runs []format.RowRange, row int64) []format.RowRange {
 }
 
 // Holds reports whether name is that of a tensor with samples of its own, or of a group of tensors.
+// In a dataset without tensors any name may become either.
 func (a Appender) Holds(name string) (isTensor, isGroup bool, err error) {
 	d := a.d
 	d.mu.Lock()
@@ -155,5 +156,12 @@ func (a Appender) Holds(name string) (isTensor, isGroup bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	return w.types[name] != nil, w.groups[name] != "", nil
+	return w.types[name] != nil, w.groups[name] != "" || len(w.types) == 0, nil
+}
+
+// Empty reports whether the dataset has no tensors, so that rows make them.
+func (a Appender) Empty() bool {
+	a.d.mu.Lock()
+	defer a.d.mu.Unlock()
+	return len(a.d.schema().Tensors) == 0
 }

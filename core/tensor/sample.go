@@ -84,6 +84,8 @@ type Foreign interface {
 	// Rows returns the values for a tensor. They may lie in the memory of the other program. Errors
 	// name the row.
 	Rows(t Target) (Rows, error)
+	// Infer returns the tensor that the column makes in a dataset without tensors.
+	Infer() Inferred
 }
 
 // Target is the tensor that takes the values of a Foreign column.

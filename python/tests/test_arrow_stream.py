@@ -544,3 +544,89 @@ def test_there_and_back() -> None:
     copy.commit()
     assert copy.to_arrow().equals(ds.to_arrow())
     assert copy["p"].bytes(7) == picture()
+
+
+INFERRED: dict[str, tuple[Callable[[], Any], dict[str, tuple[str, str | None]]]] = {
+    "columns": (
+        lambda: {"a": [1, None], "b": ["x", "y"], "c": np.zeros((2, 3), np.float32), "d": [{"k": 1}, None], "e": [["x"], []]},
+        {"a": ("generic", "int64"), "b": ("text", "string"), "c": ("generic", "float32"), "d": ("json", "json"), "e": ("sequence[text]", "string")},
+    ),
+    "rows": (
+        lambda: [{"a": None, "f": b"raw", "g": [1.5, 2]}, {"a": True, "f": b"", "g": []}],
+        {"a": ("generic", "bool"), "f": ("generic", "bytes"), "g": ("generic", "float64")},
+    ),
+    "pictures": (
+        lambda: {"p": [None, deeplake.read(picture())], "s": [[deeplake.read(picture())], []]},
+        {"p": ("image", "uint8"), "s": ("sequence[image]", "uint8")},
+    ),
+    "polars": (
+        lambda: pl.DataFrame({
+            "c": pl.Series(["x"], dtype=pl.Categorical), "e": pl.Series(["x"], dtype=pl.Enum(["y", "x"])), "s": ["a"],
+            "st": [{"p": 1, "q": "z"}], "ls": [["a"]], "n": [[1.5]], "nn": [[{"k": 1}]], "when": [datetime.date(2026, 1, 1)],
+        }),
+        {"c": ("class_label", "int64"), "e": ("class_label", "int64"), "s": ("text", "string"), "st/p": ("generic", "int64"),
+         "st/q": ("text", "string"), "ls": ("sequence[text]", "string"), "n": ("generic", "float64"), "nn": ("json", "json"),
+         "when": ("generic", "date")},
+    ),
+    "arrow": (
+        lambda: pa.table({
+            "i": [{"bytes": picture(), "path": "a"}], "snd": [{"bytes": b"RIFF....", "path": "a"}],
+            "is": [[{"bytes": picture(), "path": "a"}]], "m": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
+            "d": pa.array(["a"]).dictionary_encode(), "bl": [[b"x"]], "none": pa.nulls(1), "half": pa.array([np.float16(1)]),
+            "t": pa.FixedShapeTensorArray.from_numpy_ndarray(np.zeros((1, 2, 3), np.int8)), "u": pa.array([b"0" * 16], pa.uuid()),
+        }),
+        {"i": ("image", "uint8"), "snd": ("generic", "bytes"), "is": ("sequence[image]", "uint8"), "m": ("json", "json"),
+         "d": ("text", "string"), "bl": ("sequence[generic]", "bytes"), "none": ("generic", None), "half": ("generic", "float16"),
+         "t": ("generic", "int8"), "u": ("text", "string")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INFERRED)
+def test_rows_make_the_tensors_of_an_empty_dataset(name: str) -> None:
+    make_rows, want = INFERRED[name]
+    ds = fresh()
+    ds.extend(make_rows())
+    assert {tensor: (about["htype"], about.get("dtype")) for tensor, about in ds.schema.items()} == want
+    rows = len(ds)
+    ds.extend(make_rows())
+    ds.commit()
+    assert len(ds) == 2 * rows and not ds.fsck().problems
+    assert ds[:rows].to_arrow().equals(ds[rows:].to_arrow())
+
+
+def test_inferred_classes() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": pd.Categorical(["b", "a", None], categories=["a", "b", "c"])})
+    features = {"info": {"features": {"x": {"names": ["a", "b", "c"], "_type": "ClassLabel"}, "y": {"_type": "Image"}}}}
+    face = pa.table({"x": [1, 0, None]}).replace_schema_metadata({"huggingface": json.dumps(features)})
+    for rows in (frame, pa.Table.from_pandas(frame), face):
+        ds = fresh()
+        ds.extend(rows)
+        assert ds["x"].htype == "class_label" and ds["x"].class_names == ["a", "b", "c"]
+        assert [plain(v) for v in ds["x"]] == [1, 0, None]
+    odd = pa.table({"x": [1]}).replace_schema_metadata({"huggingface": "{", "pandas": '{"columns": 3}'})
+    ds = fresh()
+    ds.extend(odd)
+    assert ds["x"].htype == "generic"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"x": [1, 2], "d": pa.array([decimal.Decimal("1.5")] * 2)},
+        pa.table({"x": [1], "d": pa.array([datetime.time(1)])}),
+        pa.table({"x": ["a"], "_y": [1]}),
+        pa.table({"x": ["a"], "x/y": [1]}),
+        {"x": [1, 2], "y": [1]},
+        pa.RecordBatchReader.from_batches(pa.schema([("x", pa.list_(pa.int64()))]),
+            iter([pa.record_batch([pa.array([v], pa.list_(pa.int64()))], ["x"]) for v in ([1], [1, None])])),
+    ],
+)  # fmt: skip
+def test_refused_rows_leave_no_tensors(rows: Any) -> None:
+    ds = fresh()
+    with pytest.raises(deeplake.Error):
+        ds.extend(rows)
+    assert len(ds) == 0 and ds.schema == {} and not ds.dirty
+    ds.extend({"x": ["a text"]})
+    assert ds["x"].htype == "text"

@@ -16,6 +16,7 @@ from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
 from deeplake._rows.tensor import Tensor, shape_of
 from deeplake._rows.within import spread
+from deeplake._samples.column import inferred_types
 from deeplake._samples.labels import numbered
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
@@ -215,11 +216,14 @@ class Live(Source):
     def append(self, columns: Mapping[str, Any]) -> None:
         types = self._types()
         columns = self._prepared(columns)
-        self.write(lambda handle: handle.append(columns, types))
+        is_new = not types and not self.handle().describe()["tensors"]
+        if is_new:
+            types = inferred_types(columns)
+        self.write(lambda handle: handle.append(columns, types), types=is_new)
 
     def append_stream(self, stream: Any) -> None:
         """Appends the rows of an object with `__arrow_c_stream__`."""
-        self.write(lambda handle: handle.append_stream(stream))
+        self.write(lambda handle: handle.append_stream(stream), types=True)
 
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()

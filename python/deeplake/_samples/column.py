@@ -6,7 +6,7 @@ The extension calls `count` and `count_lists` when a column turns out to count t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -215,3 +215,29 @@ def _counted(times: npt.NDArray[Any], zone: str | None = None) -> tuple[npt.NDAr
     if zone is None:
         return numbers, f"datetime64[{unit}]"
     return numbers, f"timestamp[{unit}, {zone}]" if zone else f"timestamp[{unit}]"
+
+
+def inferred_types(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the types, as the native `append` wants them, of columns of Python values that make
+    tensors: "json" for dicts and for lists of values that are no numbers, a sequence for lists of
+    texts or of files. Other columns have none.
+    """
+    types = {}
+    for name, column in columns.items():
+        if not isinstance(column, list | tuple):
+            continue
+        first = next((value for value in column if value is not None and value != []), None)
+        item = first[0] if isinstance(first, list | tuple) and first else None
+        if isinstance(first, Mapping):
+            types[name] = "json"
+        elif isinstance(item, str):
+            types[name] = "sequence[string]" if all(map(_is_texts, column)) else "json"
+        elif hasattr(item, "__deeplake_encoded__"):
+            types[name] = "sequence[image]"
+        elif isinstance(item, Mapping) or (isinstance(item, list | tuple) and item and isinstance(item[0], str)):
+            types[name] = "json"
+    return types
+
+
+def _is_texts(value: Any) -> bool:
+    return value is None or (isinstance(value, list | tuple) and all(isinstance(item, str) for item in value))

@@ -129,10 +129,12 @@ def _of_pandas(what: str, series: Any, about: Mapping[str, Any]) -> Any:
 
 
 def _categories(what: str, series: Any, about: Mapping[str, Any]) -> Any:
-    """Returns categories as class labels with their names, or as the values that they stand for."""
+    """Returns categories as class labels with their names, or as the values that they stand for. A
+    tensor that is to be made takes labels.
+    """
     values, codes = series.cat.categories, series.cat.codes.to_numpy()
     texts = all(isinstance(value, str) for value in values)
-    if "class_label" in about.get("htype", "") and texts:
+    if texts and ("class_label" in about.get("htype", "") or not about):
         return _marked(np.where(codes < 0, 0, codes), codes < 0, names=[str(value) for value in values])
     taken = values.to_series().iloc[np.where(codes < 0, 0, codes)] if len(values) else series.astype(object)
     plain = _of_pandas(what, taken, about)

@@ -1,0 +1,141 @@
+package arrow
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"deeplake/core/tensor"
+)
+
+// known is what the metadata of a table says about a column.
+type known struct {
+	classes []string // the names of its numbers; nil: none
+	labels  bool     // its texts are labels
+}
+
+// knownOf reads the metadata of Hugging Face and of pandas: class names and categories.
+func knownOf(metadata map[string]string) map[string]known {
+	out := map[string]known{}
+	var face struct {
+		Info struct {
+			Features map[string]json.RawMessage `json:"features"`
+		} `json:"info"`
+	}
+	if json.Unmarshal([]byte(metadata["huggingface"]), &face) == nil {
+		for name, raw := range face.Info.Features {
+			var one struct {
+				Type  string   `json:"_type"`
+				Names []string `json:"names"`
+			}
+			if json.Unmarshal(raw, &one) == nil && one.Type == "ClassLabel" && len(one.Names) > 0 {
+				out[name] = known{classes: one.Names}
+			}
+		}
+	}
+	var frame struct {
+		Columns []struct {
+			Name string `json:"field_name"`
+			Type string `json:"pandas_type"`
+		} `json:"columns"`
+	}
+	if json.Unmarshal([]byte(metadata["pandas"]), &frame) == nil {
+		for _, c := range frame.Columns {
+			if c.Type == "categorical" {
+				out[c.Name] = known{labels: true}
+			}
+		}
+	}
+	return out
+}
+
+// Infer returns the tensor that the column makes in a dataset without tensors. Texts of a dictionary
+// are labels only where the metadata calls them so: a dictionary is a way to store texts.
+func (c *Column) Infer() tensor.Inferred {
+	switch {
+	case c.known.classes != nil && c.field.kind == kindNumber && c.field.dtype.IsInteger() && c.field.dictionary == nil:
+		return tensor.Inferred{HType: "class_label", ClassNames: c.known.classes}
+	case c.known.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
+		return tensor.Inferred{HType: "class_label"}
+	}
+	htype := c.field.infer()
+	if htype != "file" && htype != "sequence[file]" {
+		return tensor.Inferred{HType: htype}
+	}
+	if file := c.firstFile(); file != nil && htype == "file" {
+		return tensor.Inferred{File: file}
+	}
+	return tensor.Inferred{HType: strings.Replace(htype, "file", "image", 1)}
+}
+
+// infer returns the htype for a type. "file" stands for structs with the bytes of files.
+func (t *dataType) infer() string {
+	switch {
+	case t.extension == "arrow.uuid":
+		return "text"
+	case t.extension == "arrow.json":
+		return "json"
+	case strings.HasPrefix(t.extension, "arrow."):
+		return "generic"
+	case t.dictionary != nil:
+		return t.dictionary.infer()
+	case t.kind == kindText || t.kind == kindView:
+		if t.dtype == tensor.String {
+			return "text"
+		}
+	case t.isFile():
+		return "file"
+	case t.kind == kindStruct || t.kind == kindMap:
+		return "json"
+	case t.isList():
+		switch item := t.fields[0].infer(); item {
+		case "text", "file":
+			return "sequence[" + item + "]"
+		case "generic":
+			if leaf := t.leaf(); leaf.kind != kindText && leaf.kind != kindView && leaf.kind != kindFixed {
+				return "generic"
+			}
+			return "sequence[generic]"
+		}
+		return "json"
+	}
+	return "generic"
+}
+
+// leaf returns the type of the innermost items of lists.
+func (t *dataType) leaf() *dataType {
+	for t.isList() {
+		t = t.fields[0].dataType
+	}
+	return t
+}
+
+// isFile reports whether a type is a struct of the bytes and the path of a file.
+func (t *dataType) isFile() bool {
+	if t.kind != kindStruct || len(t.fields) != 2 {
+		return false
+	}
+	named := func(name string, d tensor.DType) bool {
+		return slices.ContainsFunc(t.fields, func(f field) bool { return f.name == name && f.dtype == d && f.dictionary == nil })
+	}
+	return named("bytes", tensor.Bytes) && named("path", tensor.String)
+}
+
+// IsFile reports whether rows are structs of the bytes and the path of a file.
+func (c *Column) IsFile() bool { return c.field.isFile() }
+
+// firstFile returns the bytes of the first file; nil: there is none.
+func (c *Column) firstFile() []byte {
+	for _, v := range c.parts {
+		out, err := (&reader{}).files(v, v.missing(nil))
+		if err != nil {
+			continue // the rows say so when they are read
+		}
+		for i := range out.Samples {
+			if s := &out.Samples[i]; s.Form == tensor.FormEncoded {
+				return s.Data
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package tensor
+
+// Inferred is the tensor that samples make in a dataset that has none.
+type Inferred struct {
+	HType      string
+	ClassNames []string
+	File       []byte // samples are files, of which this is one; the htype is open; nil: they are not
+}
+
+// Infer returns the tensor for the samples of r, by the first one. Its dtype is that of the samples.
+func (r *Rows) Infer() Inferred {
+	if r.Foreign != nil {
+		return r.Foreign.Infer()
+	}
+	in := Inferred{HType: "generic"}
+	switch {
+	case r.Names != nil:
+		in.HType = "class_label"
+	case r.Texts != nil:
+		in.HType = textHType(r.Texts.DType)
+	default:
+		for i := range r.Samples {
+			s := &r.Samples[i]
+			switch s.Form {
+			case FormHole:
+				continue
+			case FormText:
+				in.HType = textHType(s.DType)
+			case FormEncoded, FormLink:
+				in.HType = "image"
+			}
+			break
+		}
+	}
+	if r.RowItems != nil {
+		in.HType = "sequence[" + in.HType + "]"
+	}
+	return in
+}
+
+// textHType is the htype of text, JSON or bytes.
+func textHType(d DType) string {
+	switch d {
+	case String:
+		return "text"
+	case JSON:
+		return "json"
+	}
+	return "generic"
+}
