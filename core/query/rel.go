@@ -171,11 +171,16 @@ func (rl *rel) taken(r *run, rows []int) (*rel, error) {
 }
 
 // parallel calls do for the units 0 to n-1 below halt, in order of their numbers, several at once.
+// The error is that of the first unit which fails, whatever the threads: those before it were begun
+// before it, and are waited for.
 func parallel(r *run, n int, halt *atomic.Int64, do func(w *worker, unit int) error) error {
 	if n == 0 {
 		return r.alive()
 	}
 	var next atomic.Int64
+	var mu sync.Mutex
+	var failed error
+	first := n // the unit of failed
 	g := task.New(r.ctx, 0)
 	for range min(r.threads, n) {
 		g.Go(func(context.Context) error {
@@ -186,18 +191,29 @@ func parallel(r *run, n int, halt *atomic.Int64, do func(w *worker, unit int) er
 				if unit >= n || halted(halt, unit) {
 					return nil
 				}
-				if err := r.alive(); err != nil {
-					return err
+				err := r.alive()
+				if err == nil {
+					err = do(w, unit)
+					w.ended()
 				}
-				err := do(w, unit)
-				if w.ended(); err != nil {
-					return err
+				if err == nil {
+					continue
 				}
+				next.Store(int64(n)) // no more are begun
+				mu.Lock()
+				defer mu.Unlock()
+				if unit < first {
+					first, failed = unit, err
+				}
+				return nil
 			}
 		})
 	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	if failed != nil {
+		return failed
 	}
 	return r.alive()
 }
