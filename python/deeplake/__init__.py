@@ -41,6 +41,7 @@ from deeplake._version import __version__
 if TYPE_CHECKING:
     from deeplake import tql
     from deeplake._data.dataset import create, delete, exists, open, query
+    from deeplake._data.ingest import ingest
     from deeplake._data.mix import Mix, mix
     from deeplake._data.view import Dataset, QueryView, View
     from deeplake._load.cache import Cache
@@ -96,6 +97,7 @@ __all__ = [
     "create",
     "delete",
     "exists",
+    "ingest",
     "link",
     "mix",
     "open",
@@ -124,6 +126,7 @@ _MODULES = {
     "Visualizer": "_show.visualize",
     "copy": "_versions.copy",
     "create": "_data.dataset",
+    "ingest": "_data.ingest",
     "delete": "_data.dataset",
     "exists": "_data.dataset",
     "link": "_samples.link",

@@ -156,11 +156,10 @@ PACKAGE: Mapping[str, Neighbour] = {
     "empty": Neighbour("Deep Lake 3", "deeplake.create(uri)"),
     "like": Neighbour("Deep Lake 3, 4", "deeplake.create(uri, schema=ds.schema)"),
     "types": Neighbour("Deep Lake 4", 'ds.create_tensor(name, "image"): htypes are names'),
-    "ingest": Neighbour("Deep Lake 3", "the command line, deeplake create URI from-SOURCE"),
     "load_dataset": Neighbour("Hugging Face", "deeplake.open(uri)"),
     "load_from_disk": Neighbour("Hugging Face", "deeplake.open(uri)"),
-    "from_pandas": Neighbour("Hugging Face, Arrow, polars", "deeplake.create(uri, schema=...).extend(frame)"),
-    "write_dataset": Neighbour("Lance, Arrow", "deeplake.create(uri, schema=...).extend(table)"),
+    "from_pandas": Neighbour("Hugging Face, Arrow, polars", "deeplake.ingest(frame, uri)"),
+    "write_dataset": Neighbour("Lance, Arrow", "deeplake.ingest(table, uri)"),
     "concatenate_datasets": Neighbour("Hugging Face", "deeplake.mix([a, b])"),
     "interleave_datasets": Neighbour("Hugging Face", "deeplake.mix([a, b], shares)"),
 }

@@ -14,6 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
+from deeplake._data.files import FORMATS, format_of
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
 from deeplake._progress import bar
@@ -75,6 +76,13 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--size", "side", type=click.IntRange(min=1), metavar="PIXELS", help="Squares of this side, cut from the middle."
 )
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["images", *FORMATS]),
+    help="Of the source; without it, files of tables are known by their names.",
+)
+@click.option("--columns", metavar="A,B=HTYPE", help="Of tables: the columns to take, and htypes of their tensors.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
 @click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source.")
@@ -97,15 +105,18 @@ def create(
     decode: bool,
     side: int | None,
     checkpoint: int | None,
+    format_: str | None,
+    columns: str | None,
     storage: tuple[str, ...],
     source_storage: tuple[str, ...],
     allow_links: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a dataset: empty, or of the images in a folder or a bucket.
+    """Make a dataset: empty, of the images in a folder or a bucket, or of files with a table.
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
-    with one URL or path in each line. Folders inside it are classes. Without --source-storage a
+    with one URL or path in each line. Or a file on this machine, or a folder of files: Parquet,
+    Feather, CSV or JSON lines, whose columns become tensors. Folders inside it are classes. Without --source-storage a
     source on the same server as the dataset is reached with --storage, any other one without its
     secrets. A list names URLs of its own host, and of --allow-links. The same command continues an
     interrupted run; after a complete run it takes in new and changed files.
@@ -115,24 +126,39 @@ def create(
         deeplake create s3://mine/train from-s3://theirs/shards --link
         deeplake create ./pixels from-./flowers --decode --size 256
         deeplake create ./digits from-./folders --classes zero,one,two
+        deeplake create ./captions from-./captions.parquet --columns text,kind=class_label
     """
     if decode:
         if compression not in ("auto", "none"):
             raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
+    table = format_ if format_ != "images" else None
+    if folder is not None and format_ is None:
+        table = format_of(_local(folder)) if "://" not in folder.removeprefix("file://") else None
+    if columns is not None and table is None:
+        raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
+    pictures = (
+        ("--size", side),
+        ("--decode", decode),
+        ("--link", link),
+        ("--checkpoint", checkpoint),
+        ("--classes", classes),
+        ("--splits", splits != "auto"),
+        ("--follow-links", follow_links),
+        ("--on-error", on_error != "skip"),
+        ("--apply-exif-orientation", apply_exif_orientation),
+    )
+    if table is not None and folder is not None:
+        for option, given in (*pictures, ("--labels", labels != "auto"), ("--compression", compression != "auto")):
+            if given:
+                raise click.UsageError(
+                    f"{option} is for images, and {folder} has a table; --format images says otherwise"
+                )
+        _of_table(place, folder, table, columns, overwrite, store, as_json)
+        return
     if folder is None:
-        for option, given in (
-            ("--size", side),
-            ("--decode", decode),
-            ("--link", link),
-            ("--checkpoint", checkpoint),
-            ("--classes", classes),
-            ("--splits", splits != "auto"),
-            ("--follow-links", follow_links),
-            ("--on-error", on_error != "skip"),
-            ("--apply-exif-orientation", apply_exif_orientation),
-        ):
+        for option, given in pictures:
             if given:
                 raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
         _refuse_images(place)
@@ -162,6 +188,40 @@ def create(
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
     show(report, as_json, _report_lines(report))
+
+
+def _local(place: str) -> Path:
+    return Path(place.removeprefix("file://"))
+
+
+def _of_table(
+    place: str,
+    source: str,
+    format_: str,
+    columns: str | None,
+    overwrite: bool,
+    store: _storage.Storage | None,
+    as_json: bool,
+) -> None:
+    """Makes a dataset of files with a table."""
+    from deeplake._data.ingest import ingest
+
+    if "://" in source.removeprefix("file://"):
+        raise click.UsageError(f"{source}: files with a table are read from this machine; copy them first")
+    pairs = [one.strip().partition("=") for one in columns.split(",")] if columns else []
+    with ingest(
+        _local(source),
+        place,
+        columns=[name for name, _, _ in pairs] or None,
+        schema={name: htype for name, _, htype in pairs if htype},
+        format=format_,
+        overwrite=overwrite,
+        storage=store,
+        message=f"create from {source}",
+        verbose=not as_json,
+    ) as ds:
+        report = {"uri": ds.uri, "rows": len(ds), "schema": ds.schema}
+    show(report, as_json, [f"created {report['uri']}: {report['rows']:,} rows"])
 
 
 def _refuse_images(place: str) -> None:

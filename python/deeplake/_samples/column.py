@@ -226,7 +226,7 @@ def inferred_types(columns: Mapping[str, Any]) -> dict[str, str]:
     for name, column in columns.items():
         if not isinstance(column, list | tuple):
             continue
-        first = next((value for value in column if value is not None and value != []), None)
+        first = next((value for value in column if value is not None and not _is_empty(value)), None)
         item = first[0] if isinstance(first, list | tuple) and first else None
         if isinstance(first, Mapping):
             types[name] = "json"
@@ -237,6 +237,10 @@ def inferred_types(columns: Mapping[str, Any]) -> dict[str, str]:
         elif isinstance(item, Mapping) or (isinstance(item, list | tuple) and item and isinstance(item[0], str)):
             types[name] = "json"
     return types
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, list | tuple) and not value
 
 
 def _is_texts(value: Any) -> bool:

@@ -1,0 +1,204 @@
+"""Datasets of the tables and rows of other programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from deeplake._data.dataset import create, delete
+from deeplake._data.files import read_files
+from deeplake._errors import InvalidArgumentError
+from deeplake._lazy import package
+from deeplake._names import check_names, checks_keywords, suggest
+from deeplake._progress import bar
+from deeplake._samples.frames import is_frame, is_stream
+
+if TYPE_CHECKING:
+    from deeplake._data.view import Dataset
+    from deeplake._stores.storage import Storage
+
+_CHUNK = 1000  # rows as dicts that are appended together
+
+
+@checks_keywords
+def ingest(
+    source: Any,
+    uri: str | os.PathLike[str],
+    *,
+    schema: Mapping[str, Any] | None = None,
+    columns: Sequence[str] | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+    storage: Storage | None = None,
+    message: str = "",
+    verbose: bool = True,
+) -> Dataset:
+    """Creates a dataset of a table, of rows, or of files with a table. The rows make its tensors, as
+    with `Dataset.extend`.
+
+    All rows become one commit. If the source fails before it, the new dataset is deleted.
+
+    Args:
+        source: a table of pandas, or an object with `__arrow_c_stream__` (Arrow, polars, DuckDB); a
+            dict of columns; rows as dicts, also from a generator; an object with `__len__` and
+            `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
+            `columns` for each item. Or the path of a file: Parquet, Feather, CSV or JSON lines, or
+            of a folder of one of them, whose partitions ("year=2026") become columns.
+        uri: the new dataset, as of `create`.
+        schema: tensors by name, as of `create`, in the place of those that the rows make.
+        columns: the columns to take; None takes all.
+        format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
+        overwrite: replace a dataset that is there, as soon as the first rows are read.
+        storage: as of `create`.
+        message: the message of the commit.
+        verbose: print the tensors to standard error, with a progress bar on a terminal.
+
+    Returns:
+        The dataset, at the commit of the rows.
+
+    Raises:
+        AlreadyExistsError: the dataset exists and `overwrite` is False.
+        InvalidArgumentError: the source is none of these, cannot be read, or has no rows.
+        TensorTypeError: a column has a type that no tensor holds, or a sample does not suit.
+        UnsupportedError: files, and tables with `columns` or `schema`, need the package pyarrow.
+
+    Example:
+        ds = deeplake.ingest("captions.parquet", "captions", schema={"kind": "class_label"})
+    """
+    if columns is not None:
+        check_names("ingest", columns, "columns")
+    ds: Dataset | None = None
+    is_done = False
+    try:
+        with bar("ingest", unit="rows") as advance:
+            for batch in _batches(source, columns, format, bool(schema)):
+                if ds is None:
+                    ds = create(uri, schema=_schema(batch, schema), overwrite=overwrite, storage=storage)
+                ds.extend(batch)
+                if verbose:
+                    advance(len(ds))
+        if ds is None:
+            raise InvalidArgumentError("ingest: the source has no rows")
+        ds.commit(message or "ingest")
+        is_done = True
+    finally:
+        if ds is not None and not is_done:
+            ds.discard()
+            ds.close()
+            delete(ds.uri, storage=storage)
+    if verbose:
+        print(repr(ds), file=sys.stderr)
+    return ds
+
+
+def _batches(
+    source: Any,
+    columns: Sequence[str] | None,
+    format: str | None,
+    with_schema: bool,
+) -> Iterator[Any]:
+    """Yields what `extend` takes, a part of the rows at a time."""
+    if isinstance(source, str | os.PathLike):
+        yield from read_files(source, format, columns)
+        return
+    if format is not None:
+        raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
+    if isinstance(source, Mapping):
+        yield source if columns is None else _picked(source, columns, list(source))
+    elif is_frame(source) and not is_stream(source):
+        yield source if columns is None else source[_known(columns, list(source.columns))]
+    elif is_stream(source) and columns is None and not with_schema:
+        yield source
+    elif is_stream(source):
+        reader = package("ingest", "pyarrow", "pip install pyarrow").RecordBatchReader.from_stream(source)
+        names = None if columns is None else _known(columns, reader.schema.names)
+        yield from (batch if names is None else batch.select(names) for batch in reader if len(batch))
+    elif not isinstance(source, bytes) and (rows := _rows(source)) is not None:
+        yield from _chunks(rows, columns)
+    else:
+        raise InvalidArgumentError(
+            f"ingest: got a {type(source).__name__}, want a table, a dict of columns, rows as dicts, or a path"
+        )
+
+
+def _rows(source: Any) -> Iterable[Any] | None:
+    if isinstance(source, Iterable):
+        return source
+    if hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        return (source[row] for row in range(len(source)))
+    return None
+
+
+def _chunks(rows: Iterable[Any], columns: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
+    """Yields some rows at a time, with None for the values that a row lacks."""
+    names: list[str] = list(columns or ())
+    numbered = enumerate(rows)
+    while chunk := list(islice(numbered, _CHUNK)):
+        dicts = [_row(number, row, columns) for number, row in chunk]
+        if columns is None:
+            names = list(dict.fromkeys([*names, *(name for row in dicts for name in row)]))
+        yield [{name: row.get(name) for name in names} for row in dicts]
+
+
+def _row(number: int, row: Any, columns: Sequence[str] | None) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    if not isinstance(row, tuple | list):
+        raise InvalidArgumentError(f"ingest: row {number} is a {type(row).__name__}, want a dict by name of column")
+    if columns is None or len(columns) != len(row):
+        wanted = "none" if columns is None else str(len(columns))
+        raise InvalidArgumentError(
+            f"ingest: row {number} is a {type(row).__name__} of {len(row)} items, and columns= names {wanted}; name all"
+        )
+    return dict(zip(columns, row, strict=True))
+
+
+def _known(columns: Sequence[str], names: list[Any]) -> list[str]:
+    for name in columns:
+        if name not in names:
+            known = [str(one) for one in names]
+            raise InvalidArgumentError(
+                f'ingest: the source has no column "{name}"{suggest(name, known)}; it has {", ".join(known[:16])}'
+            )
+    return list(columns)
+
+
+def _picked(source: Mapping[str, Any], columns: Sequence[str], names: list[Any]) -> dict[str, Any]:
+    return {name: source[name] for name in _known(columns, names)}
+
+
+def _schema(batch: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Returns the tensors of the columns of a batch: those of `schema`, and others as its rows make
+    them. None without `schema`: then `extend` makes all.
+    """
+    if not schema:
+        return None
+    names, part = _columns(batch)
+    unknown = [name for name in schema if name not in names and not any(n.startswith(f"{name}/") for n in names)]
+    if unknown:
+        _known(unknown, names)
+    rest = [name for name in names if name not in schema]
+    made: dict[str, Any] = {}
+    if rest:
+        with create(f"mem://ingest-{uuid.uuid4().hex}") as probe:
+            probe.extend(part(rest))
+            made = {name: {**about, "add_classes": True} if "class_names" in about else about
+                    for name, about in probe.schema.items()}  # fmt: skip
+            probe.discard()
+    ordered = {name: schema[name] for name in names if name in schema}
+    return {**made, **ordered}
+
+
+def _columns(batch: Any) -> tuple[list[str], Callable[[list[str]], Any]]:
+    """Returns the names of the columns of a batch, and a function that takes some of them."""
+    if isinstance(batch, Mapping):
+        return list(batch), lambda names: {name: batch[name] for name in names}
+    if isinstance(batch, list):
+        return list(batch[0]), lambda names: [{name: row[name] for name in names} for row in batch]
+    if hasattr(batch, "schema") and hasattr(batch, "select"):
+        return list(batch.schema.names), lambda names: batch.select(names)
+    return list(batch.columns), lambda names: batch[names]

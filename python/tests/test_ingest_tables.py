@@ -1,0 +1,274 @@
+"""deeplake.ingest and `deeplake create from-TABLE`: tables, rows and files become datasets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import deeplake
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+duckdb = pytest.importorskip("duckdb")
+csv = pytest.importorskip("pyarrow.csv")
+feather = pytest.importorskip("pyarrow.feather")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def place() -> str:
+    return f"mem://ingest-tables-{uuid.uuid4().hex}"
+
+
+def some(rows: int = 10) -> Any:
+    return pa.table({
+        "id": np.arange(rows), "text": [None if n % 4 == 1 else f"text {n}" for n in range(rows)],
+        "kind": [["cat", "dog"][n % 2] for n in range(rows)], "vector": pa.array([[n / 2, n] for n in range(rows)], pa.list_(pa.float32(), 2)),
+    })  # fmt: skip
+
+
+def values(ds: deeplake.Dataset) -> dict[str, list[Any]]:
+    return {
+        name: column.to_pylist() for name, column in zip(ds.to_arrow().column_names, ds.to_arrow().columns, strict=True)
+    }
+
+
+SOURCES: dict[str, Any] = {
+    "table": some,
+    "reader": lambda: some().to_reader(max_chunksize=3),
+    "polars": lambda: pl.from_arrow(some()),
+    "pandas": lambda: some().to_pandas(),
+    "duckdb": lambda: duckdb.sql("SELECT * FROM table_", connection=duckdb.connect().register("table_", some())),
+    "columns": lambda: {name: some()[name] for name in some().column_names},
+    "rows": lambda: some().to_pylist(),
+    "generator": lambda: iter(some().to_pylist()),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name != "duckdb"])
+@pytest.mark.parametrize("how", ["all", "columns", "schema"])
+def test_sources(name: str, how: str) -> None:
+    columns = ["kind", "id"] if how == "columns" else None
+    schema = {"kind": "class_label"} if how == "schema" else None
+    uri = place()
+    ds = deeplake.ingest(SOURCES[name](), uri, columns=columns, schema=schema, verbose=False)
+    want = some().select(columns) if columns else some()
+    got = values(ds)
+    assert sorted(got) == sorted(want.column_names)
+    assert {column: got[column] for column in want.column_names} == want.to_pydict()
+    assert ds["kind"].htype == ("class_label" if how == "schema" else "text")
+    assert ds.head.version == 1 and not ds.dirty
+    assert values(deeplake.open(uri)) == got
+
+
+def test_duckdb() -> None:
+    connection = duckdb.connect()
+    connection.register("animals", some())
+    ds = deeplake.ingest(connection.sql("SELECT id, kind FROM animals WHERE id > 3"), place(), verbose=False)
+    assert values(ds) == some().slice(4).select(["id", "kind"]).to_pydict()
+
+
+class MapStyle:
+    """A dataset in the style of torch, without __iter__."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, row: int) -> Any:
+        if not 0 <= row < len(self.rows):
+            raise IndexError(row)
+        return self.rows[row]
+
+
+def test_datasets_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+
+    class Digits(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
+        def __len__(self) -> int:
+            return 2500
+
+        def __getitem__(self, row: int) -> Any:
+            return torch.full((2, 2), row % 256, dtype=torch.uint8), row % 10
+
+    ds = deeplake.ingest(Digits(), place(), columns=["image", "label"], verbose=False)
+    assert len(ds) == 2500 and ds["image"].dtype == "uint8" and ds["image"].shape == (2, 2)
+    assert int(ds["label"][2499]) == 9 and int(ds["image"][511][1, 1]) == 255
+    assert values(deeplake.ingest(MapStyle([{"a": 1}, {"b": "x"}]), place(), verbose=False)) == {
+        "a": [1, None],
+        "b": [None, "x"],
+    }
+    with pytest.raises(deeplake.InvalidArgumentError, match="row 0 is a tuple of 2 items, and columns= names none"):
+        deeplake.ingest(MapStyle([(1, 2)]), place())
+    with pytest.raises(deeplake.InvalidArgumentError, match="row 1 is a int, want a dict"):
+        deeplake.ingest([{"a": 1}, 7], place())
+
+
+def write(folder: Path, format: str) -> Path:
+    table = some().drop_columns(["vector"]) if format in ("csv", "csv.gz") else some()
+    path = folder / f"t.{format}"
+    match format:
+        case "parquet":
+            parquet.write_table(table, path, row_group_size=3)
+        case "feather":
+            feather.write_feather(table, path)
+        case "csv":
+            csv.write_csv(table, path)
+        case "csv.gz":
+            csv.write_csv(table, folder / "plain")
+            path.write_bytes(gzip.compress((folder / "plain").read_bytes()))
+            (folder / "plain").unlink()
+        case "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    return path
+
+
+@pytest.mark.parametrize("format", ["parquet", "feather", "csv", "csv.gz", "jsonl"])
+def test_files(format: str, tmp_path: Path) -> None:
+    path = write(tmp_path, format)
+    want = some().to_pydict()
+    if format in ("csv", "csv.gz"):
+        want.pop("vector")
+    for source in (path, str(path), tmp_path):
+        ds = deeplake.ingest(source, place(), verbose=False)
+        got = values(ds)
+        if format in ("csv", "csv.gz"):  # which has no nulls among texts
+            got["text"] = [value or None for value in got["text"]]
+        assert got == want
+    ds = deeplake.ingest(path, place(), columns=["id"], verbose=False)
+    assert list(ds.tensors) == ["id"]
+
+
+def test_folders(tmp_path: Path) -> None:
+    for year in (2025, 2026):
+        for part in range(2):
+            folder = tmp_path / f"year={year}"
+            folder.mkdir(exist_ok=True)
+            parquet.write_table(some(5), folder / f"{part}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden.csv").write_text("a\n1\n")
+    ds = deeplake.ingest(tmp_path, place(), verbose=False)
+    assert len(ds) == 20 and values(ds)["year"] == [2025] * 10 + [2026] * 10
+    (tmp_path / "notes.csv").write_text("a\n1\n")
+    with pytest.raises(deeplake.InvalidArgumentError, match="its names tell no format, or several; give format="):
+        deeplake.ingest(tmp_path, place())
+    assert len(deeplake.ingest(tmp_path, place(), format="parquet", verbose=False)) == 20
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "cut.parquet": (b"", "ingest .*cut.parquet"),
+    "noise.parquet": (b"PAR1" + bytes(range(256)) * 4 + b"PAR1", "ingest .*noise.parquet"),
+    "ragged.csv": (b"a,b\n1,2\n3\n", "ragged.csv"),
+    "latin.csv": ("a,b\n1,caf\xe9\n".encode("latin-1"), "not UTF-8; convert the file"),
+    "half.jsonl": (b'{"a": 1}\n{"a": 2', "half.jsonl"),
+    "kinds.jsonl": (b'{"a": 1}\n{"a": "x"}\n', "kinds.jsonl"),
+    "twice.csv": (b"a,a\n1,2\n", "twice|a"),
+    "empty.csv": (b"", "empty.csv"),
+    "head.csv": (b"a,b\n", "the source has no rows"),
+    "odd.xlsx": (b"PK", "its names tell no format"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_leave_nothing(name: str, tmp_path: Path) -> None:
+    data, match = BAD[name]
+    file = tmp_path / name
+    file.write_bytes(data)
+    if name == "cut.parquet":
+        parquet.write_table(some(1000), file)
+        file.write_bytes(file.read_bytes()[:-100])
+    uri = str(tmp_path / "ds")
+    with pytest.raises(deeplake.Error, match=match):
+        deeplake.ingest(file, uri)
+    assert not deeplake.exists(uri)
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    for source, match in (
+        (7, "got a int, want a table"),
+        (b"bytes", "got a bytes"),
+        (tmp_path / "none.parquet", "there is no such file"),
+        ([], "has no rows"),
+        ({"a": []}, "append|no tensors|rows"),
+    ):
+        with pytest.raises(deeplake.Error, match=match):
+            deeplake.ingest(source, place())
+    with pytest.raises(deeplake.InvalidArgumentError, match='no column "idd"; did you mean "id"'):
+        deeplake.ingest(some(), place(), columns=["idd"])
+    with pytest.raises(deeplake.InvalidArgumentError, match='no column "kid"'):
+        deeplake.ingest(some(), place(), schema={"kid": "text"})
+    with pytest.raises(deeplake.InvalidArgumentError, match='format is "xls", want one of'):
+        deeplake.ingest(tmp_path, place(), format="xls")
+    with pytest.raises(deeplake.InvalidArgumentError, match="the source is no path"):
+        deeplake.ingest(some(), place(), format="csv")
+
+
+def test_a_dataset_that_is_there(tmp_path: Path) -> None:
+    uri = str(tmp_path / "ds")
+    deeplake.ingest(some(), uri, verbose=False, message="first").close()
+    with pytest.raises(deeplake.AlreadyExistsError):
+        deeplake.ingest({"a": [1]}, uri)
+    assert len(deeplake.open(uri)) == 10 and deeplake.open(uri).head.message == "first"
+    with pytest.raises(deeplake.InvalidArgumentError, match="has no rows"):
+        deeplake.ingest([], uri, overwrite=True)
+    assert len(deeplake.open(uri)) == 10
+    assert len(deeplake.ingest({"a": [1]}, uri, overwrite=True, verbose=False)) == 1
+
+
+def test_a_source_that_fails_late(tmp_path: Path) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        yield from ({"a": n} for n in range(5000))
+        raise RuntimeError("the source broke")
+
+    uri = str(tmp_path / "ds")
+    with pytest.raises(RuntimeError, match="the source broke"):
+        deeplake.ingest(rows(), uri)
+    assert not deeplake.exists(uri)
+    with pytest.raises(deeplake.TensorTypeError, match='"a": row 7: sample is a str'):
+        deeplake.ingest(({"a": n if n != 1007 else "x"} for n in range(5000)), uri)
+    assert not deeplake.exists(uri)
+
+
+def test_schema_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    deeplake.ingest(some(), place(), schema={"vector": "embedding"})
+    shown = capsys.readouterr()
+    assert shown.out == "" and "10 rows" in shown.err and "embedding" in shown.err and "vector" in shown.err
+
+
+def deeplake_command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "deeplake", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_command(tmp_path: Path) -> None:
+    path = write(tmp_path, "parquet")
+    done = deeplake_command("create", tmp_path / "ds", f"from-{path}", "--columns", "id,kind=class_label")
+    assert done.returncode == 0, done.stderr
+    assert "10 rows" in done.stdout and "class_label" in done.stderr
+    ds = deeplake.open(tmp_path / "ds")
+    assert sorted(ds.tensors) == ["id", "kind"] and ds["kind"].class_names == ["cat", "dog"]
+    again = deeplake_command("create", tmp_path / "ds", f"from-{path}")
+    assert again.returncode == 1 and "exists" in again.stderr
+    report = deeplake_command("create", tmp_path / "other", f"from-{path}", "--json")
+    assert json.loads(report.stdout)["rows"] == 10 and report.stderr == ""
+    for options, match in (
+        (["--link"], "--link is for images"),
+        (["--format", "images", "--columns", "a"], "--columns names columns of a table"),
+    ):
+        refused = deeplake_command("create", tmp_path / "no", f"from-{path}", *options)
+        assert refused.returncode == 2 and match in refused.stderr
