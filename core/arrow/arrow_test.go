@@ -9,13 +9,13 @@ import (
 	"deeplake/core/tensor"
 )
 
-// released is what a release pointer is in structures that are alive: it is never called here.
-const released = uintptr(1)
+// alive is the release pointer of structures that were not released. No test calls it.
+const alive = uintptr(1)
 
 func cString(text string) *byte { return unsafe.StringData(text + "\x00") }
 
 func schemaOf(format, name string, children ...*Schema) *Schema {
-	s := &Schema{format: cString(format), name: cString(name), release: released, nChildren: int64(len(children))}
+	s := &Schema{format: cString(format), name: cString(name), release: alive, nChildren: int64(len(children))}
 	if len(children) > 0 {
 		s.children = &children[0]
 	}
@@ -23,7 +23,7 @@ func schemaOf(format, name string, children ...*Schema) *Schema {
 }
 
 func arrayOf(length int64, buffers []unsafe.Pointer, children ...*Array) *Array {
-	a := &Array{length: length, nBuffers: int64(len(buffers)), nChildren: int64(len(children)), release: released}
+	a := &Array{length: length, nBuffers: int64(len(buffers)), nChildren: int64(len(children)), release: alive}
 	if len(buffers) > 0 {
 		a.buffers = &buffers[0]
 	}

@@ -88,7 +88,7 @@ func metadataOf(p *byte) (map[string]string, error) {
 	return out, nil
 }
 
-// childrenOf returns the pointers to n children, none of which is NULL.
+// childrenOf returns the pointers to n children. It refuses NULL.
 func childrenOf[T any](p **T, n int64) ([]*T, error) {
 	if n < 0 || n > maxChildren || n > 0 && p == nil {
 		return nil, errs.New(errs.Invalid, "it has %d children, want 0 to %d and a pointer that is not NULL", n, maxChildren)

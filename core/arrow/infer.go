@@ -8,7 +8,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// known is what the metadata of a table says about a column.
+// known describes a column by the metadata of its table.
 type known struct {
 	classes []string // the names of its numbers; nil: none
 	labels  bool     // its texts are labels
@@ -49,8 +49,8 @@ func knownOf(metadata map[string]string) map[string]known {
 	return out
 }
 
-// Infer returns the tensor that the column makes in a dataset without tensors. Texts of a dictionary
-// are labels only where the metadata calls them so: a dictionary is a way to store texts.
+// Infer returns the tensor that the column makes in a dataset without tensors. Texts of a
+// dictionary are labels only where the metadata says so: a dictionary is a way to store texts.
 func (c *Column) Infer() tensor.Inferred {
 	switch {
 	case c.known.classes != nil && c.field.kind == kindNumber && c.field.dtype.IsInteger() && c.field.dictionary == nil:

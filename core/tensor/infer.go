@@ -4,10 +4,10 @@ package tensor
 type Inferred struct {
 	HType      string
 	ClassNames []string
-	File       []byte // samples are files, of which this is one; the htype is open; nil: they are not
+	File       []byte // one of the files that are the samples; the htype is open; nil: none
 }
 
-// Infer returns the tensor for the samples of r, by the first one. Its dtype is that of the samples.
+// Infer returns the tensor for the samples of r, by the first one. Its dtype is theirs.
 func (r *Rows) Infer() Inferred {
 	if r.Foreign != nil {
 		return r.Foreign.Infer()
