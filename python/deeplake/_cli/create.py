@@ -116,10 +116,10 @@ def create(
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Or a file on this machine, or a folder of files: Parquet,
-    Feather, CSV or JSON lines, whose columns become tensors. Folders inside it are classes. Without --source-storage a
-    source on the same server as the dataset is reached with --storage, any other one without its
-    secrets. A list names URLs of its own host, and of --allow-links. The same command continues an
-    interrupted run; after a complete run it takes in new and changed files.
+    Feather, CSV or JSON lines, whose columns become tensors. Folders of images are classes. Without
+    --source-storage a source on the same server as the dataset is reached with --storage, any other
+    one without its secrets. A list names URLs of its own host, and of --allow-links. The same
+    command continues an interrupted run; after a complete run it takes in new and changed files.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers

@@ -29,8 +29,8 @@ _AHEAD = 4
 
 
 def format_of(path: Path) -> str | None:
-    """Returns the format of the files at a path by their names: a file, or all files of a folder that
-    have one. None if there is none.
+    """Returns the format of the files at a path by their names: a file, or all files of a folder
+    that have one. None if there is none.
     """
     if not path.is_dir():
         return _named(path)

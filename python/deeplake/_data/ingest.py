@@ -37,8 +37,8 @@ def ingest(
     message: str = "",
     verbose: bool = True,
 ) -> Dataset:
-    """Creates a dataset of a table, of rows, or of files with a table. The rows make its tensors, as
-    with `Dataset.extend`.
+    """Creates a dataset of a table, of rows, or of files with a table. The rows make its tensors,
+    as with `Dataset.extend`.
 
     All rows become one commit. If the source fails before it, the new dataset is deleted.
 
