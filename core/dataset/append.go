@@ -27,7 +27,15 @@ type checked struct {
 const hole = -1
 
 // append is Dataset.Append.
-func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) (err error) {
+func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) error {
+	if err := w.appendAhead(ctx, cols, rows); err != nil {
+		return err
+	}
+	return w.settle()
+}
+
+// appendAhead is append, after which blocks may still be compressed: settle waits for them.
+func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64) (err error) {
 	if rows < 0 {
 		return errs.New(errs.Invalid, "append %d rows", rows)
 	}
@@ -79,7 +87,7 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) (er
 		}
 	}
 	w.txn.Extend(rows)
-	return w.settle()
+	return nil
 }
 
 // settle writes the blocks that are being compressed: their memory is that of a call.

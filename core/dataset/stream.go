@@ -34,7 +34,7 @@ func (a Appender) AppendAll(ctx context.Context, next func(context.Context) (*Ba
 			err = errs.Wrap(errs.Canceled, "append", "", ctx.Err())
 		}
 		if err == nil && b == nil {
-			return total, nil
+			return a.settled(s, total)
 		}
 		if err == nil {
 			s, err = a.appendBatch(ctx, s, b)
@@ -72,9 +72,25 @@ func (a Appender) appendBatch(ctx context.Context, s *streaming, b *Batch) (*str
 	}
 	s.others = s.others || s.w != w || w.txn.Rows() != s.now
 	w.caller = ctx
-	err = w.append(ctx, b.Columns, b.Rows)
+	err = w.appendAhead(ctx, b.Columns, b.Rows)
 	s.now = w.txn.Rows()
+	if err == nil && len(b.Columns) > aheadColumns {
+		err = w.settle()
+	}
 	return s, err
+}
+
+// aheadColumns is the most columns whose blocks are compressed beyond the batch that they came with.
+const aheadColumns = 64
+
+// settled waits for the blocks of a stream that are being compressed, and returns its rows.
+func (a Appender) settled(s *streaming, rows int64) (int64, error) {
+	a.d.mu.Lock()
+	defer a.d.mu.Unlock()
+	if s == nil || s.w != a.d.w {
+		return rows, nil
+	}
+	return rows, s.w.settle()
 }
 
 // undo drops the rows of a stream that failed, and returns its error.
