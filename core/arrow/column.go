@@ -12,7 +12,7 @@ type Column struct {
 	field field
 	parts []*values
 	above [][]bool // of each part: rows that are null because their struct is; nil: none
-	known known
+	told  told
 }
 
 // NewColumn checks the arrays of a column. They must outlive it.
@@ -50,11 +50,11 @@ func (c *Column) Fields() (fields []*Column, ok bool) {
 	if c.field.kind != kindStruct || c.field.extension != "" {
 		return nil, false
 	}
-	told := knownOf(c.field.metadata)
+	tables := toldOf(c.field.metadata)
 	for i, f := range c.field.fields {
-		one := &Column{field: f, above: make([][]bool, len(c.parts)), known: told[f.name]}
+		one := &Column{field: f, above: make([][]bool, len(c.parts)), told: tables[f.name]}
 		if f.metadata["_PL_CATEGORICAL2"] != "" || f.metadata["_PL_ENUM_VALUES2"] != "" || f.metadata["_PL_ENUM_VALUES"] != "" {
-			one.known.labels = true // of polars
+			one.told.labels = true // of polars
 		}
 		for k, v := range c.parts {
 			part := *v.children[i]

@@ -8,15 +8,15 @@ import (
 	"deeplake/core/tensor"
 )
 
-// known describes a column by the metadata of its table.
-type known struct {
+// told describes a column by the metadata of its table.
+type told struct {
 	classes []string // the names of its numbers; nil: none
 	labels  bool     // its texts are labels
 }
 
-// knownOf reads the metadata of Hugging Face and of pandas: class names and categories.
-func knownOf(metadata map[string]string) map[string]known {
-	out := map[string]known{}
+// toldOf reads the metadata of Hugging Face and of pandas: class names and categories.
+func toldOf(metadata map[string]string) map[string]told {
+	out := map[string]told{}
 	var face struct {
 		Info struct {
 			Features map[string]json.RawMessage `json:"features"`
@@ -29,7 +29,7 @@ func knownOf(metadata map[string]string) map[string]known {
 				Names []string `json:"names"`
 			}
 			if json.Unmarshal(raw, &one) == nil && one.Type == "ClassLabel" && len(one.Names) > 0 {
-				out[name] = known{classes: one.Names}
+				out[name] = told{classes: one.Names}
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func knownOf(metadata map[string]string) map[string]known {
 	if json.Unmarshal([]byte(metadata["pandas"]), &frame) == nil {
 		for _, c := range frame.Columns {
 			if c.Type == "categorical" {
-				out[c.Name] = known{labels: true}
+				out[c.Name] = told{labels: true}
 			}
 		}
 	}
@@ -53,9 +53,9 @@ func knownOf(metadata map[string]string) map[string]known {
 // dictionary are labels only where the metadata says so: a dictionary is a way to store texts.
 func (c *Column) Infer() tensor.Inferred {
 	switch {
-	case c.known.classes != nil && c.field.kind == kindNumber && c.field.dtype.IsInteger() && c.field.dictionary == nil:
-		return tensor.Inferred{HType: "class_label", ClassNames: c.known.classes}
-	case c.known.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
+	case c.told.classes != nil && c.field.kind == kindNumber && c.field.dtype.IsInteger() && c.field.dictionary == nil:
+		return tensor.Inferred{HType: "class_label", ClassNames: c.told.classes}
+	case c.told.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
 		return tensor.Inferred{HType: "class_label"}
 	}
 	htype := c.field.infer()

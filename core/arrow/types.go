@@ -210,7 +210,9 @@ func (p *parser) typeOf(s *Schema, depth int) (field, error) {
 		return field{}, err
 	}
 	t.metadata = metadata
-	t.extension, t.parameter = metadata["ARROW:extension:name"], metadata["ARROW:extension:metadata"]
+	if name := metadata["ARROW:extension:name"]; known[name] {
+		t.extension, t.parameter = name, metadata["ARROW:extension:metadata"]
+	}
 	return field{name, t}, nil
 }
 
@@ -242,6 +244,11 @@ func (t *dataType) checkFields() error {
 		t.name = strings.ToValidUTF8(t.name[:maxName], "") + "..."
 	}
 	return nil
+}
+
+// known are the extension types with a meaning here. Others are what they are stored as.
+var known = map[string]bool{
+	"arrow.bool8": true, "arrow.uuid": true, "arrow.json": true, "arrow.fixed_shape_tensor": true, "arrow.variable_shape_tensor": true,
 }
 
 // tensorShape is the parameter of Arrow's extension types of tensors.

@@ -272,3 +272,52 @@ def test_command(tmp_path: Path) -> None:
     ):
         refused = deeplake_command("create", tmp_path / "no", f"from-{path}", *options)
         assert refused.returncode == 2 and match in refused.stderr
+
+
+def test_hugging_face(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    image = pytest.importorskip("PIL.Image")
+    files = []
+    for n in range(6):
+        files.append(tmp_path / f"{n}.png")
+        image.new("RGB", (8 + n, 6), n).save(files[-1])
+    features = datasets.Features({
+        "image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"]), "text": datasets.Value("string"),
+        "objects": {"bbox": datasets.List(datasets.List(datasets.Value("float32"), 4)), "area": datasets.List(datasets.Value("int64"))},
+        "grid": datasets.Array2D((2, 3), "uint8"), "tags": datasets.List(datasets.Value("string")),
+    })  # fmt: skip
+    whole = datasets.Dataset.from_dict({
+        "image": [str(file) for file in files], "label": [0, 1, None, 1, 0, 1], "text": [f"t{n}" for n in range(6)],
+        "objects": [{"bbox": [[1, 2, 3, 4]] * (n % 3), "area": [n] * (n % 3)} for n in range(6)],
+        "grid": [np.full((2, 3), n, np.uint8) for n in range(6)], "tags": [["a"] * (n % 2) for n in range(6)],
+    }, features)  # fmt: skip
+    for source, order in (
+        (whole, range(6)),
+        (whole.select([4, 2]), [4, 2]),
+        (whole.shuffle(seed=1), whole.shuffle(seed=1)["text"]),
+        (whole.to_iterable_dataset(), range(6)),
+    ):
+        wanted = [int(str(row).removeprefix("t")) for row in order]
+        ds = deeplake.ingest(source, place(), verbose=False)
+        assert {name: about["htype"] for name, about in ds.schema.items()} == {
+            "image": "image", "label": "class_label", "text": "text", "objects/bbox": "generic", "objects/area": "generic",
+            "grid": "generic", "tags": "sequence[text]",
+        }  # fmt: skip
+        assert ds["label"].class_names == ["cat", "dog"]
+        assert [ds["image"].bytes(row) for row in range(len(ds))] == [files[n].read_bytes() for n in wanted]
+        assert [None if v is None else int(v) for v in ds["label"]] == [whole["label"][n] for n in wanted]
+        assert [v.tolist() for v in ds["objects/bbox"]] == [[[1, 2, 3, 4]] * (n % 3) for n in wanted]
+        assert [v.tolist() for v in ds["grid"]] == [np.full((2, 3), n).tolist() for n in wanted]
+        assert [list(v) for v in ds["tags"]] == [["a"] * (n % 2) for n in wanted]
+    parts = datasets.DatasetDict({"train": whole.select(range(4)), "it's": whole.select([4, 5])})
+    ds = deeplake.ingest(parts, place(), columns=["text", "label"], verbose=False)
+    assert [(view.name, list(ds.load_view(view.name)["text"])) for view in ds.views()] == [
+        ("it's", ["t4", "t5"]), ("train", ["t0", "t1", "t2", "t3"])]  # fmt: skip
+    ds.delete(0)
+    ds.commit()
+    train, rest = ds.split(["train", "it's"])
+    assert list(train["text"]) == ["t1", "t2", "t3"] and list(rest["text"]) == ["t4", "t5"]
+    with pytest.raises(deeplake.InvalidArgumentError, match='no column "txt"; did you mean "text"'):
+        deeplake.ingest(whole, place(), columns=["txt"])
+    with pytest.raises(deeplake.InvalidArgumentError, match='a column "split"'):
+        deeplake.ingest(datasets.DatasetDict({"a": datasets.Dataset.from_dict({"split": [1]})}), place())

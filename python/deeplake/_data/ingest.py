@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake._data.dataset import create, delete
 from deeplake._data.files import read_files
+from deeplake._data.hugging_face import is_of_hugging_face, splits_of, tables_of
 from deeplake._errors import InvalidArgumentError
 from deeplake._lazy import package
 from deeplake._names import check_names, checks_keywords, suggest
@@ -46,8 +47,10 @@ def ingest(
         source: a table of pandas, or an object with `__arrow_c_stream__` (Arrow, polars, DuckDB); a
             dict of columns; rows as dicts, also from a generator; an object with `__len__` and
             `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
-            `columns` for each item. Or the path of a file: Parquet, Feather, CSV or JSON lines, or
-            of a folder of one of them, whose partitions ("year=2026") become columns.
+            `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
+            splits, each of which becomes a saved view and a value of a tensor "split". Or the path
+            of a file: Parquet, Feather, CSV or JSON lines, or of a folder of one of them, whose
+            partitions ("year=2026") become columns.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
@@ -71,6 +74,9 @@ def ingest(
     """
     if columns is not None:
         check_names("ingest", columns, "columns")
+    splits = [name for name in splits_of(source) if name] if is_of_hugging_face(source) else []
+    if splits:
+        schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     ds: Dataset | None = None
     is_done = False
     try:
@@ -85,6 +91,8 @@ def ingest(
             raise InvalidArgumentError("ingest: the source has no rows")
         ds.commit(message or "ingest")
         is_done = True
+        for split in splits:
+            ds.query("SELECT * WHERE split = " + _quoted(split)).save(split)
     finally:
         if ds is not None and not is_done:
             ds.discard()
@@ -93,6 +101,10 @@ def ingest(
     if verbose:
         print(repr(ds), file=sys.stderr)
     return ds
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _batches(
@@ -107,7 +119,10 @@ def _batches(
         return
     if format is not None:
         raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
-    if isinstance(source, Mapping):
+    if is_of_hugging_face(source):
+        for split, part in splits_of(source).items():
+            yield from tables_of(part, split, columns)
+    elif isinstance(source, Mapping):
         yield source if columns is None else _picked(source, columns, list(source))
     elif is_frame(source) and not is_stream(source):
         yield source if columns is None else source[_known(columns, list(source.columns))]
