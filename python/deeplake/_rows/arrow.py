@@ -18,8 +18,9 @@ from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of
 from deeplake._samples.column import numpy_time
 
-# The bytes that one call of the core reads of a tensor.
-_BLOCK_ROWS = 1 << 16
+# The bytes that one call of the core reads of a tensor, and those of a batch of all tensors. A call
+# of few rows costs more than they do: numbers are read by megabytes.
+_BLOCK_ROWS, _NUMBERS_ROWS = 1 << 16, 1 << 19
 _BLOCK_BYTES = 64 << 20
 
 _FILES = ("jpeg", "png", "webp")
@@ -40,19 +41,21 @@ def to_arrow_reader(source: Pinned, tensors: Sequence[str] | None, images: str, 
         raise InvalidArgumentError(f"convert to Arrow: batch_rows is {batch_rows!r}, want an int of at least 1")
     names = _names(source, tensors, images)
     abouts = {name: source.require(name) for name in names}
-    step = min([batch_rows, *map(_block_rows, abouts.values())])
+    together = sum(max(1, largest_sample(about)) for about in abouts.values())
+    step = max(1, min([_NUMBERS_ROWS, _BLOCK_BYTES // max(1, together), *map(_block_rows, abouts.values())]))
 
-    def batch(start: int) -> Any:
+    def block(start: int) -> Any:
         rows = _index.as_array(range(start, min(start + step, source.length())))
         columns = [_part(pa, source, name, abouts[name], images, rows) for name in names]
         return pa.RecordBatch.from_arrays(columns, names=names)
 
-    first = batch(0)
+    first = block(0)
 
     def batches() -> Iterator[Any]:
-        yield first
-        for start in range(step, source.length(), step):
-            yield _typed(pa, batch(start), first.schema)
+        for start in range(0, max(source.length(), 1), step):
+            rows = _typed(pa, block(start), first.schema) if start else first
+            for at in range(0, max(len(rows), 1), batch_rows):
+                yield rows.slice(at, batch_rows)
 
     return pa.RecordBatchReader.from_batches(first.schema, batches())
 
@@ -177,7 +180,8 @@ def _blocks(source: Pinned, about: Mapping[str, Any]) -> Iterator[npt.NDArray[np
 
 
 def _block_rows(about: Mapping[str, Any]) -> int:
-    return max(1, min(_BLOCK_ROWS, _BLOCK_BYTES // max(1, largest_sample(about))))
+    rows = _NUMBERS_ROWS if shape_of(about) == () and not about["sequence"] else _BLOCK_ROWS
+    return max(1, min(rows, _BLOCK_BYTES // max(1, largest_sample(about))))
 
 
 def _bytes(pa: Any, source: Pinned, rows: npt.NDArray[np.int64], name: str) -> Any:
