@@ -20,7 +20,7 @@ from deeplake._samples.column import numpy_time
 
 # The bytes that one call of the core reads of a tensor, and those of a batch of all tensors. A call
 # of few rows costs more than they do: numbers are read by megabytes.
-_BLOCK_ROWS, _NUMBERS_ROWS = 1 << 16, 1 << 19
+_BLOCK_ROWS, _NUMBERS_ROWS = 1 << 16, 1 << 17
 _BLOCK_BYTES = 64 << 20
 
 _FILES = ("jpeg", "png", "webp")
