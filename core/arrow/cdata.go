@@ -12,12 +12,12 @@ type Schema struct {
 	format     *byte
 	name       *byte
 	metadata   *byte
-	flags      int64
+	_          int64 // flags
 	nChildren  int64
 	children   **Schema
 	dictionary *Schema
 	release    uintptr
-	private    uintptr
+	_          uintptr // the producer's own
 }
 
 // Array is the ArrowArray of the C data interface, in the memory of its producer.
@@ -31,7 +31,7 @@ type Array struct {
 	children   **Array
 	dictionary *Array
 	release    uintptr
-	private    uintptr
+	_          uintptr // the producer's own
 }
 
 // Bounds of the descriptions that producers give.

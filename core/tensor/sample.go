@@ -99,7 +99,8 @@ type Target struct {
 func (r *Rows) Spread() Rows {
 	out := *r
 	out.Array, out.Texts, out.Missing = nil, nil, nil
-	n, of := 0, func(int) Sample { return Sample{} }
+	n := 0
+	var of func(i int) Sample
 	switch {
 	case r.Array != nil:
 		size, _ := r.Array.Shape.Bytes(r.Array.DType) // callers have the array: its size is known

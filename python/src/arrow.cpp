@@ -79,7 +79,8 @@ void ArrowColumn::add(ArrowArray* array) {
 
 void ArrowColumn::read(ArrowArrayStream* stream) {
     const auto fail = [&] {
-        const char* said = stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream);
+        const char* said =
+            stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream);
         std::string text = said == nullptr ? "no reason is given" : said;
         if (PyErr_Occurred() != nullptr) PyErr_Clear();
         throw Failure(DL_INVALID, "read Arrow: the producer failed: " + text.substr(0, 1000));
