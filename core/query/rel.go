@@ -201,10 +201,10 @@ func parallel(r *run, n int, halt *atomic.Int64, do func(w *worker, unit int) er
 				}
 				next.Store(int64(n)) // no more are begun
 				mu.Lock()
-				defer mu.Unlock()
 				if unit < first {
 					first, failed = unit, err
 				}
+				mu.Unlock()
 				return nil
 			}
 		})
