@@ -42,6 +42,7 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 		var o struct {
 			reaching
 			Overwrite bool                 `json:"overwrite"`
+			AtCommit  bool                 `json:"at_commit"`
 			Tensors   []dataset.TensorSpec `json:"tensors"`
 		}
 		if err := parse("create dataset", text(options), &o); err != nil {
@@ -58,7 +59,7 @@ func dlgo_dataset_create(c C.dl_context, uri, options *C.dl_text, out *C.dl_data
 		if err != nil {
 			return err
 		}
-		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite, Tensors: o.Tensors, Storage: place})
+		ds, err := dataset.Create(ctx, lib.env, text(uri), dataset.CreateOptions{Overwrite: o.Overwrite, AtCommit: o.AtCommit, Tensors: o.Tensors, Storage: place})
 		if err != nil {
 			return err
 		}

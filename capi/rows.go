@@ -206,6 +206,7 @@ type arrowStream struct {
 	from   *C.dl_arrow_stream
 	schema *C.struct_ArrowSchema // in C memory, with batch
 	batch  *C.struct_ArrowArray
+	begun  bool // a batch was returned
 	into   dataset.Appender
 }
 
@@ -252,17 +253,23 @@ func (s *arrowStream) failed(code C.int) error {
 	return errs.Op("append stream", "").New(kind, "its producer failed: %s", text)
 }
 
-// next releases the batch before, and returns the next one; nil at the end.
+// next releases the batch before, and returns the next one; nil at the end. A stream without
+// batches has one without rows, for its types.
 func (s *arrowStream) next(context.Context) (*dataset.Batch, error) {
 	C.dli_array_release(s.batch)
 	*s.batch = C.struct_ArrowArray{}
 	if code := C.dli_stream_next(s.from, s.batch); code != 0 {
 		return nil, s.failed(code)
 	}
-	if s.batch.release == nil {
+	if s.batch.release == nil && s.begun {
 		return nil, nil
 	}
-	all, err := arrow.NewColumn((*arrow.Schema)(unsafe.Pointer(s.schema)), []*arrow.Array{(*arrow.Array)(unsafe.Pointer(s.batch))})
+	var arrays []*arrow.Array
+	if s.batch.release != nil {
+		arrays = append(arrays, (*arrow.Array)(unsafe.Pointer(s.batch)))
+	}
+	s.begun = true
+	all, err := arrow.NewColumn((*arrow.Schema)(unsafe.Pointer(s.schema)), arrays)
 	if err != nil {
 		return nil, errs.Op("append stream", "").New(errs.KindOf(err), "%w", err)
 	}

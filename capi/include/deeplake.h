@@ -89,9 +89,10 @@ DL_API dl_status dl_uri_orgs(dl_text* options, dl_buffer* json, dl_error* err);
  * to through another handle (the "named" of its state). Secrets of "storage" go only to the server
  * of their dataset. */
 
-/* Makes a dataset without rows, with JSON options {"overwrite", "tensors", "storage", "environ"}
- * ("" for none). "tensors" lists specs as for dl_dataset_create_tensor: the first version has these
- * tensors. The caller closes *out. After a failure the place is empty or has the dataset it had. */
+/* Makes a dataset without rows, with JSON options {"overwrite", "at_commit", "tensors", "storage",
+ * "environ"} ("" for none). "tensors" lists specs as for dl_dataset_create_tensor: the first
+ * version has these tensors. With "at_commit", a dataset that is overwritten stays until the first
+ * commit. The caller closes *out. After a failure the place is empty or has the dataset it had. */
 DL_API dl_status dl_dataset_create(dl_context ctx, dl_text* uri, dl_text* options, dl_dataset* out,
                                    dl_error* err);
 

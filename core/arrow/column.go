@@ -50,7 +50,10 @@ func (c *Column) Fields() (fields []*Column, ok bool) {
 	if c.field.kind != kindStruct || c.field.extension != "" {
 		return nil, false
 	}
-	tables := toldOf(c.field.metadata)
+	tables := c.told.fields
+	if tables == nil {
+		tables = toldOf(c.field.metadata)
+	}
 	for i, f := range c.field.fields {
 		one := &Column{field: f, above: make([][]bool, len(c.parts)), told: tables[f.name]}
 		if f.metadata["_PL_CATEGORICAL2"] != "" || f.metadata["_PL_ENUM_VALUES2"] != "" || f.metadata["_PL_ENUM_VALUES"] != "" {

@@ -12,6 +12,7 @@ import (
 type told struct {
 	classes []string // the names of its numbers; nil: none
 	labels  bool     // its texts are labels
+	fields  map[string]told
 }
 
 // toldOf reads the metadata of Hugging Face and of pandas: class names and categories.
@@ -23,15 +24,7 @@ func toldOf(metadata map[string]string) map[string]told {
 		} `json:"info"`
 	}
 	if json.Unmarshal([]byte(metadata["huggingface"]), &face) == nil {
-		for name, raw := range face.Info.Features {
-			var one struct {
-				Type  string   `json:"_type"`
-				Names []string `json:"names"`
-			}
-			if json.Unmarshal(raw, &one) == nil && one.Type == "ClassLabel" && len(one.Names) > 0 {
-				out[name] = told{classes: one.Names}
-			}
-		}
+		out = featuresOf(face.Info.Features, 0)
 	}
 	var frame struct {
 		Columns []struct {
@@ -49,16 +42,43 @@ func toldOf(metadata map[string]string) map[string]told {
 	return out
 }
 
+// featuresOf reads the features of Hugging Face: the names of classes, also of lists of them, and
+// the fields of structs.
+func featuresOf(features map[string]json.RawMessage, depth int) map[string]told {
+	out := map[string]told{}
+	for name, raw := range features {
+		var one struct {
+			Type    string          `json:"_type"`
+			Names   []string        `json:"names"`
+			Feature json.RawMessage `json:"feature"`
+		}
+		var fields map[string]json.RawMessage
+		switch {
+		case depth > maxDepth:
+		case json.Unmarshal(raw, &one) == nil && one.Type == "ClassLabel" && len(one.Names) > 0:
+			out[name] = told{classes: one.Names}
+		case one.Feature != nil:
+			out[name] = featuresOf(map[string]json.RawMessage{name: one.Feature}, depth+1)[name]
+		case one.Type == "" && json.Unmarshal(raw, &fields) == nil:
+			out[name] = told{fields: featuresOf(fields, depth+1)}
+		}
+	}
+	return out
+}
+
 // Infer returns the tensor that the column makes in a dataset without tensors. Texts of a
 // dictionary are labels only where the metadata says so: a dictionary is a way to store texts.
 func (c *Column) Infer() tensor.Inferred {
 	switch {
-	case c.told.classes != nil && c.field.kind == kindNumber && c.field.dtype.IsInteger() && c.field.dictionary == nil:
+	case c.told.classes != nil && c.field.leaf().holdsLabels():
 		return tensor.Inferred{HType: "class_label", ClassNames: c.told.classes}
 	case c.told.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
 		return tensor.Inferred{HType: "class_label"}
 	}
 	htype := c.field.infer()
+	if leaf := c.field.leaf(); leaf.dtype == tensor.Bytes && leaf.extension == "" && (htype == "generic" || htype == "sequence[generic]") {
+		return tensor.Inferred{HType: htype, DType: tensor.Bytes} // empty lists do not say so
+	}
 	if htype != "file" && htype != "sequence[file]" {
 		return tensor.Inferred{HType: htype}
 	}
@@ -100,6 +120,11 @@ func (t *dataType) infer() string {
 		return "json"
 	}
 	return "generic"
+}
+
+// holdsLabels reports whether values are numbers of classes, or their names.
+func (t *dataType) holdsLabels() bool {
+	return t.kind == kindNumber && t.dtype.IsInteger() && (t.dictionary == nil || t.dictionary.dtype == tensor.String)
 }
 
 // leaf returns the type of the innermost items of lists.

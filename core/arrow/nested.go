@@ -430,8 +430,8 @@ func (r *reader) sequences(v *values, missing []bool) (tensor.Rows, error) {
 	return out, nil
 }
 
-// extension converts columns of extension types. ok is false for those that are what they are stored
-// as.
+// extension converts columns of extension types. ok is false for those that are as they are
+// stored.
 func (r *reader) extension(v *values, missing []bool) (out tensor.Rows, err error, ok bool) {
 	switch v.extension {
 	case "arrow.bool8":

@@ -39,7 +39,11 @@ func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64
 	if rows < 0 {
 		return errs.New(errs.Invalid, "append %d rows", rows)
 	}
-	if rows > 0 && len(cols) > 0 && len(w.txn.Schema().Tensors) == 0 {
+	if len(cols) > 0 && len(w.txn.Schema().Tensors) == 0 {
+		// Without rows, columns of another program still have types.
+		if rows == 0 && slices.ContainsFunc(cols, func(c tensor.Rows) bool { return c.Foreign == nil }) {
+			return nil
+		}
 		var back func() error
 		if back, err = w.infer(cols); err != nil {
 			return errs.Wrap(errs.Invalid, "append", "", err)

@@ -416,7 +416,11 @@ func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
 				in.HType = "image"
 			}
 		}
-		ts, err := newTensor(TensorSpec{Name: cols[i].Tensor, HType: in.HType, ClassNames: in.ClassNames, AddClasses: true}, w.d.env.Codecs)
+		dtype := ""
+		if in.DType != 0 {
+			dtype = in.DType.String()
+		}
+		ts, err := newTensor(TensorSpec{Name: cols[i].Tensor, HType: in.HType, DType: dtype, ClassNames: in.ClassNames, AddClasses: true}, w.d.env.Codecs)
 		if err == nil {
 			err = w.create([]format.TensorSchema{ts})
 		}

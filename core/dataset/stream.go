@@ -80,7 +80,7 @@ func (a Appender) appendBatch(ctx context.Context, s *streaming, b *Batch) (*str
 	return s, err
 }
 
-// aheadColumns is the most columns whose blocks are compressed beyond the batch that they came with.
+// aheadColumns is the most columns whose blocks are compressed beyond their batch.
 const aheadColumns = 64
 
 // settled waits for the blocks of a stream that are being compressed, and returns its rows.

@@ -3,6 +3,7 @@ package tensor
 // Inferred is the tensor that samples make in a dataset that has none.
 type Inferred struct {
 	HType      string
+	DType      DType // 0: that of the samples
 	ClassNames []string
 	File       []byte // one of the files that are the samples; the htype is open; nil: none
 }

@@ -51,9 +51,11 @@ def create(
     overwrite: bool = False,
     tensors: list[dict[str, Any]] = ...,
     store: Mapping[str, Any] | None = None,
+    at_commit: bool = False,
 ) -> Dataset:
     """Makes a dataset without rows, whose first version has `tensors`: specs as for
-    `Dataset.create_tensor`. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`."""
+    `Dataset.create_tensor`. Raises AlreadyExistsError, unless `overwrite`; `store` as in `open`. With `at_commit`, a
+    dataset that is overwritten stays until the first commit."""
 
 def open(
     uri: str, *, branch: str = "", at: str = "", read_only: bool = False, store: Mapping[str, Any] | None = None

@@ -30,10 +30,13 @@ std::string with_store(py::dict options, const py::object& store) {
     return to_json(options);
 }
 
-Dataset create(const Text& uri, bool overwrite, const py::list& tensors, const py::object& store) {
+Dataset create(const Text& uri, bool overwrite, const py::list& tensors, const py::object& store,
+               bool at_commit) {
     const Core& c = core();
     const std::string options =
-        with_store(py::dict(py::arg("overwrite") = overwrite, py::arg("tensors") = tensors), store);
+        with_store(py::dict(py::arg("overwrite") = overwrite, py::arg("tensors") = tensors,
+                            py::arg("at_commit") = at_commit),
+                   store);
     return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
         return c.dataset_create(ctx, uri.c_str(), options.c_str(), out, err);
     });
@@ -272,7 +275,7 @@ View view(const Dataset& self) {
 void register_dataset(py::module_& m) {
     using py::arg;
     m.def("create", create, arg("uri"), py::kw_only(), arg("overwrite") = false,
-          arg("tensors") = py::list(), arg("store") = py::none());
+          arg("tensors") = py::list(), arg("store") = py::none(), arg("at_commit") = false);
     m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "",
           arg("read_only") = false, arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());

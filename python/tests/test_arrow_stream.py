@@ -630,3 +630,51 @@ def test_refused_rows_leave_no_tensors(rows: Any) -> None:
     assert len(ds) == 0 and ds.schema == {} and not ds.dirty
     ds.extend({"x": ["a text"]})
     assert ds["x"].htype == "text"
+
+
+@pytest.mark.parametrize("name", [name for name in TYPES if not name.startswith("json")])
+def test_updates_of_committed_rows(name: str) -> None:
+    kind, values, spec = TYPES[name]
+    column = make(kind, values, False, 1, False)
+    ds = deeplake.create(f"mem://arrow-{uuid.uuid4().hex}")
+    ds.create_tensor("x", spec.get("htype", "generic"), dtype=spec.get("dtype"))
+    ds.extend(pa.table({"x": column}))
+    ds.commit()
+    before = read(ds, spec)
+    for part in (column.slice(1, 2), column.slice(1, 2).combine_chunks()):
+        ds.update(slice(0, 2), {"x": part})
+        assert read(ds, spec) == before[1:3] + before[2:]
+    ds.commit()
+    with pytest.raises(deeplake.UnsupportedError, match="cannot be replaced by None"):
+        ds.update(slice(0, 1), {"x": pa.array([None], kind)})
+    assert read(ds, spec) == before[1:3] + before[2:]
+
+
+def test_first_batches_without_values() -> None:
+    for rows, later, want in (
+        (pa.table({"x": pa.array([], pa.int16())}), {"x": [1]}, [1]),
+        ({"x": pa.array([[]], pa.list_(pa.binary()))}, {"x": pa.array([[b"a"]])}, [[], [b"a"]]),
+        ({"x": pa.array([None], pa.binary())}, {"x": [b"a"]}, [None, b"a"]),
+        ({"x": []}, {"x": ["a"]}, ["a"]),
+    ):
+        ds = fresh()
+        ds.extend(rows)
+        ds.extend(later)
+        ds.commit()
+        assert [plain(v) for v in ds["x"]] == want
+
+
+def test_objects_of_polars() -> None:
+    ds = fresh()
+    with pytest.raises(deeplake.TensorTypeError, match='column "o" has Python objects'):
+        ds.extend(pl.DataFrame({"o": pl.Series([object()], dtype=pl.Object)}))
+    assert ds.schema == {}
+
+
+def test_streams_without_complex_numbers() -> None:
+    ds = fresh(x="generic", z="generic")
+    ds.extend({"x": [1], "z": np.array([1j])})
+    ds.commit()
+    assert pa.table(ds).column_names == ["x"]
+    with pytest.raises(deeplake.UnsupportedError, match='"z": Arrow has no complex128'):
+        ds.to_arrow_reader()

@@ -171,10 +171,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "ragged.csv": (b"a,b\n1,2\n3\n", "ragged.csv"),
     "latin.csv": ("a,b\n1,caf\xe9\n".encode("latin-1"), "not UTF-8; convert the file"),
     "half.jsonl": (b'{"a": 1}\n{"a": 2', "half.jsonl"),
-    "kinds.jsonl": (b'{"a": 1}\n{"a": "x"}\n', "kinds.jsonl"),
+    "kinds.jsonl": (b'{"a": 1}\n{"a": "x"}\n', '"a": row 1: sample is a str, want an array of dtype int64'),
     "twice.csv": (b"a,a\n1,2\n", "twice|a"),
     "empty.csv": (b"", "empty.csv"),
-    "head.csv": (b"a,b\n", "the source has no rows"),
+    "list.jsonl": (b'{"a": 1}\n[2]\n', 'list.jsonl": line 2 is no JSON object'),
     "odd.xlsx": (b"PK", "its names tell no format"),
 }
 
@@ -321,3 +321,101 @@ def test_hugging_face(tmp_path: Path) -> None:
         deeplake.ingest(whole, place(), columns=["txt"])
     with pytest.raises(deeplake.InvalidArgumentError, match='a column "split"'):
         deeplake.ingest(datasets.DatasetDict({"a": datasets.Dataset.from_dict({"split": [1]})}), place())
+
+
+def test_later_rows_have_other_keys(tmp_path: Path) -> None:
+    lines = tmp_path / "t.jsonl"
+    lines.write_text('{"a": 1}\n' * 5000 + '{"a": 2, "b": 1}\n')
+    with pytest.raises(deeplake.NotFoundError, match=r'after 4,096 rows of the source: .*no tensor "b"'):
+        deeplake.ingest(lines, place())
+    lines.write_text('{"a": 1}\n\n{"a": 18446744073709551615, "b": "%s"}\n' % ("x" * 3_000_000))
+    ds = deeplake.ingest(lines, place(), verbose=False)
+    assert ds["a"].dtype == "uint64" and int(ds["a"][1]) == 2**64 - 1
+    assert ds["b"][0] is None and len(str(ds["b"][1])) == 3_000_000
+    for name, columns in (("0", {"a": [1]}), ("1", {"a": [2], "b": ["x"]})):
+        parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+    lines.unlink()
+    assert values(deeplake.ingest(tmp_path, place(), verbose=False)) == {"a": [1, 2], "b": [None, "x"]}
+
+
+def test_schema_of_csv(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("zip,day,n,f\n01234,2026-01-01,18446744073709551615,1\n0,2026-01-02,3,2\n")
+    schema = {"zip": "text", "day": "text", "n": {"dtype": "uint64"}, "f": {"dtype": "float32"}}
+    ds = deeplake.ingest(file, place(), schema=schema, verbose=False)
+    assert values(ds) == {"zip": ["01234", "0"], "day": ["2026-01-01", "2026-01-02"], "n": [2**64 - 1, 3], "f": [1, 2]}
+    assert ds["n"].dtype == "uint64" and ds["f"].dtype == "float32"
+    with pytest.raises(deeplake.InvalidArgumentError, match='no column "zap"; did you mean "zip"'):
+        deeplake.ingest(file, place(), columns=["zap"])
+
+
+def test_streams_in_files(tmp_path: Path) -> None:
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as file, pa.ipc.new_stream(file, some().schema) as writer:
+        writer.write_table(some(), 3)
+    assert values(deeplake.ingest(tmp_path / "t.arrow", place(), verbose=False)) == some().to_pydict()
+    assert list(deeplake.ingest(tmp_path / "t.arrow", place(), columns=["id"], verbose=False).tensors) == ["id"]
+
+
+def test_tables_without_rows(tmp_path: Path) -> None:
+    parquet.write_table(some(0), tmp_path / "t.parquet")
+    for source in (some(0), some(0).to_reader(), tmp_path / "t.parquet"):
+        ds = deeplake.ingest(source, place(), verbose=False)
+        assert len(ds) == 0 and list(ds.tensors) == ["id", "text", "kind", "vector"]
+        ds.extend(some(3))
+        assert len(ds) == 3
+
+
+@pytest.mark.parametrize("there", ["old", "nothing"])
+def test_overwrite_keeps_the_old_until_the_commit(there: str, tmp_path: Path) -> None:
+    uri = str(tmp_path / "ds")
+    if there == "old":
+        deeplake.ingest(some(), uri, verbose=False).close()
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield from ({"a": n} for n in range(5000))
+        if there == "old":
+            assert len(deeplake.open(uri)) == 10
+        raise RuntimeError("the source broke")
+
+    with pytest.raises(RuntimeError, match="the source broke"):
+        deeplake.ingest(rows(), uri, overwrite=True)
+    assert deeplake.exists(uri) == (there == "old")
+    if there == "old":
+        old = deeplake.open(uri)
+        assert values(old) == some().to_pydict() and not old.fsck().problems
+    assert values(deeplake.ingest({"a": [1]}, uri, overwrite=True, verbose=False)) == {"a": [1]}
+    assert len(deeplake.open(uri)) == 1
+
+
+def test_classes_of_hugging_face_are_names() -> None:
+    datasets = pytest.importorskip("datasets")
+
+    def labelled(names: list[str], numbers: list[int]) -> Any:
+        label = datasets.ClassLabel(names=names)
+        features = datasets.Features({"x": label, "many": datasets.List(label), "in": {"y": label}})
+        rows = {"x": numbers, "many": [[n] * (k % 2) for k, n in enumerate(numbers)], "in": [{"y": n} for n in numbers]}
+        return datasets.Dataset.from_dict(rows, features)
+
+    parts = datasets.DatasetDict({"train": labelled(["x", "y"], [0, 1]), "test": labelled(["y", "x"], [0, 1])})
+    ds = deeplake.ingest(parts, place(), verbose=False)
+    for tensor in ("x", "in/y"):
+        assert [ds[tensor].class_names[int(v)] for v in ds[tensor]] == ["x", "y", "y", "x"]
+    assert [[ds["many"].class_names[int(v)] for v in row] for row in ds["many"]] == [[], ["y"], [], ["x"]]
+    other = deeplake.create(place(), schema={"x": "class_label", "many": "class_label", "in/y": "class_label"})
+    other.extend(labelled(["b", "a"], [0, 1]))
+    other.extend(labelled(["a", "b"], [0, 1]))
+    assert [other["x"].class_names[int(v)] for v in other["x"]] == ["b", "a", "a", "b"]
+    plain = datasets.Dataset.from_dict({"x": [-1, 0]}, datasets.Features({"x": datasets.ClassLabel(names=["a"])}))
+    assert [None if v is None else int(v) for v in deeplake.ingest(plain, place(), verbose=False)["x"]] == [None, 0]
+
+
+def test_rows_of_a_dataset() -> None:
+    ds = deeplake.create(place(), schema={"x": {"htype": "class_label", "class_names": ["a", "b"]}, "n": "generic"})
+    ds.extend({"x": ["b", "a", None], "n": [1, 2, 3]})
+    other = deeplake.create(place(), schema={"x": {"htype": "class_label", "class_names": ["b", "a"]}, "n": "generic"})
+    other.extend(ds[:2])
+    other.extend(ds)
+    names = [None if v is None else other["x"].class_names[int(v)] for v in other["x"]]
+    assert names == ["b", "a", "b", "a", None]
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"view.materialize\(uri\)"):
+        deeplake.ingest(ds, place())

@@ -9,17 +9,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from deeplake._data.dataset import create, delete
+from deeplake import _native
+from deeplake._data.dataset import create, delete, exists
 from deeplake._data.files import read_files
 from deeplake._data.hugging_face import is_of_hugging_face, splits_of, tables_of
-from deeplake._errors import InvalidArgumentError
+from deeplake._data.reading import Reading
+from deeplake._data.spec import schema_specs
+from deeplake._data.view import Dataset
+from deeplake._errors import Error, InvalidArgumentError
 from deeplake._lazy import package
 from deeplake._names import check_names, checks_keywords, suggest
 from deeplake._progress import bar
+from deeplake._rows.live import Live
 from deeplake._samples.frames import is_frame, is_stream
+from deeplake._stores import storage as _storage
+from deeplake._stores import uri as _uri
 
 if TYPE_CHECKING:
-    from deeplake._data.view import Dataset
     from deeplake._stores.storage import Storage
 
 _CHUNK = 1000  # rows as dicts that are appended together
@@ -55,7 +61,7 @@ def ingest(
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
-        overwrite: replace a dataset that is there, as soon as the first rows are read.
+        overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
         message: the message of the commit.
         verbose: print the tensors to standard error, with a progress bar on a terminal.
@@ -78,16 +84,17 @@ def ingest(
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     ds: Dataset | None = None
+    has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
         with bar("ingest", unit="rows") as advance:
-            for batch in _batches(source, columns, format, bool(schema)):
+            for batch in _batches(source, columns, format, schema or {}):
                 if ds is None:
-                    ds = create(uri, schema=_schema(batch, schema), overwrite=overwrite, storage=storage)
-                ds.extend(batch)
+                    ds = _create(uri, _schema(batch, schema), overwrite, storage)
+                _extend(ds, batch)
                 if verbose:
                     advance(len(ds))
-        if ds is None:
+        if ds is None or not ds.tensors:
             raise InvalidArgumentError("ingest: the source has no rows")
         ds.commit(message or "ingest")
         is_done = True
@@ -97,10 +104,39 @@ def ingest(
         if ds is not None and not is_done:
             ds.discard()
             ds.close()
-            delete(ds.uri, storage=storage)
+            if not has_old:
+                delete(ds.uri, storage=storage)
     if verbose:
         print(repr(ds), file=sys.stderr)
     return ds
+
+
+def _create(
+    uri: str | os.PathLike[str], schema: dict[str, Any] | None, overwrite: bool, storage: Storage | None
+) -> Dataset:
+    """Creates the dataset. One that is there stays until the commit."""
+    stores = _storage.access(storage, None)
+    place = _uri.resolve(uri)
+    tensors = [] if schema is None else schema_specs(schema)
+    reach = _storage.reach(stores)
+    return Dataset(
+        Live(
+            place,
+            _native.create(place, overwrite=overwrite, tensors=tensors, store=reach, at_commit=overwrite),
+            storage=stores,
+        )
+    )
+
+
+def _extend(ds: Dataset, batch: Any) -> None:
+    """Appends a batch. Its errors count rows from the first one of the batch: they name that."""
+    try:
+        ds.extend(batch)
+    except Error as err:
+        if len(ds) == 0:
+            raise
+        message = f"after {len(ds):,} rows of the source: {err}"
+        raise type(err)(message) from err
 
 
 def _quoted(text: str) -> str:
@@ -111,14 +147,18 @@ def _batches(
     source: Any,
     columns: Sequence[str] | None,
     format: str | None,
-    with_schema: bool,
+    schema: Mapping[str, Any],
 ) -> Iterator[Any]:
     """Yields what `extend` takes, a part of the rows at a time."""
     if isinstance(source, str | os.PathLike):
-        yield from read_files(source, format, columns)
+        yield from read_files(source, format, columns, schema)
         return
     if format is not None:
         raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
+    if isinstance(source, Reading):
+        raise InvalidArgumentError(
+            "ingest: got rows of a dataset of deeplake; view.materialize(uri) copies them with their types and files"
+        )
     if is_of_hugging_face(source):
         for split, part in splits_of(source).items():
             yield from tables_of(part, split, columns)
@@ -126,7 +166,7 @@ def _batches(
         yield source if columns is None else _picked(source, columns, list(source))
     elif is_frame(source) and not is_stream(source):
         yield source if columns is None else source[_known(columns, list(source.columns))]
-    elif is_stream(source) and columns is None and not with_schema:
+    elif is_stream(source) and columns is None and not schema:
         yield source
     elif is_stream(source):
         reader = package("ingest", "pyarrow", "pip install pyarrow").RecordBatchReader.from_stream(source)

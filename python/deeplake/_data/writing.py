@@ -7,13 +7,15 @@ from types import MappingProxyType
 from typing import Any
 
 from deeplake import _index
+from deeplake._data.hugging_face import is_of_hugging_face, reader_of
 from deeplake._data.reading import Reading
+from deeplake._data.rows import columns_of, own_columns
 from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.tensor import Tensor
-from deeplake._samples.frames import columns_of_frame, is_column, is_frame, is_stream, samples_of
+from deeplake._samples.frames import check_frame, columns_of_frame, is_column, is_frame, is_stream, samples_of
 from deeplake._versions.commit import Commit, commit_of
 
 
@@ -259,13 +261,19 @@ class Writing:
         """
         if isinstance(rows, Mapping):
             columns: Mapping[str, Any] = rows
+        elif isinstance(rows, Reading):
+            columns = own_columns(rows)
+        elif is_of_hugging_face(rows):
+            self._source.append_stream(reader_of(rows))
+            return
         elif is_stream(rows):
+            check_frame(rows)
             self._source.append_stream(rows)
             return
         elif is_frame(rows):
             columns = columns_of_frame(rows)
         else:
-            columns = _columns(rows)
+            columns = columns_of(rows)
         self._source.append(self._samples("extend", columns))
 
     def update(self, index: Any, row: Mapping[str, Any]) -> None:
@@ -363,24 +371,3 @@ class Writing:
 def _check_row(called: str, row: Any) -> None:
     if not isinstance(row, Mapping):
         raise InvalidArgumentError(f"{called}: got {type(row).__name__}, want a dict from tensor names to samples")
-
-
-def _columns(rows: Any) -> dict[str, list[Any]]:
-    if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
-        raise InvalidArgumentError(
-            f"extend: got {type(rows).__name__}, want a dict of columns, a sequence of rows as dicts, or a table"
-        )
-    listed = list(rows)
-    for number, row in enumerate(listed):
-        if not isinstance(row, Mapping):
-            raise InvalidArgumentError(
-                f"extend: row {number} is a {type(row).__name__}, want a dict from tensor names to samples"
-            )
-    names = dict.fromkeys(name for row in listed for name in row)
-    for number, row in enumerate(listed):
-        if len(row) < len(names):
-            missing = next(name for name in names if name not in row)
-            raise InvalidArgumentError(
-                f'extend: row {number} has no value for tensor "{missing}"; give None for rows without a sample'
-            )
-    return {name: [row[name] for row in listed] for name in names}

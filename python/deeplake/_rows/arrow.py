@@ -65,8 +65,13 @@ def to_arrow_stream(source: Pinned, requested_schema: Any) -> Any:
     of = getattr(source.version, "of", None)
     names = source.names()
     if of is None or set(of.names()) <= set(names):
-        names = [name for name in names if "image" not in source.require(name)["htype"]]
+        names = [name for name in names if _goes(source.require(name))]
     return to_arrow_reader(source, names, "encoded", _BLOCK_ROWS).__arrow_c_stream__(requested_schema)
+
+
+def _goes(about: Mapping[str, Any]) -> bool:
+    """Returns whether a tensor goes to other programs that name none."""
+    return "image" not in about["htype"] and not str(about["dtype"]).startswith("complex")
 
 
 def _typed(pa: Any, batch: Any, schema: Any) -> Any:

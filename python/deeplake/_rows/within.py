@@ -9,6 +9,7 @@ import numpy as np
 
 from deeplake._errors import InvalidArgumentError, OutOfRangeError, TensorTypeError
 from deeplake._samples.column import Column
+from deeplake._samples.frames import is_column
 from deeplake._samples.link import Link
 from deeplake._samples.sample import Sample
 
@@ -58,7 +59,7 @@ def spread(name: str, value: Any, rows: int, about: Mapping[str, Any], shape: tu
     Raises:
         TensorTypeError: the value does not broadcast to the shape.
     """
-    if isinstance(value, Column) or (isinstance(value, list | tuple) and _whole(value)):
+    if isinstance(value, Column) or is_column(value) or (isinstance(value, list | tuple) and _whole(value)):
         return value
     if about["sequence"]:
         return [value] * rows if value is None else value

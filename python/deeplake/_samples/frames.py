@@ -42,6 +42,15 @@ def is_stream(rows: Any) -> bool:
     return is_frame(rows) and not _of(rows, "pandas")
 
 
+def check_frame(frame: Any) -> None:
+    """Refuses a data frame of polars with Python objects, which Arrow gives as addresses."""
+    for name, kind in getattr(frame, "schema", {}).items() if _of(frame, "polars") else ():
+        if str(kind) == "Object":
+            raise TensorTypeError(
+                f'extend: column "{name}" has Python objects, which polars does not convert; give a list of the values'
+            )
+
+
 def columns_of_frame(frame: Any) -> dict[str, Any]:
     """Returns the columns of a data frame of pandas by name."""
     names = list(frame.columns)
