@@ -419,3 +419,25 @@ def test_rows_of_a_dataset() -> None:
     assert names == ["b", "a", "b", "a", None]
     with pytest.raises(deeplake.InvalidArgumentError, match=r"view.materialize\(uri\)"):
         deeplake.ingest(ds, place())
+    new = deeplake.create(place())
+    new.extend(ds)
+    assert new.schema["x"] == ds.schema["x"] and values(new) == values(ds)
+
+
+def test_pictures_of_a_dataset(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (9, 7), 5).save(tmp_path / "p.jpg")
+    schema = {"p": {"htype": "image", "compression": "jpeg", "chunk_bytes": 1 << 20}, "m": "segment_mask", "b": "bbox"}
+    ds = deeplake.create(place(), schema=schema)
+    tiled = np.random.default_rng(0).integers(0, 255, (1500, 1500, 3), dtype=np.uint8)
+    ds.extend({
+        "p": [deeplake.read(tmp_path / "p.jpg"), tiled, None], "m": [np.ones((4, 4), np.uint8), None, None],
+        "b": [np.zeros((0, 4)), np.ones((2, 4)), None],
+    })  # fmt: skip
+    ds.commit()
+    for other in (deeplake.create(place()), deeplake.create(place(), schema={**schema, "p": "image"})):
+        other.extend(ds)
+        other.extend(ds.query("SELECT p, m, b WHERE ROW_NUMBER() < 1"))
+        assert other["p"].bytes(0) == other["p"].bytes(3) == (tmp_path / "p.jpg").read_bytes()
+        assert other["p"][1].shape == tiled.shape and other["p"][2] is None and other["b"][1].shape == (2, 4)
+        assert other["m"][0].tolist() == ds["m"][0].tolist() and other["m"][1] is None

@@ -7,7 +7,7 @@ from typing import Any
 
 from deeplake import _index
 from deeplake._data.reading import Reading
-from deeplake._errors import InvalidArgumentError
+from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._samples.column import Column
 from deeplake._samples.sample import Sample
 
@@ -22,10 +22,26 @@ def own_columns(view: Reading) -> dict[str, Any]:
         if about["htype"] == "class_label" and about["class_names"]:
             columns[name] = Column(column, None, "", list(about["class_names"]))
         elif about["compression"] in ("jpeg", "png", "webp"):
-            rows = range(len(column))
-            files = view._source.column(name).bytes_many(_index.as_array(rows))
-            columns[name] = [None if file is None else Sample(file) for file in files]
+            columns[name] = _files(view, name, column)
     return columns
+
+
+def _files(view: Reading, name: str, values: list[Any]) -> list[Any]:
+    """Returns the stored files of a tensor, and the arrays of those that are stored in tiles."""
+    column = view._source.column(name)
+    try:
+        files = column.bytes_many(_index.as_array(range(len(values))))
+    except UnsupportedError:
+        files = [_file(column, row) for row in range(len(values))]
+    return [value if file is None else Sample(file) for value, file in zip(values, files, strict=True)]
+
+
+def _file(column: Any, row: int) -> bytes | None:
+    try:
+        file: bytes | None = column.bytes_many(_index.as_array(range(row, row + 1)))[0]
+    except UnsupportedError:
+        return None
+    return file
 
 
 def columns_of(rows: Any) -> dict[str, list[Any]]:

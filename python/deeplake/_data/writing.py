@@ -263,6 +263,9 @@ class Writing:
             columns: Mapping[str, Any] = rows
         elif isinstance(rows, Reading):
             columns = own_columns(rows)
+            if not self._source.handle().describe()["tensors"]:
+                self._extend_new(rows.schema, columns)
+                return
         elif is_of_hugging_face(rows):
             self._source.append_stream(reader_of(rows))
             return
@@ -275,6 +278,19 @@ class Writing:
         else:
             columns = columns_of(rows)
         self._source.append(self._samples("extend", columns))
+
+    def _extend_new(self, schema: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+        """Adds rows to a dataset without tensors, and tensors as those that they come from."""
+        made: list[str] = []
+        try:
+            for name, about in schema.items():
+                self.create_tensor(name, **about)
+                made.append(name)
+            self._source.append(self._samples("extend", columns))
+        except BaseException:
+            for name in made:
+                self.delete_tensor(name)
+            raise
 
     def update(self, index: Any, row: Mapping[str, Any]) -> None:
         """Replaces samples, all or none of them.
