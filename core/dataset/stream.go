@@ -96,11 +96,14 @@ func (a Appender) settled(s *streaming, rows int64) (int64, error) {
 // undo drops the rows of a stream that failed, and returns its error.
 func (a Appender) undo(ctx context.Context, s *streaming, rows int64, err error) error {
 	d := a.d
-	if s == nil || rows == 0 {
-		return err // of the first rows, which left nothing
+	if s == nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if rows == 0 && len(d.schema().Tensors) == len(s.schema.Tensors) {
+		return err // of the first rows, which left nothing
+	}
 	err = errs.New(errs.KindOf(err), "after %d rows of the stream: %w", rows, err)
 	if w, now := d.writer(); s.others || now != nil || w != s.w || w.txn.Rows() != s.now {
 		return errs.New(errs.KindOf(err), "%w; its rows before are kept, as the dataset was changed meanwhile: discard() drops them", err)

@@ -621,6 +621,8 @@ def test_inferred_classes() -> None:
         {"x": [1, 2], "y": [1]},
         pa.RecordBatchReader.from_batches(pa.schema([("x", pa.list_(pa.int64()))]),
             iter([pa.record_batch([pa.array([v], pa.list_(pa.int64()))], ["x"]) for v in ([1], [1, None])])),
+        pa.RecordBatchReader.from_batches(pa.schema([("x", pa.list_(pa.int64()))]),
+            iter([pa.record_batch([pa.array(v, pa.list_(pa.int64()))], ["x"]) for v in ([], [[1, None]])])),
     ],
 )  # fmt: skip
 def test_refused_rows_leave_no_tensors(rows: Any) -> None:
