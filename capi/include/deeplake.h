@@ -127,7 +127,8 @@ DL_API dl_status dl_dataset_append(dl_context ctx, dl_dataset ds, dl_rows_in* co
 
 /* Appends the rows of a stream of Arrow whose type is a struct: a field for each tensor. A struct
  * below is the group of its name, where there is one. All rows or none; rows receives their number.
- * It releases the stream. Batches are not kept: a stream may be larger than memory. */
+ * It releases the stream, also after a failure, unless a handle or pointer was wrong: then
+ * stream->release is left. Batches are not kept: a stream may be larger than memory. */
 DL_API dl_status dl_dataset_append_stream(dl_context ctx, dl_dataset ds, dl_arrow_stream* stream,
                                           int64_t* rows, dl_error* err);
 

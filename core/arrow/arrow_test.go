@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"unsafe"
@@ -248,4 +249,34 @@ func FuzzSchema(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSmallMemoryLargeDocument shows one item by views of lists that all begin at 0: 40 levels of
+// two make 2^40 numbers of a few bytes.
+func TestSmallMemoryLargeDocument(t *testing.T) {
+	t.Parallel()
+	s, a := schemaOf("i", ""), int32s(1, 1)
+	for range 40 {
+		s, a = schemaOf("+vl", "", s), arrayOf(2, []unsafe.Pointer{nil, at[int32](0, 0), at[int32](2, 2)}, a)
+	}
+	_, err := rowsOf(t, s, a, "json", tensor.JSON)
+	if err == nil || !strings.Contains(err.Error(), "row 0 has more than 268435456 bytes as JSON") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestItemsNameTheirRow holds that an error about an item of a list names the row of the list.
+func TestItemsNameTheirRow(t *testing.T) {
+	t.Parallel()
+	nan := arrayOf(4, []unsafe.Pointer{nil, at(1, 2, 3, math.NaN())})
+	lists := func(child *Array) *Array { return arrayOf(3, []unsafe.Pointer{nil, at[int32](0, 2, 3, 4)}, child) }
+	_, err := rowsOf(t, schemaOf("+l", "", schemaOf("g", "")), lists(nan), "sequence[json]", tensor.JSON)
+	if err == nil || !strings.HasPrefix(err.Error(), "row 2 has the value NaN") {
+		t.Errorf("error %v", err)
+	}
+	ragged := arrayOf(4, []unsafe.Pointer{nil, at[int32](0, 2, 4, 6, 8)}, arrayOf(8, []unsafe.Pointer{nil, at[int32](0, 1, 2, 3, 4, 5, 6, 7, 9)}, int32s(0, 1, 2, 3, 4, 5, 6, 7, 8)))
+	_, err = rowsOf(t, schemaOf("+l", "", schemaOf("+l", "", schemaOf("+l", "", schemaOf("i", "")))), lists(ragged), "sequence[generic]", 0)
+	if err == nil || !strings.HasPrefix(err.Error(), "row 2 has lists of unequal lengths") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -42,6 +42,7 @@ const (
 	maxDepth    = 64
 	maxLength   = 1 << 40
 	maxName     = 300 // bytes of a type's name in messages
+	maxDocument = 1 << 28
 )
 
 // cText reads a NUL-terminated string; NULL is "".

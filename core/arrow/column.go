@@ -12,7 +12,7 @@ type Column struct {
 	field field
 	parts []*values
 	above [][]bool // of each part: rows that are null because their struct is; nil: none
-	told  told
+	hints hints
 }
 
 // NewColumn checks the arrays of a column. They must outlive it.
@@ -50,14 +50,14 @@ func (c *Column) Fields() (fields []*Column, ok bool) {
 	if c.field.kind != kindStruct || c.field.extension != "" {
 		return nil, false
 	}
-	tables := c.told.fields
-	if tables == nil {
-		tables = toldOf(c.field.metadata)
+	below := c.hints.fields
+	if below == nil {
+		below = hintsOf(c.field.metadata)
 	}
 	for i, f := range c.field.fields {
-		one := &Column{field: f, above: make([][]bool, len(c.parts)), told: tables[f.name]}
+		one := &Column{field: f, above: make([][]bool, len(c.parts)), hints: below[f.name]}
 		if f.metadata["_PL_CATEGORICAL2"] != "" || f.metadata["_PL_ENUM_VALUES2"] != "" || f.metadata["_PL_ENUM_VALUES"] != "" {
-			one.told.labels = true // of polars
+			one.hints.labels = true // of polars
 		}
 		for k, v := range c.parts {
 			part := *v.children[i]
@@ -229,14 +229,19 @@ func renumber(p *tensor.Rows, numbers map[string]int64, names *[]string) {
 	}
 }
 
-// reader converts one array for a tensor. row is the number of its first row, for messages.
+// reader converts one array for a tensor.
 type reader struct {
-	target tensor.Target
-	row    int64
+	target  tensor.Target
+	row     int64   // the number of the first row, for messages
+	itemsOf *values // the rows whose items the array has; nil: it has the rows
+	limit   int     // the most bytes of the documents so far and the present one
 }
 
-// wrong returns an error about row i.
+// wrong returns an error about row i, or about the row of item i.
 func (r *reader) wrong(i int64, kind errs.Kind, format string, args ...any) error {
+	if r.itemsOf != nil {
+		i = r.itemsOf.rowOf(i)
+	}
 	return errs.New(kind, "row %d %w", r.row+i, errs.New(kind, format, args...))
 }
 
@@ -245,10 +250,10 @@ func (r *reader) rows(v *values, missing []bool) (tensor.Rows, error) {
 	switch {
 	case v.kind == kindNull:
 		return holes(v.n), nil
-	case r.target.DType == tensor.JSON:
-		return r.documents(v, missing)
 	case r.target.HType.List():
 		return r.sequences(v, missing)
+	case r.target.DType == tensor.JSON:
+		return r.documents(v, missing)
 	}
 	return r.plain(v, missing)
 }
@@ -264,6 +269,9 @@ func holes(n int64) tensor.Rows {
 
 // plain converts an array whose rows are one sample each.
 func (r *reader) plain(v *values, missing []bool) (tensor.Rows, error) {
+	if v.kind == kindNull {
+		return holes(v.n), nil
+	}
 	if v.extension != "" {
 		if out, err, ok := r.extension(v, missing); ok {
 			return out, err

@@ -13,13 +13,6 @@ import (
 
 // documents converts rows into JSON. Texts are JSON already.
 func (r *reader) documents(v *values, missing []bool) (tensor.Rows, error) {
-	list := r.target.HType.List()
-	if list && !v.isList() {
-		return tensor.Rows{}, errs.New(errs.Type, "the column has type %s, want lists: a row of htype %s is a list of samples", v.name, r.target.HType)
-	}
-	if list {
-		return r.documentLists(v, missing)
-	}
 	if v.dictionary == nil && (v.kind == kindText || v.kind == kindView) && v.dtype == tensor.String {
 		return tensor.Rows{Texts: v.gathered(tensor.JSON, missing), Missing: missing}, nil
 	}
@@ -28,59 +21,31 @@ func (r *reader) documents(v *values, missing []bool) (tensor.Rows, error) {
 		if missing != nil && missing[i] {
 			continue
 		}
-		if err := r.document(t, v, i, i); err != nil {
+		if err := r.document(t, v, i); err != nil {
 			return tensor.Rows{}, err
 		}
 	}
 	return tensor.Rows{Texts: t, Missing: missing}, nil
 }
 
-// documentLists converts lists of JSON values.
-func (r *reader) documentLists(v *values, missing []bool) (tensor.Rows, error) {
-	out := tensor.Rows{RowItems: make([]int64, v.n)}
-	child := v.children[0]
-	texts := child.dictionary == nil && child.dtype == tensor.String && child.kind != kindNull
-	for i := range v.n {
-		if missing != nil && missing[i] {
-			out.RowItems[i] = 1
-			out.Samples = append(out.Samples, tensor.Sample{Form: tensor.FormHole})
-			continue
-		}
-		from, to := v.span(i)
-		out.RowItems[i] = to - from
-		for k := from; k < to; k++ {
-			s := tensor.Sample{Form: tensor.FormText, DType: tensor.JSON}
-			switch {
-			case child.null(k):
-				return out, r.wrong(i, errs.Type, "has a null in its list; leave the item out")
-			case texts:
-				s.Data = child.text(k)
-			default:
-				t := &tensor.Texts{}
-				if err := r.document(t, child, k, i); err != nil {
-					return out, err
-				}
-				s.Data = t.Data
-			}
-			out.Samples = append(out.Samples, s)
-		}
-	}
-	return out, nil
-}
-
-// document appends value i to t. row is its row, for messages.
-func (r *reader) document(t *tensor.Texts, v *values, i, row int64) error {
+// document appends value i to t.
+func (r *reader) document(t *tensor.Texts, v *values, i int64) error {
 	start := int64(len(t.Data))
+	r.limit = len(t.Data) + maxDocument
 	var err error
-	if t.Data, err = r.value(t.Data, v, i, row); err != nil {
+	if t.Data, err = r.value(t.Data, v, i, i); err != nil {
 		return err
 	}
 	t.Starts, t.Ends = append(t.Starts, start), append(t.Ends, int64(len(t.Data)))
 	return nil
 }
 
-// value appends value i as JSON.
+// value appends value i as JSON. row is the row that it is part of, for messages. Views of lists
+// may show the same items again and again, so that small memory makes a large document.
 func (r *reader) value(dst []byte, v *values, i, row int64) ([]byte, error) {
+	if len(dst) > r.limit {
+		return dst, r.wrong(row, errs.Invalid, "has more than %d bytes as JSON", maxDocument)
+	}
 	if v.null(i) {
 		return append(dst, "null"...), nil
 	}
@@ -104,11 +69,11 @@ func (r *reader) value(dst []byte, v *values, i, row int64) ([]byte, error) {
 		return r.quoted(dst, v.text(i), row)
 	case v.isList():
 		from, to := v.span(i)
-		return r.array1(dst, '[', ']', from, to, func(dst []byte, k int64) ([]byte, error) {
+		return r.bracketed(dst, '[', ']', from, to, func(dst []byte, k int64) ([]byte, error) {
 			return r.value(dst, v.children[0], k, row)
 		})
 	case v.kind == kindStruct:
-		return r.array1(dst, '{', '}', 0, int64(len(v.fields)), func(dst []byte, k int64) ([]byte, error) {
+		return r.bracketed(dst, '{', '}', 0, int64(len(v.fields)), func(dst []byte, k int64) ([]byte, error) {
 			dst, err := r.quoted(dst, []byte(v.fields[k].name), row)
 			if err != nil {
 				return dst, err
@@ -118,8 +83,8 @@ func (r *reader) value(dst []byte, v *values, i, row int64) ([]byte, error) {
 	case v.kind == kindMap:
 		pair := v.children[0]
 		from, to := v.span(i)
-		return r.array1(dst, '[', ']', from, to, func(dst []byte, k int64) ([]byte, error) {
-			return r.array1(dst, '[', ']', 0, 2, func(dst []byte, side int64) ([]byte, error) {
+		return r.bracketed(dst, '[', ']', from, to, func(dst []byte, k int64) ([]byte, error) {
+			return r.bracketed(dst, '[', ']', 0, 2, func(dst []byte, side int64) ([]byte, error) {
 				return r.value(dst, pair.children[side], pair.offset+k, row)
 			})
 		})
@@ -127,8 +92,8 @@ func (r *reader) value(dst []byte, v *values, i, row int64) ([]byte, error) {
 	return dst, r.wrong(row, errs.Type, "has a value of type %s, which JSON does not have; cast it to text or to numbers", v.name)
 }
 
-// array1 appends items from one on to another, with commas between them.
-func (r *reader) array1(dst []byte, open, end byte, from, to int64, item func([]byte, int64) ([]byte, error)) ([]byte, error) {
+// bracketed appends items from one on to another between brackets, with commas.
+func (r *reader) bracketed(dst []byte, open, end byte, from, to int64, item func([]byte, int64) ([]byte, error)) ([]byte, error) {
 	dst = append(dst, open)
 	for k := from; k < to; k++ {
 		if k > from {

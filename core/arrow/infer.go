@@ -8,16 +8,16 @@ import (
 	"deeplake/core/tensor"
 )
 
-// told describes a column by the metadata of its table.
-type told struct {
+// hints describe a column by the metadata of its table.
+type hints struct {
 	classes []string // the names of its numbers; nil: none
 	labels  bool     // its texts are labels
-	fields  map[string]told
+	fields  map[string]hints
 }
 
-// toldOf reads the metadata of Hugging Face and of pandas: class names and categories.
-func toldOf(metadata map[string]string) map[string]told {
-	out := map[string]told{}
+// hintsOf reads the metadata of Hugging Face and of pandas: class names and categories.
+func hintsOf(metadata map[string]string) map[string]hints {
+	out := map[string]hints{}
 	var face struct {
 		Info struct {
 			Features map[string]json.RawMessage `json:"features"`
@@ -35,7 +35,7 @@ func toldOf(metadata map[string]string) map[string]told {
 	if json.Unmarshal([]byte(metadata["pandas"]), &frame) == nil {
 		for _, c := range frame.Columns {
 			if c.Type == "categorical" {
-				out[c.Name] = told{labels: true}
+				out[c.Name] = hints{labels: true}
 			}
 		}
 	}
@@ -44,8 +44,8 @@ func toldOf(metadata map[string]string) map[string]told {
 
 // featuresOf reads the features of Hugging Face: the names of classes, also of lists of them, and
 // the fields of structs.
-func featuresOf(features map[string]json.RawMessage, depth int) map[string]told {
-	out := map[string]told{}
+func featuresOf(features map[string]json.RawMessage, depth int) map[string]hints {
+	out := map[string]hints{}
 	for name, raw := range features {
 		var one struct {
 			Type    string          `json:"_type"`
@@ -56,11 +56,11 @@ func featuresOf(features map[string]json.RawMessage, depth int) map[string]told 
 		switch {
 		case depth > maxDepth:
 		case json.Unmarshal(raw, &one) == nil && one.Type == "ClassLabel" && len(one.Names) > 0:
-			out[name] = told{classes: one.Names}
+			out[name] = hints{classes: one.Names}
 		case one.Feature != nil:
 			out[name] = featuresOf(map[string]json.RawMessage{name: one.Feature}, depth+1)[name]
 		case one.Type == "" && json.Unmarshal(raw, &fields) == nil:
-			out[name] = told{fields: featuresOf(fields, depth+1)}
+			out[name] = hints{fields: featuresOf(fields, depth+1)}
 		}
 	}
 	return out
@@ -70,9 +70,9 @@ func featuresOf(features map[string]json.RawMessage, depth int) map[string]told 
 // dictionary are labels only where the metadata says so: a dictionary is a way to store texts.
 func (c *Column) Infer() tensor.Inferred {
 	switch {
-	case c.told.classes != nil && c.field.leaf().holdsLabels():
-		return tensor.Inferred{HType: "class_label", ClassNames: c.told.classes}
-	case c.told.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
+	case c.hints.classes != nil && c.field.leaf().holdsLabels():
+		return tensor.Inferred{HType: "class_label", ClassNames: c.hints.classes}
+	case c.hints.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:
 		return tensor.Inferred{HType: "class_label"}
 	}
 	htype := c.field.infer()

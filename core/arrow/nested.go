@@ -243,14 +243,14 @@ func (r *reader) lists(v *values, missing []bool) (tensor.Rows, error) {
 	if !isNumber || leaf.dictionary != nil {
 		return tensor.Rows{}, errs.New(errs.Type, "the column has type %s, want lists of numbers; a list of texts suits htype class_label or tag, and others htype json or a sequence", v.name)
 	}
-	same, bytes := slices.Index(axes, -1) < 0, int64(1)
+	isFixed, elements := slices.Index(axes, -1) < 0, int64(1)
 	for _, axis := range axes {
-		if bytes *= max(axis, 0); bytes > maxLength {
+		if elements *= max(axis, 0); elements > maxLength {
 			return tensor.Rows{}, errs.New(errs.Invalid, "the column has type %s, whose samples are too large", v.name)
 		}
 	}
-	if same && bytes > 0 {
-		return r.equalLists(v, leaf, axes, bytes, missing)
+	if isFixed && elements > 0 {
+		return r.equalLists(v, leaf, axes, elements, missing)
 	}
 	all, err := r.numbers(leaf, 0, leaf.n)
 	if err != nil {
@@ -403,12 +403,16 @@ func (r *reader) sequences(v *values, missing []bool) (tensor.Rows, error) {
 	if !v.isList() || v.extension != "" || v.dictionary != nil {
 		return tensor.Rows{}, errs.New(errs.Type, "the column has type %s, want lists: a row of htype %s is a list of samples", v.name, r.target.HType)
 	}
-	inner := reader{target: r.target}
+	inner := reader{target: r.target, row: r.row, itemsOf: v}
 	inner.target.HType.Sequence = false
 	child := v.children[0]
-	items, err := inner.plain(child, child.missing(nil))
+	convert := inner.plain
+	if r.target.DType == tensor.JSON {
+		convert = inner.documents
+	}
+	items, err := convert(child, child.missing(nil))
 	if err != nil {
-		return tensor.Rows{}, errs.New(errs.KindOf(err), "an item of a list: %w", err)
+		return tensor.Rows{}, err
 	}
 	spread := items.Spread()
 	out := tensor.Rows{RowItems: make([]int64, v.n), Counts: items.Counts, Names: items.Names, Samples: make([]tensor.Sample, 0, len(spread.Samples))}
@@ -483,31 +487,39 @@ func (r *reader) fixedShape(v *values, missing []bool) (tensor.Rows, error) {
 	plain.extension = ""
 	stored.dataType = &plain
 	out, err := r.lists(&stored, missing)
-	if err != nil || out.Array == nil {
+	if err != nil {
 		return out, err
 	}
-	shape := tensor.Shape(s.Shape)
-	if slices.IsSorted(s.Permutation) {
-		out.Array.Shape = shape
-		return out, nil
+	shape, isTurned := tensor.Shape(s.Shape), !slices.IsSorted(s.Permutation)
+	turned := shape
+	if isTurned {
+		turned = make(tensor.Shape, len(shape))
+		for i, axis := range s.Permutation {
+			turned[i] = shape[axis]
+		}
 	}
-	out.Array.Data, out.Array.Shape = transposed(out.Array.Data, shape, s.Permutation, out.Array.DType.Size())
+	for i := range out.Samples { // of a shape without elements
+		out.Samples[i].Shape = turned
+	}
+	if out.Array != nil {
+		out.Array.Shape = turned
+	}
+	if out.Array != nil && isTurned {
+		out.Array.Data = transposed(out.Array.Data, shape, s.Permutation, out.Array.DType.Size())
+	}
 	return out, nil
 }
 
-// transposed returns arrays with their axes in another order: axis i is axis order[i] of shape.
-func transposed(data []byte, shape tensor.Shape, order []int, size int) ([]byte, tensor.Shape) {
+// transposed returns the elements of arrays with their axes in another order: axis i is axis
+// order[i] of shape.
+func transposed(data []byte, shape tensor.Shape, order []int, size int) []byte {
 	strides, n := make([]int, len(shape)), size
 	for i := len(shape) - 1; i >= 0; i-- {
 		strides[i] = n
 		n *= int(shape[i])
 	}
-	to := make(tensor.Shape, len(order))
-	for i, axis := range order {
-		to[i] = shape[axis]
-	}
 	out := make([]byte, 0, len(data))
-	at := make([]int64, len(to))
+	at := make([]int64, len(order))
 	for base := 0; base < len(data); base += n {
 		clear(at)
 		for range n / size {
@@ -517,14 +529,14 @@ func transposed(data []byte, shape tensor.Shape, order []int, size int) ([]byte,
 			}
 			out = append(out, data[from:from+size]...)
 			for i := len(at) - 1; i >= 0; i-- {
-				if at[i]++; at[i] < to[i] {
+				if at[i]++; at[i] < shape[order[i]] {
 					break
 				}
 				at[i] = 0
 			}
 		}
 	}
-	return out, to
+	return out
 }
 
 // variableShape converts tensors with a shape each: a struct of data and shape.

@@ -210,7 +210,7 @@ func (p *parser) typeOf(s *Schema, depth int) (field, error) {
 		return field{}, err
 	}
 	t.metadata = metadata
-	if name := metadata["ARROW:extension:name"]; known[name] {
+	if name := metadata["ARROW:extension:name"]; extensions[name] {
 		t.extension, t.parameter = name, metadata["ARROW:extension:metadata"]
 	}
 	return field{name, t}, nil
@@ -246,8 +246,9 @@ func (t *dataType) checkFields() error {
 	return nil
 }
 
-// known are the extension types with a meaning here. Others are what they are stored as.
-var known = map[string]bool{
+// extensions are the extension types with a meaning of their own. Columns of others count as
+// columns of their storage type.
+var extensions = map[string]bool{
 	"arrow.bool8": true, "arrow.uuid": true, "arrow.json": true, "arrow.fixed_shape_tensor": true, "arrow.variable_shape_tensor": true,
 }
 

@@ -217,6 +217,16 @@ func (v *values) span(i int64) (from, to int64) {
 	return v.ends[i], v.ends[i+1]
 }
 
+// rowOf returns the list that has an item.
+func (v *values) rowOf(item int64) int64 {
+	for i := range v.n {
+		if from, to := v.span(i); from <= item && item < to {
+			return i
+		}
+	}
+	return 0 // of no list: an error about it cannot be about a row
+}
+
 // least returns the number of rows that children have at least.
 func (v *values) least() int64 {
 	switch v.kind {

@@ -31,9 +31,13 @@ type Session struct {
 	Store storage.Provider
 	// Go runs a function beside its caller, sooner or later, and may wait for room to do so. nil:
 	// blocks are compressed by the caller.
-	Go   func(fn func())
-	next int64
+	Go      func(fn func())
+	next    int64
+	packing int // blocks that are being compressed
 }
+
+// Packing reports whether a builder has blocks that are being compressed.
+func (s *Session) Packing() bool { return s.packing > 0 }
 
 // NewSession begins a session with a fresh uuid.
 func NewSession(store storage.Provider) *Session {
@@ -68,8 +72,8 @@ const writeThrough = 64 << 10
 const gathered = 256 << 10
 
 // Builder packs the items of one tensor into chunks, streaming them out as they come: it holds one
-// block, the bytes gathered for the next write and the directory. It is used by one goroutine at a
-// time.
+// block and those that are being compressed, the bytes gathered for the next write and the
+// directory. It is used by one goroutine at a time.
 type Builder struct {
 	spec    *Spec
 	session *Session
@@ -307,16 +311,7 @@ func (b *Builder) AddArray(ctx context.Context, data []byte, shape tensor.Shape,
 	part := data[:rows*itemBytes]
 	b.describe(Item{Data: part, Shape: shape}, rows)
 	b.block = append(b.block, part...)
-	b.inBlock += rows
-	b.rows += rows
-	if int64(len(b.block)) >= b.blockTarget() {
-		if err := b.closeBlock(); err != nil {
-			return rows, nil, err
-		}
-	}
-	if b.full() {
-		sealed, err = b.Seal()
-	}
+	sealed, err = b.took(rows)
 	return rows, sealed, err
 }
 
@@ -347,17 +342,24 @@ func (b *Builder) AddTexts(ctx context.Context, data []byte, starts, ends []int6
 	}
 	b.dir.Items += rows
 	b.dirSize += rows * wordBytes
+	sealed, err = b.took(rows)
+	return rows, sealed, err
+}
+
+// took counts rows whose samples went into the open block, and completes block and chunk if they
+// are full.
+func (b *Builder) took(rows int64) (*Sealed, error) {
 	b.inBlock += rows
 	b.rows += rows
 	if int64(len(b.block)) >= b.blockTarget() {
 		if err := b.closeBlock(); err != nil {
-			return rows, nil, err
+			return nil, err
 		}
 	}
 	if b.full() {
-		sealed, err = b.Seal()
+		return b.Seal()
 	}
-	return rows, sealed, err
+	return nil, nil
 }
 
 // largest returns the size from which samples have a block each.
@@ -373,24 +375,20 @@ func (b *Builder) closeBlock() error {
 	if b.inBlock == 0 {
 		return nil
 	}
-	var err error
-	switch {
-	case b.packs() == nil || len(b.block) > format.MaxBlockRaw:
-		if err = b.settle(0); err != nil {
-			return err
-		}
-		b.addBlock(b.inBlock, b.block)
-		err = b.write(b.block)
-	case b.session.Go != nil:
+	isPacked := b.packs() != nil && len(b.block) <= format.MaxBlockRaw
+	if isPacked && b.session.Go != nil {
 		return b.packBeside()
-	default:
-		var stored []byte
-		if stored, err = b.packed(b.block); err != nil {
-			return err
-		}
-		b.addBlock(b.inBlock, stored)
-		err = b.write(stored)
 	}
+	err := b.settle(0) // the blocks before come first
+	stored := b.block
+	if err == nil && isPacked {
+		stored, err = b.packed(b.block)
+	}
+	if err != nil {
+		return err
+	}
+	b.addBlock(b.inBlock, stored)
+	err = b.write(stored)
 	b.block, b.inBlock = b.block[:0], 0
 	if int64(cap(b.block)) > keptBlock {
 		b.block = nil // a single large item is no reason to hold its memory for the session
@@ -503,6 +501,7 @@ func (b *Builder) Seal() (*Sealed, error) {
 func (b *Builder) Abort() {
 	for _, p := range b.packing {
 		<-p.done
+		b.session.packing--
 	}
 	if b.stream != nil {
 		b.stream.Abort()

@@ -24,6 +24,7 @@ func (b *Builder) packBeside() error {
 	p.err = errs.Op("compress a block", "").New(errs.Internal, "the codec did not return")
 	pack := b.packed
 	b.packing, b.unpacked = append(b.packing, p), b.unpacked+int64(len(p.raw))
+	b.session.packing++
 	if b.spare == nil {
 		b.spare = make([]byte, 0, cap(p.raw))
 	}
@@ -49,6 +50,7 @@ func (b *Builder) settle(left int) error {
 		p := b.packing[0]
 		<-p.done
 		b.packing, b.unpacked = b.packing[1:], b.unpacked-int64(len(p.raw))
+		b.session.packing--
 		if b.failed = p.err; b.failed == nil {
 			b.addBlock(p.items, p.stored)
 			b.failed = b.write(p.stored)

@@ -35,27 +35,34 @@ func (w *writer) append(ctx context.Context, cols []tensor.Rows, rows int64) err
 }
 
 // appendAhead is append, after which blocks may still be compressed: settle waits for them.
-func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64) (err error) {
+func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64) error {
 	if rows < 0 {
 		return errs.New(errs.Invalid, "append %d rows", rows)
 	}
-	if len(cols) > 0 && len(w.txn.Schema().Tensors) == 0 {
-		// Without rows, columns of another program still have types.
-		if rows == 0 && slices.ContainsFunc(cols, func(c tensor.Rows) bool { return c.Foreign == nil }) {
-			return nil
-		}
-		var back func() error
-		if back, err = w.infer(cols); err != nil {
-			return errs.Wrap(errs.Invalid, "append", "", err)
-		}
-		defer func() {
-			if err != nil && w.broken == nil {
-				if again := back(); again != nil {
-					err = again
-				}
-			}
-		}()
+	if w.session.Go = w.beside; rows == 1 {
+		w.session.Go = nil // a block at most, for which the caller would wait
 	}
+	if len(cols) == 0 || len(w.txn.Schema().Tensors) > 0 {
+		return w.appendKnown(ctx, cols, rows)
+	}
+	// Without rows, columns of another program still have types.
+	if rows == 0 && slices.ContainsFunc(cols, func(c tensor.Rows) bool { return c.Foreign == nil }) {
+		return nil
+	}
+	back, err := w.infer(cols)
+	if err != nil {
+		return errs.Wrap(errs.Invalid, "append", "", err)
+	}
+	if err = w.appendKnown(ctx, cols, rows); err != nil && w.broken == nil {
+		if again := back(); again != nil {
+			return again
+		}
+	}
+	return err
+}
+
+// appendKnown appends rows to existing tensors.
+func (w *writer) appendKnown(ctx context.Context, cols []tensor.Rows, rows int64) error {
 	types, err := w.columnsOf(cols)
 	if err != nil {
 		return errs.Wrap(errs.Invalid, "append", "", err)
@@ -96,6 +103,9 @@ func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64
 
 // settle writes the blocks that are being compressed: their memory is that of a call.
 func (w *writer) settle() error {
+	if !w.session.Packing() {
+		return nil
+	}
 	for _, set := range []opened{w.adding, w.fixing} {
 		for id, o := range set {
 			if err := o.builder.Settle(); err != nil {
@@ -212,24 +222,18 @@ func (w *writer) adopt(ctx context.Context, columns []*checked) error {
 // checkColumn checks every sample of a column and counts its rows.
 func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Rows, rows int64) (*checked, error) {
 	c := &checked{ct: ct, check: newChecker(ct, w.d.env.Codecs)}
-	if f := col.Foreign; f != nil {
-		if n := f.Len(); n != rows {
-			return nil, errs.New(errs.Invalid, "%d samples for %d rows", n, rows)
-		}
-		name := col.Tensor
-		var err error
-		if col, err = f.Rows(tensor.Target{HType: ct.htype, DType: ct.dtype, Open: ct.open}); err != nil {
+	var err error
+	if col.Foreign != nil {
+		if col, err = fromForeign(ct, col, rows); err != nil {
 			return nil, err
 		}
-		col.Tensor = name
 	}
 	if col.Texts != nil && ct.list || col.Missing != nil && (ct.sampleCodec != nil || ct.list || len(w.levels[ct.schema.ID]) > 0) {
 		col = col.Spread()
 	}
 	c.check.missing = col.Missing
 	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && (w.labelled[ct.schema.ID] || w.txn.HasElements(ct.schema.ID))
-	var err error
-	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col)); err != nil {
+	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col.RowItems)); err != nil {
 		return nil, err
 	}
 	if err := c.check.renumber(&col); err != nil {
@@ -267,6 +271,16 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 		return nil, err
 	}
 	return c, c.decodeForeign(ctx, w.d.env.Codecs, func(i int) int { return i })
+}
+
+// fromForeign returns the values of a column of another program for its tensor.
+func fromForeign(ct *columnType, col tensor.Rows, rows int64) (tensor.Rows, error) {
+	if n := col.Foreign.Len(); n != rows {
+		return col, errs.New(errs.Invalid, "%d samples for %d rows", n, rows)
+	}
+	out, err := col.Foreign.Rows(tensor.Target{HType: ct.htype, DType: ct.dtype, Open: ct.open})
+	out.Tensor = col.Tensor
+	return out, err
 }
 
 func (c *checked) checkArray(a *tensor.Array, rows int64) error {
@@ -362,6 +376,10 @@ func (w *writer) writeColumn(ctx context.Context, c *checked, rows int64, at fun
 		return nil
 	case c.items != nil:
 		return w.writeSequences(ctx, c, at, set, update)
+	case c.texts != nil && c.missing == nil:
+		return w.writeTexts(ctx, c, 0, rows, at, set, update)
+	case c.array != nil && c.missing == nil && c.ct.sampleCodec == nil:
+		return w.writeArray(ctx, c, 0, rows, at, set, update)
 	case c.texts != nil:
 		return c.eachRun(rows, func(from, row, n int64) error {
 			return w.writeTexts(ctx, c, from, n, func(i int64) int64 { return at(row + i) }, set, update)
@@ -395,12 +413,9 @@ func (w *writer) writeItem(ctx context.Context, ct *columnType, it encoded, row 
 	return err
 }
 
-// eachRun calls fn for every run of n rows that have samples, of an array or texts: from is the
-// first of them, and row its row.
+// eachRun calls fn for every run of n rows that have samples, where others are missing: from is the
+// first of the samples, and row its row.
 func (c *checked) eachRun(rows int64, fn func(from, row, n int64) error) error {
-	if c.missing == nil {
-		return fn(0, 0, rows)
-	}
 	from := int64(0)
 	for row := int64(0); row < rows; {
 		if c.missing[row] {

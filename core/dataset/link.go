@@ -225,15 +225,15 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 	return out, g.Wait()
 }
 
-// sampleRow returns the row of a sample in a column.
-func sampleRow(col tensor.Rows) func(i int) int {
+// sampleRow returns the row of a sample in a column, whose rows have these items.
+func sampleRow(items []int64) func(i int) int {
 	return func(i int) int {
-		if col.RowItems == nil {
+		if items == nil {
 			return i
 		}
 		row := 0
-		for left := int64(i); row < len(col.RowItems)-1 && left >= col.RowItems[row]; row++ {
-			left -= max(col.RowItems[row], 0)
+		for left := int64(i); row < len(items)-1 && left >= items[row]; row++ {
+			left -= max(items[row], 0)
 		}
 		return row
 	}

@@ -31,7 +31,7 @@ type writer struct {
 	// class labels without names that have labels by number
 	labelled map[format.UUID]bool
 	group    *task.Group
-	packers  *task.Group // compress blocks
+	beside   func(fn func()) // runs fn in a goroutine, for blocks to be compressed
 	// of the call that writes now: when it ends nothing waits for a place in group
 	caller context.Context
 	broken error // why the transaction can only be discarded
@@ -70,9 +70,9 @@ func newWriterOn(d *Dataset, s *version.Snapshot) (*writer, error) {
 		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{}, labelled: map[format.UUID]bool{},
 		group: newGroup(), caller: context.Background(),
 	}
-	w.packers = task.New(context.Background(), task.Cores())
-	w.session.Go = func(fn func()) {
-		w.packers.Go(func(context.Context) error {
+	packers := task.New(context.Background(), task.Cores()) // builders wait for their blocks
+	w.beside = func(fn func()) {
+		packers.Go(func(context.Context) error {
 			fn()
 			return nil
 		})

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import deeplake
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
-
-pa = pytest.importorskip("pyarrow")
-pl = pytest.importorskip("polars")
-PIL = pytest.importorskip("PIL.Image")
+from PIL import Image
 
 ROWS = 37  # no multiple of 8, so that bitmaps end within a byte
 
@@ -31,7 +32,7 @@ def fresh(**tensors: Any) -> deeplake.Dataset:
 def ints(kind: Any) -> list[int]:
     bits = int(str(kind).strip("uint"))
     low, high = (0, 2**bits - 1) if str(kind).startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    return [low, high, 0, 1, 7][:5]
+    return [low, high, 0, 1, 7]
 
 
 NUMBERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
@@ -117,14 +118,7 @@ def expected(column: Any, name: str) -> list[Any]:
     values = column.to_pylist()
     if name == "json texts":
         return [None if value is None else json.loads(value) for value in values]
-    return [
-        None
-        if value is None
-        else [[item] if name == "" else item for item in value]
-        if isinstance(value, list)
-        else value
-        for value in values
-    ]
+    return values
 
 
 @pytest.mark.parametrize("name", TYPES)
@@ -132,8 +126,6 @@ def expected(column: Any, name: str) -> list[Any]:
 def test_every_type(name: str, carrier: str) -> None:
     kind, values, spec = TYPES[name]
     for nulls, pieces, shifted in itertools.product((False, True), (1, 3), (False, True)):
-        if shifted and str(kind).startswith("dictionary"):
-            continue  # the nulls of the slices are no part of it, and give other dictionaries
         column = make(kind, values, nulls, pieces, shifted)
         if carrier == "arrays" and (str(kind).startswith("dictionary") or "view" in str(kind)) and pieces > 1:
             continue  # which pyarrow cannot put together
@@ -142,7 +134,7 @@ def test_every_type(name: str, carrier: str) -> None:
             ds = deeplake.create(f"mem://arrow-{uuid.uuid4().hex}")
             ds.create_tensor("x", spec["htype"], dtype=spec["dtype"])
         ds.extend(CARRIERS[carrier](column))
-        want = [[] if name == "boxes" and value == [] else value for value in expected(column, name)]
+        want = expected(column, name)
         assert read(ds, spec) == want, (nulls, pieces, shifted)
         ds.commit()
         assert read(ds, spec) == want
@@ -229,7 +221,7 @@ def test_structs_are_groups() -> None:
 
 def picture(mode: str = "RGB", size: tuple[int, int] = (8, 6)) -> bytes:
     file = io.BytesIO()
-    PIL.new(mode, size, 7).save(file, "PNG")
+    Image.new(mode, size, 7).save(file, "PNG")
     return file.getvalue()
 
 
@@ -440,10 +432,17 @@ def test_a_stream_is_read_once() -> None:
     assert len(ds) == 3  # none of the rows twice
 
 
-@pytest.mark.parametrize("columns", [{"x": [1]}, {"x": [1], "t": ["a"], "z": [0]}, {"t": ["a"], "x ": [1]}])
-def test_streams_with_other_columns(columns: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("columns", "match"),
+    [
+        ({"x": [1]}, 'no values for tensor "t"'),
+        ({"x": [1], "t": ["a"], "z": [0]}, 'there is no tensor "z"'),
+        ({"t": ["a"], "x ": [1]}, 'there is no tensor "x "'),
+    ],
+)
+def test_streams_with_other_columns(columns: dict[str, Any], match: str) -> None:
     ds = fresh(x="generic", t="text")
-    with pytest.raises(deeplake.Error, match=r'"t"|"z"|"x "'):
+    with pytest.raises(deeplake.Error, match=match):
         ds.extend(pa.table(columns))
     assert len(ds) == 0
 
@@ -521,7 +520,6 @@ def test_readers_give_the_table_in_batches() -> None:
 
 
 def test_programs_read_views() -> None:
-    duckdb = pytest.importorskip("duckdb")
     ds = living()
     view = ds.query("SELECT i, c WHERE f >= 50")
     table = pa.table(ds)
@@ -596,7 +594,6 @@ def test_rows_make_the_tensors_of_an_empty_dataset(name: str) -> None:
 
 
 def test_inferred_classes() -> None:
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": pd.Categorical(["b", "a", None], categories=["a", "b", "c"])})
     features = {"info": {"features": {"x": {"names": ["a", "b", "c"], "_type": "ClassLabel"}, "y": {"_type": "Image"}}}}
     face = pa.table({"x": [1, 0, None]}).replace_schema_metadata({"huggingface": json.dumps(features)})

@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import deeplake
+import duckdb
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
-
-pa = pytest.importorskip("pyarrow")
-pd = pytest.importorskip("pandas")
-pl = pytest.importorskip("polars")
-duckdb = pytest.importorskip("duckdb")
-csv = pytest.importorskip("pyarrow.csv")
-feather = pytest.importorskip("pyarrow.feather")
-parquet = pytest.importorskip("pyarrow.parquet")
+from PIL import Image
+from pyarrow import csv, feather, parquet
 
 
 def place() -> str:
@@ -46,14 +43,13 @@ SOURCES: dict[str, Any] = {
     "reader": lambda: some().to_reader(max_chunksize=3),
     "polars": lambda: pl.from_arrow(some()),
     "pandas": lambda: some().to_pandas(),
-    "duckdb": lambda: duckdb.sql("SELECT * FROM table_", connection=duckdb.connect().register("table_", some())),
     "columns": lambda: {name: some()[name] for name in some().column_names},
     "rows": lambda: some().to_pylist(),
     "generator": lambda: iter(some().to_pylist()),
 }
 
 
-@pytest.mark.parametrize("name", [name for name in SOURCES if name != "duckdb"])
+@pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("how", ["all", "columns", "schema"])
 def test_sources(name: str, how: str) -> None:
     columns = ["kind", "id"] if how == "columns" else None
@@ -92,7 +88,7 @@ class MapStyle:
 
 
 def test_datasets_of_torch() -> None:
-    torch = pytest.importorskip("torch")
+    import torch
 
     class Digits(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
         def __len__(self) -> int:
@@ -172,7 +168,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "latin.csv": ("a,b\n1,caf\xe9\n".encode("latin-1"), "not UTF-8; convert the file"),
     "half.jsonl": (b'{"a": 1}\n{"a": 2', "half.jsonl"),
     "kinds.jsonl": (b'{"a": 1}\n{"a": "x"}\n', '"a": row 1: sample is a str, want an array of dtype int64'),
-    "twice.csv": (b"a,a\n1,2\n", "twice|a"),
+    "twice.csv": (b"a,a\n1,2\n", "contained multiple columns named a"),
     "empty.csv": (b"", "empty.csv"),
     "list.jsonl": (b'{"a": 1}\n[2]\n', 'list.jsonl": line 2 is no JSON object'),
     "odd.xlsx": (b"PK", "its names tell no format"),
@@ -199,12 +195,14 @@ def test_what_is_refused(tmp_path: Path) -> None:
         (b"bytes", "got a bytes"),
         (tmp_path / "none.parquet", "there is no such file"),
         ([], "has no rows"),
-        ({"a": []}, "append|no tensors|rows"),
+        ({"a": []}, "has no rows"),
     ):
         with pytest.raises(deeplake.Error, match=match):
             deeplake.ingest(source, place())
     with pytest.raises(deeplake.InvalidArgumentError, match='no column "idd"; did you mean "id"'):
         deeplake.ingest(some(), place(), columns=["idd"])
+    with pytest.raises(deeplake.InvalidArgumentError, match='no column "b"; it has a'):
+        deeplake.ingest([{"a": n} for n in range(2000)], place(), columns=["a", "b"])
     with pytest.raises(deeplake.InvalidArgumentError, match='no column "kid"'):
         deeplake.ingest(some(), place(), schema={"kid": "text"})
     with pytest.raises(deeplake.InvalidArgumentError, match='format is "xls", want one of'):
@@ -268,6 +266,8 @@ def test_command(tmp_path: Path) -> None:
     assert json.loads(report.stdout)["rows"] == 10 and report.stderr == ""
     for options, match in (
         (["--link"], "--link is for images"),
+        (["--workers", "2"], "--workers is for images"),
+        (["--source-storage", "region=x"], "--source-storage is for images"),
         (["--format", "images", "--columns", "a"], "--columns names columns of a table"),
     ):
         refused = deeplake_command("create", tmp_path / "no", f"from-{path}", *options)
@@ -275,12 +275,12 @@ def test_command(tmp_path: Path) -> None:
 
 
 def test_hugging_face(tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets")
-    image = pytest.importorskip("PIL.Image")
+    import datasets
+
     files = []
     for n in range(6):
         files.append(tmp_path / f"{n}.png")
-        image.new("RGB", (8 + n, 6), n).save(files[-1])
+        Image.new("RGB", (8 + n, 6), n).save(files[-1])
     features = datasets.Features({
         "image": datasets.Image(), "label": datasets.ClassLabel(names=["cat", "dog"]), "text": datasets.Value("string"),
         "objects": {"bbox": datasets.List(datasets.List(datasets.Value("float32"), 4)), "area": datasets.List(datasets.Value("int64"))},
@@ -326,7 +326,7 @@ def test_hugging_face(tmp_path: Path) -> None:
 def test_later_rows_have_other_keys(tmp_path: Path) -> None:
     lines = tmp_path / "t.jsonl"
     lines.write_text('{"a": 1}\n' * 5000 + '{"a": 2, "b": 1}\n')
-    with pytest.raises(deeplake.NotFoundError, match=r'after 4,096 rows of the source: .*no tensor "b"'):
+    with pytest.raises(deeplake.NotFoundError, match=r'after 5,000 rows of the source: .*no tensor "b"'):
         deeplake.ingest(lines, place())
     lines.write_text('{"a": 1}\n\n{"a": 18446744073709551615, "b": "%s"}\n' % ("x" * 3_000_000))
     ds = deeplake.ingest(lines, place(), verbose=False)
@@ -388,7 +388,7 @@ def test_overwrite_keeps_the_old_until_the_commit(there: str, tmp_path: Path) ->
 
 
 def test_classes_of_hugging_face_are_names() -> None:
-    datasets = pytest.importorskip("datasets")
+    import datasets
 
     def labelled(names: list[str], numbers: list[int]) -> Any:
         label = datasets.ClassLabel(names=names)
@@ -425,8 +425,7 @@ def test_rows_of_a_dataset() -> None:
 
 
 def test_pictures_of_a_dataset(tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image")
-    image.new("RGB", (9, 7), 5).save(tmp_path / "p.jpg")
+    Image.new("RGB", (9, 7), 5).save(tmp_path / "p.jpg")
     schema = {"p": {"htype": "image", "compression": "jpeg", "chunk_bytes": 1 << 20}, "m": "segment_mask", "b": "bbox"}
     ds = deeplake.create(place(), schema=schema)
     tiled = np.random.default_rng(0).integers(0, 255, (1500, 1500, 3), dtype=np.uint8)

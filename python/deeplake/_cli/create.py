@@ -150,7 +150,9 @@ def create(
         ("--apply-exif-orientation", apply_exif_orientation),
     )
     if table is not None and folder is not None:
-        for option, given in (*pictures, ("--labels", labels != "auto"), ("--compression", compression != "auto")):
+        others = (("--workers", workers), ("--source-storage", source_storage), ("--allow-links", allow_links))
+        chosen = (("--labels", labels != "auto"), ("--compression", compression != "auto"))
+        for option, given in (*pictures, *chosen, *others):
             if given:
                 raise click.UsageError(
                     f"{option} is for images, and {folder} has a table; --format images says otherwise"

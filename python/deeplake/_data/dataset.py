@@ -13,7 +13,7 @@ from deeplake._names import checks_keywords
 from deeplake._rows.live import Live
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
-from deeplake._stores.storage import Storage
+from deeplake._stores.storage import Storage, Stores
 from deeplake._versions.refs import Ref, ref_of
 
 
@@ -54,10 +54,17 @@ def create(
         schema = {"images": {"htype": "image", "compression": "jpeg"}, "labels": "class_label"}
         ds = deeplake.create("flowers", schema=schema)
     """
-    stores = _storage.access(storage, link_storage)
+    return make(uri, schema, overwrite, _storage.access(storage, link_storage), at_commit=False)
+
+
+def make(
+    uri: str | os.PathLike[str], schema: Mapping[str, Any] | None, overwrite: bool, stores: Stores, *, at_commit: bool
+) -> Dataset:
+    """Creates a dataset. With `at_commit`, one that is overwritten stays until the first commit."""
     place = _uri.resolve(uri)
     tensors = [] if schema is None else schema_specs(schema)
-    handle = _native.create(place, overwrite=overwrite, tensors=tensors, store=_storage.reach(stores))
+    reach = _storage.reach(stores)
+    handle = _native.create(place, overwrite=overwrite, tensors=tensors, store=reach, at_commit=at_commit)
     return Dataset(Live(place, handle, storage=stores))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -28,7 +30,7 @@ _LOOK = 1000  # files of a folder that are looked at
 _BATCH = 1 << 16
 # Batches and files that are read ahead of the one that is being stored: they are held in memory.
 _AHEAD = 4
-_LINES = 4096  # of JSON, whose rows are appended together
+_READ = 1 << 20
 _CSV_BLOCK = 16 << 20  # the longest line of a CSV file that is read for sure
 _CSV_DTYPES = {
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -49,24 +51,30 @@ def format_of(path: Path) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def read_files(
-    path: str | os.PathLike[str],
-    format: str | None,
-    columns: Sequence[str] | None,
-    schema: Mapping[str, Any],
-) -> Iterator[Any]:
-    """Yields the rows of the files at a path, in record batches or lists of dicts.
+@dataclass(frozen=True)
+class Files:
+    """Files of one format, and the path that the user gave for them."""
+
+    place: Path
+    format: str
+    paths: tuple[Path, ...]
+
+    @property
+    def called(self) -> str:
+        """The operation, for messages."""
+        return f'ingest "{self.place}"'
+
+
+def files_at(path: str | os.PathLike[str], format: str | None) -> Files:
+    """Returns the files at a path: a file, or those of a folder that have the format.
 
     Args:
         path: a file or a folder.
         format: one of `FORMATS`; None goes by the names.
-        columns: the columns to take; None takes all.
-        schema: as of `ingest`: the types of columns of CSV files.
 
     Raises:
         NotFoundError: nothing is there.
-        InvalidArgumentError: the format is none of `FORMATS`, or a file cannot be read.
-        UnsupportedError: pyarrow is not installed.
+        InvalidArgumentError: the format is none of `FORMATS`, or the names tell none.
     """
     place = Path(path)
     called = f'ingest "{place}"'
@@ -74,68 +82,113 @@ def read_files(
         raise NotFoundError(f"{called}: there is no such file or folder on this machine")
     if format is not None and format not in FORMATS:
         raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(FORMATS)}')
-    format = format or format_of(place)
-    if format is None:
+    found = format or format_of(place)
+    if found is None:
         raise InvalidArgumentError(
             f"{called}: its names tell no format, or several; give format=, one of {', '.join(FORMATS)}"
         )
-    pa = package(called, "pyarrow", "pip install pyarrow")
-    files = [place]
-    if place.is_dir():
-        files = sorted(file for file in place.rglob("*") if _counts(file, place) and _named(file) == format)
+    if not place.is_dir():
+        return Files(place, found, (place,))
+    paths = sorted(file for file in place.rglob("*") if _counts(file, place) and _named(file) == found)
+    return Files(place, found, tuple(paths))
+
+
+def tables_of(files: Files, columns: Sequence[str] | None, schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yields the record batches of Parquet, Feather and CSV files, one without rows if there are
+    none.
+
+    Args:
+        files: the files.
+        columns: the columns to take; None takes all.
+        schema: as of `ingest`: the types of columns of CSV files.
+
+    Raises:
+        InvalidArgumentError: a file cannot be read, or lacks a column.
+        UnsupportedError: pyarrow is not installed.
+    """
+    pa = package(files.called, "pyarrow", "pip install pyarrow")
     try:
-        if format == "json":
-            yield from _lines(pa, files, columns)
+        if files.format == "feather" and not all(map(_has_index, files.paths)):
+            yield from _streams(pa, files, columns)
         else:
-            yield from _tables(called, pa, place, files, format, columns, schema)
+            yield from _scanned(pa, files, columns, schema)
     except (pa.ArrowException, OSError, ValueError, KeyError) as err:
         if isinstance(err, InvalidArgumentError):
             raise
-        raise InvalidArgumentError(f"{called}: {err}") from err
+        raise InvalidArgumentError(f"{files.called}: {err}") from err
 
 
-def _tables(
-    called: str,
-    pa: Any,
-    place: Path,
-    files: list[Path],
-    format: str,
-    columns: Sequence[str] | None,
-    schema: Mapping[str, Any],
-) -> Iterator[Any]:
-    dataset = package(called, "pyarrow.dataset", "")
-    if format == "feather" and not all(_is_arrow_file(file) for file in files):
-        for file in files:
-            with pa.ipc.open_stream(file) as reader:
-                yield from (batch if columns is None else batch.select(columns) for batch in reader if len(batch))
-        return
-    kind = _csv(dataset, schema) if format == "csv" else format
-    source: Any = [str(file) for file in files] if place.is_dir() else str(place)
-    found = dataset.dataset(source, format=kind, partitioning=_partitions(dataset, place))
-    if len(files) > 1:  # a later file may have more columns
+def _streams(pa: Any, files: Files, columns: Sequence[str] | None) -> Iterator[Any]:
+    for file in files.paths:
+        with pa.ipc.open_stream(file) as reader:
+            _check_columns(files, columns, reader.schema.names)
+            empty = reader.schema.empty_table().to_batches()
+            yield from (part if columns is None else part.select(columns) for part in (*empty, *reader))
+
+
+def _scanned(pa: Any, files: Files, columns: Sequence[str] | None, schema: Mapping[str, Any]) -> Iterator[Any]:
+    dataset = package(files.called, "pyarrow.dataset", "")
+    kind = _csv(dataset, schema) if files.format == "csv" else files.format
+    source: Any = [str(file) for file in files.paths] if files.place.is_dir() else str(files.place)
+    found = dataset.dataset(source, format=kind, partitioning=_partitions(dataset, files.place))
+    if len(files.paths) > 1:  # a later file may have more columns
         schemas = [found.schema, *(fragment.physical_schema for fragment in found.get_fragments())]
         found = found.replace_schema(pa.unify_schemas(schemas, promote_options="permissive"))
-    for name in columns or ():
-        if name not in found.schema.names:
-            raise InvalidArgumentError(
-                f'{called}: there is no column "{name}"{suggest(name, found.schema.names)}; the columns are '
-                f"{', '.join(found.schema.names[:16])}"
-            )
-    if format == "csv":
-        _check_text(called, pa, found.schema)
-    scanner = found.scanner(
+    _check_columns(files, columns, found.schema.names)
+    if files.format == "csv":
+        _check_text(files.called, pa, found.schema)
+    reader = found.scanner(
         columns=None if columns is None else list(columns),
         batch_size=_BATCH,
         batch_readahead=_AHEAD,
         fragment_readahead=1,
-    )
-    reader, is_empty = scanner.to_reader(), True
+    ).to_reader()
+    is_empty = True
     for batch in reader:
         if len(batch):
             is_empty = False
             yield batch
     if is_empty and len(reader.schema):
         yield reader.schema.empty_table()
+
+
+def _check_columns(files: Files, columns: Sequence[str] | None, names: list[str]) -> None:
+    for name in columns or ():
+        if name not in names:
+            raise InvalidArgumentError(
+                f'{files.called}: there is no column "{name}"{suggest(name, names)}; the columns are '
+                f"{', '.join(names[:16])}"
+            )
+
+
+def lines_of(files: Files) -> Iterator[dict[str, Any]]:
+    """Yields the objects of JSON lines. Each line is read by itself: later ones may have other
+    keys.
+
+    Raises:
+        InvalidArgumentError: a file cannot be read, or a line is no object.
+        UnsupportedError: pyarrow is not installed.
+    """
+    pa = package(files.called, "pyarrow", "pip install pyarrow")
+    for file in files.paths:
+        called = f'ingest "{file}"'
+        try:
+            with pa.input_stream(str(file), compression="detect") as stream:
+                for number, line in enumerate(io.BufferedReader(stream, _READ), 1):
+                    if line.strip():
+                        yield _object(called, number, line)
+        except (pa.ArrowException, OSError) as err:
+            raise InvalidArgumentError(f"{called}: {err}") from err
+
+
+def _object(called: str, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as err:
+        raise InvalidArgumentError(f"{called}: line {number} is no JSON: {err}") from err
+    if not isinstance(row, dict):
+        raise InvalidArgumentError(f"{called}: line {number} is no JSON object")
+    return row
 
 
 def _csv(dataset: Any, schema: Mapping[str, Any]) -> Any:
@@ -154,50 +207,10 @@ def _csv(dataset: Any, schema: Mapping[str, Any]) -> Any:
     )
 
 
-def _is_arrow_file(file: Path) -> bool:
-    """Returns whether a file has the layout with an index, not that of a stream."""
+def _has_index(file: Path) -> bool:
+    """Returns whether a file of Arrow has an index. One that was written as a stream has none."""
     with file.open("rb") as opened:
-        return opened.read(6) in (b"ARROW1", b"FEA1")
-
-
-def _lines(pa: Any, files: list[Path], columns: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
-    """Yields rows of JSON lines. Each line is read by itself: later ones may have other keys."""
-    names: list[str] = list(columns or ())
-    chunk: list[dict[str, Any]] = []
-    for file in files:
-        with pa.input_stream(str(file), compression="detect") as stream:
-            for number, line in enumerate(_split(stream), 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError) as err:
-                    raise InvalidArgumentError(f'ingest "{file}": line {number} is no JSON: {err}') from err
-                if not isinstance(row, dict):
-                    raise InvalidArgumentError(f'ingest "{file}": line {number} is no JSON object')
-                chunk.append(row)
-                if len(chunk) == _LINES:
-                    yield _filled(chunk, names, columns)
-                    chunk = []
-    if chunk:
-        yield _filled(chunk, names, columns)
-
-
-def _filled(rows: list[dict[str, Any]], names: list[str], columns: Sequence[str] | None) -> list[dict[str, Any]]:
-    """Returns rows with the same names, None for values that one lacks. `names` grows."""
-    if columns is None:
-        names[:] = dict.fromkeys([*names, *(name for row in rows for name in row)])
-    return [{name: row.get(name) for name in names} for row in rows]
-
-
-def _split(stream: Any) -> Iterator[bytes]:
-    """Yields the lines of a stream."""
-    rest = b""
-    while block := stream.read(1 << 20):
-        lines = (rest + block).split(b"\n")
-        rest = lines.pop()
-        yield from lines
-    yield rest
+        return opened.read(6).startswith((b"ARROW1", b"FEA1"))
 
 
 def _check_text(called: str, pa: Any, schema: Any) -> None:

@@ -9,21 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from deeplake import _native
-from deeplake._data.dataset import create, delete, exists
-from deeplake._data.files import read_files
-from deeplake._data.hugging_face import is_of_hugging_face, splits_of, tables_of
+from deeplake._data import hugging_face
+from deeplake._data.dataset import create, delete, exists, make
+from deeplake._data.files import files_at, lines_of, tables_of
 from deeplake._data.reading import Reading
-from deeplake._data.spec import schema_specs
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
 from deeplake._lazy import package
 from deeplake._names import check_names, checks_keywords, suggest
 from deeplake._progress import bar
-from deeplake._rows.live import Live
 from deeplake._samples.frames import is_frame, is_stream
 from deeplake._stores import storage as _storage
-from deeplake._stores import uri as _uri
 
 if TYPE_CHECKING:
     from deeplake._stores.storage import Storage
@@ -80,7 +76,9 @@ def ingest(
     """
     if columns is not None:
         check_names("ingest", columns, "columns")
-    splits = [name for name in splits_of(source) if name] if is_of_hugging_face(source) else []
+    splits = (
+        [name for name in hugging_face.splits_of(source) if name] if hugging_face.is_of_hugging_face(source) else []
+    )
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     ds: Dataset | None = None
@@ -90,7 +88,9 @@ def ingest(
         with bar("ingest", unit="rows") as advance:
             for batch in _batches(source, columns, format, schema or {}):
                 if ds is None:
-                    ds = _create(uri, _schema(batch, schema), overwrite, storage)
+                    ds = make(
+                        uri, _schema(batch, schema), overwrite, _storage.access(storage, None), at_commit=overwrite
+                    )
                 _extend(ds, batch)
                 if verbose:
                     advance(len(ds))
@@ -109,23 +109,6 @@ def ingest(
     if verbose:
         print(repr(ds), file=sys.stderr)
     return ds
-
-
-def _create(
-    uri: str | os.PathLike[str], schema: dict[str, Any] | None, overwrite: bool, storage: Storage | None
-) -> Dataset:
-    """Creates the dataset. One that is there stays until the commit."""
-    stores = _storage.access(storage, None)
-    place = _uri.resolve(uri)
-    tensors = [] if schema is None else schema_specs(schema)
-    reach = _storage.reach(stores)
-    return Dataset(
-        Live(
-            place,
-            _native.create(place, overwrite=overwrite, tensors=tensors, store=reach, at_commit=overwrite),
-            storage=stores,
-        )
-    )
 
 
 def _extend(ds: Dataset, batch: Any) -> None:
@@ -151,7 +134,11 @@ def _batches(
 ) -> Iterator[Any]:
     """Yields what `extend` takes, a part of the rows at a time."""
     if isinstance(source, str | os.PathLike):
-        yield from read_files(source, format, columns, schema)
+        files = files_at(source, format)
+        if files.format == "json":
+            yield from _chunks(lines_of(files), columns)
+        else:
+            yield from tables_of(files, columns, schema)
         return
     if format is not None:
         raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
@@ -159,9 +146,9 @@ def _batches(
         raise InvalidArgumentError(
             "ingest: got rows of a dataset of deeplake; view.materialize(uri) copies them with their types and files"
         )
-    if is_of_hugging_face(source):
-        for split, part in splits_of(source).items():
-            yield from tables_of(part, split, columns)
+    if hugging_face.is_of_hugging_face(source):
+        for split, part in hugging_face.splits_of(source).items():
+            yield from hugging_face.tables_of(part, split, columns)
     elif isinstance(source, Mapping):
         yield source if columns is None else _picked(source, columns, list(source))
     elif is_frame(source) and not is_stream(source):
@@ -189,14 +176,21 @@ def _rows(source: Any) -> Iterable[Any] | None:
 
 
 def _chunks(rows: Iterable[Any], columns: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
-    """Yields some rows at a time, with None for the values that a row lacks."""
+    """Yields some rows at a time, with None for the values that a row lacks.
+
+    Raises InvalidArgumentError at the end if no row has one of `columns`.
+    """
     names: list[str] = list(columns or ())
+    seen: dict[str, None] = {}
     numbered = enumerate(rows)
     while chunk := list(islice(numbered, _CHUNK)):
         dicts = [_row(number, row, columns) for number, row in chunk]
-        if columns is None:
-            names = list(dict.fromkeys([*names, *(name for row in dicts for name in row)]))
-        yield [{name: row.get(name) for name in names} for row in dicts]
+        for row in dicts:
+            seen.update(dict.fromkeys(row))
+        wanted = seen if columns is None else names
+        yield [{name: row.get(name) for name in wanted} for row in dicts]
+    if seen:
+        _known(names, list(seen))
 
 
 def _row(number: int, row: Any, columns: Sequence[str] | None) -> Mapping[str, Any]:

@@ -8,40 +8,41 @@ from typing import Any
 from deeplake import _index
 from deeplake._data.reading import Reading
 from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._rows.row import Row
 from deeplake._samples.column import Column
 from deeplake._samples.sample import Sample
 
 
 def own_columns(view: Reading) -> dict[str, Any]:
     """Returns the columns of a view: labels with their names, and stored files as they are."""
-    columns: dict[str, Any] = columns_of(list(view))
+    rows = list(view)
+    columns: dict[str, Any] = {}
     for name, about in view._source.tensors().items():
-        column = columns.get(name)
-        if column is None or about["sequence"]:
+        if about["compression"] in ("jpeg", "png", "webp") and not about["sequence"]:
+            columns[name] = _files(view, name, rows)
             continue
+        columns[name] = [row[name] for row in rows]
         if about["htype"] == "class_label" and about["class_names"]:
-            columns[name] = Column(column, None, "", list(about["class_names"]))
-        elif about["compression"] in ("jpeg", "png", "webp"):
-            columns[name] = _files(view, name, column)
+            columns[name] = Column(columns[name], None, "", list(about["class_names"]))
     return columns
 
 
-def _files(view: Reading, name: str, values: list[Any]) -> list[Any]:
-    """Returns the stored files of a tensor, and the arrays of those that are stored in tiles."""
+def _files(view: Reading, name: str, rows: list[Row]) -> list[Any]:
+    """Returns the stored files of a tensor, and the arrays of samples that are stored in tiles."""
     column = view._source.column(name)
-    try:
-        files = column.bytes_many(_index.as_array(range(len(values))))
-    except UnsupportedError:
-        files = [_file(column, row) for row in range(len(values))]
-    return [value if file is None else Sample(file) for value, file in zip(values, files, strict=True)]
 
+    def sample(row: int) -> Any:
+        try:
+            file = column.bytes_many(_index.as_array(range(row, row + 1)))[0]
+        except UnsupportedError:
+            return rows[row][name]
+        return None if file is None else Sample(file)
 
-def _file(column: Any, row: int) -> bytes | None:
     try:
-        file: bytes | None = column.bytes_many(_index.as_array(range(row, row + 1)))[0]
+        files = column.bytes_many(_index.as_array(range(len(rows))))
     except UnsupportedError:
-        return None
-    return file
+        return [sample(row) for row in range(len(rows))]
+    return [None if file is None else Sample(file) for file in files]
 
 
 def columns_of(rows: Any) -> dict[str, list[Any]]:
