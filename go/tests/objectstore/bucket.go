@@ -53,35 +53,54 @@ func objectPath(bucket, name string) string {
 	return "/" + bucket + "/" + strings.ReplaceAll(escaped, "%2F", "/")
 }
 
+// answers lists the buckets. A program that took the port before the server does not answer so.
+func (s *Server) answers(ctx context.Context) error {
+	target, want := "/", "ListAllMyBucketsResult"
+	if s.Kind == KindGCS {
+		target, want = "/storage/v1/b?project=test", "storage#buckets"
+	}
+	text, err := s.request(ctx, http.MethodGet, target, "", nil)
+	if err == nil && !bytes.Contains(text, []byte(want)) {
+		err = fmt.Errorf("%s is not the server: it answers %q, want %s", s.Endpoint, text, want)
+	}
+	return err
+}
+
 // do sends one request and wants a 2xx.
 func (s *Server) do(ctx context.Context, method, target, contentType string, body []byte) error {
+	_, err := s.request(ctx, method, target, contentType, body)
+	return err
+}
+
+// request is do, and returns the beginning of the answer.
+func (s *Server) request(ctx context.Context, method, target, contentType string, body []byte) ([]byte, error) {
 	rq, err := http.NewRequestWithContext(ctx, method, s.Endpoint+target, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if contentType != "" {
 		rq.Header.Set("Content-Type", contentType)
 	}
 	if s.Kind == KindS3 {
 		if err := s.sign(ctx, rq, body); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	client, err := s.client()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer client.CloseIdleConnections()
 	rs, err := client.Do(rq)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rs.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(rs.Body, 4096))
 	if err == nil && rs.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s %s: status %s: %s", method, target, rs.Status, text)
 	}
-	return err
+	return text, err
 }
 
 func (s *Server) sign(ctx context.Context, rq *http.Request, body []byte) error {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,25 +105,11 @@ func (s *Server) start(ctx context.Context, c Config, dir string) error {
 	if err != nil {
 		return err
 	}
-	up := func(ctx context.Context) error { return listens(ctx, address) }
-	if c.MinIO { // it listens long before it can do anything
-		up = func(ctx context.Context) error { return s.do(ctx, http.MethodGet, "/", "", nil) }
-	}
-	if err := s.process.ready(ctx, up); err != nil {
+	if err := s.process.ready(ctx, s.answers); err != nil {
 		s.process.stop()
 		return err
 	}
 	return nil
-}
-
-// listens reports whether a server accepts connections.
-func listens(ctx context.Context, address string) error {
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // Stop ends the server and removes its data.
