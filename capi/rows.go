@@ -273,31 +273,11 @@ func (s *arrowStream) next(context.Context) (*dataset.Batch, error) {
 	if err != nil {
 		return nil, errs.Op("append stream", "").New(errs.KindOf(err), "%w", err)
 	}
-	fields, ok := all.Fields()
-	if !ok {
-		return nil, errs.Op("append stream", "").New(errs.Type, "its type is no struct of columns")
+	columns, ok, err := all.Tensors(s.into)
+	if err == nil && !ok {
+		err = errs.Op("append stream", "").New(errs.Type, "its type is no struct of columns")
 	}
-	b := &dataset.Batch{Rows: all.Len()}
-	return b, s.columns(b, "", fields)
-}
-
-// columns adds the columns of fields to b. The fields of a struct belong to the group of its name.
-func (s *arrowStream) columns(b *dataset.Batch, group string, fields []*arrow.Column) error {
-	for _, f := range fields {
-		name := group + f.Name()
-		isTensor, isGroup, err := s.into.Holds(name)
-		if err != nil {
-			return err
-		}
-		if below, ok := f.Fields(); ok && isGroup && !isTensor && !(f.IsFile() && s.into.Empty()) {
-			if err := s.columns(b, name+"/", below); err != nil {
-				return err
-			}
-			continue
-		}
-		b.Columns = append(b.Columns, tensor.Rows{Tensor: name, Foreign: f})
-	}
-	return nil
+	return &dataset.Batch{Columns: columns, Rows: all.Len()}, err
 }
 
 //export dlgo_dataset_append_stream

@@ -17,7 +17,11 @@ type Column struct {
 
 // NewColumn checks the arrays of a column. They must outlive it.
 func NewColumn(s *Schema, arrays []*Array) (*Column, error) {
-	f, err := (&parser{left: maxChildren}).typeOf(s, 0)
+	t, err := (&parser{left: maxChildren}).describe(s, 0)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fieldOf(t)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ func (r *reader) documents(v *values, missing []bool) (tensor.Rows, error) {
 	if v.dictionary == nil && (v.kind == kindText || v.kind == kindView) && v.dtype == tensor.String {
 		return tensor.Rows{Texts: v.gathered(tensor.JSON, missing), Missing: missing}, nil
 	}
+	if d := v.dictionary; d != nil && d.dictionary == nil && d.dtype == tensor.String {
+		return r.dictionary(v, missing)
+	}
 	t := &tensor.Texts{DType: tensor.JSON}
 	for i := range v.n {
 		if missing != nil && missing[i] {

@@ -154,38 +154,64 @@ func parseDecimal(text string, bad error) (*dataType, error) {
 	return &dataType{kind: kindDecimal, name: name, width: int64(numbers[2] / 8), scale: numbers[1]}, nil
 }
 
+// Type describes the type of a column with its name, as the schema of Arrow's C data interface.
+type Type struct {
+	Name, Format string
+	Metadata     map[string]string
+	Children     []*Type
+	Dictionary   *Type // the values that the numbers of this type stand for; nil: they are values
+}
+
 // parser reads a schema. left bounds its types: children may be the same one many times.
 type parser struct{ left int }
 
-// typeOf reads a type with its children.
-func (p *parser) typeOf(s *Schema, depth int) (field, error) {
+// describe copies a schema from the memory of its producer.
+func (p *parser) describe(s *Schema, depth int) (*Type, error) {
 	if depth > maxDepth {
-		return field{}, errs.New(errs.Invalid, "types lie in each other more than %d deep", maxDepth)
+		return nil, errs.New(errs.Invalid, "types lie in each other more than %d deep", maxDepth)
 	}
 	if p.left--; p.left < 0 {
-		return field{}, errs.New(errs.Invalid, "the schema has more than %d types", maxChildren)
+		return nil, errs.New(errs.Invalid, "the schema has more than %d types", maxChildren)
 	}
 	if s.release == 0 {
-		return field{}, errs.New(errs.Invalid, "the schema was released before")
+		return nil, errs.New(errs.Invalid, "the schema was released before")
 	}
-	name, err := cText(s.name)
-	if err != nil {
-		return field{}, err
+	t := &Type{}
+	var err error
+	if t.Name, err = cText(s.name); err != nil {
+		return nil, err
 	}
-	format, err := cText(s.format)
-	if err != nil {
-		return field{}, err
-	}
-	t, err := parseFormat(format)
-	if err != nil {
-		return field{}, err
+	if t.Format, err = cText(s.format); err != nil {
+		return nil, err
 	}
 	children, err := childrenOf(s.children, s.nChildren)
 	if err != nil {
-		return field{}, err
+		return nil, err
 	}
 	for _, c := range children {
-		child, err := p.typeOf(c, depth+1)
+		child, err := p.describe(c, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		t.Children = append(t.Children, child)
+	}
+	if s.dictionary != nil {
+		if t.Dictionary, err = p.describe(s.dictionary, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	t.Metadata, err = metadataOf(s.metadata)
+	return t, err
+}
+
+// fieldOf checks a type with its children.
+func fieldOf(of *Type) (field, error) {
+	t, err := parseFormat(of.Format)
+	if err != nil {
+		return field{}, err
+	}
+	for _, c := range of.Children {
+		child, err := fieldOf(c)
 		if err != nil {
 			return field{}, err
 		}
@@ -194,8 +220,8 @@ func (p *parser) typeOf(s *Schema, depth int) (field, error) {
 	if err := t.checkFields(); err != nil {
 		return field{}, err
 	}
-	if s.dictionary != nil {
-		values, err := p.typeOf(s.dictionary, depth+1)
+	if of.Dictionary != nil {
+		values, err := fieldOf(of.Dictionary)
 		if err != nil {
 			return field{}, err
 		}
@@ -205,15 +231,11 @@ func (p *parser) typeOf(s *Schema, depth int) (field, error) {
 		t.dictionary = values.dataType
 		t.name = fmt.Sprintf("dictionary<values=%s, indices=%s>", values.dataType.name, t.name)
 	}
-	metadata, err := metadataOf(s.metadata)
-	if err != nil {
-		return field{}, err
+	t.metadata = of.Metadata
+	if name := t.metadata["ARROW:extension:name"]; extensions[name] {
+		t.extension, t.parameter = name, t.metadata["ARROW:extension:metadata"]
 	}
-	t.metadata = metadata
-	if name := metadata["ARROW:extension:name"]; extensions[name] {
-		t.extension, t.parameter = name, metadata["ARROW:extension:metadata"]
-	}
-	return field{name, t}, nil
+	return field{of.Name, t}, nil
 }
 
 // checkFields holds the number of children against the type, and names it as Arrow does.

@@ -409,18 +409,9 @@ func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
 		return w.renamed()
 	}
 	for i := range cols {
-		in := cols[i].Infer()
-		if in.File != nil {
-			in.HType = "generic"
-			if _, ok := w.d.env.Codecs.Sniff(in.File); ok {
-				in.HType = "image"
-			}
-		}
-		dtype := ""
-		if in.DType != 0 {
-			dtype = in.DType.String()
-		}
-		ts, err := newTensor(TensorSpec{Name: cols[i].Tensor, HType: in.HType, DType: dtype, ClassNames: in.ClassNames, AddClasses: true}, w.d.env.Codecs)
+		spec := SpecOf(cols[i].Infer(), w.d.env.Codecs)
+		spec.Name = cols[i].Tensor
+		ts, err := newTensor(spec, w.d.env.Codecs)
 		if err == nil {
 			err = w.create([]format.TensorSchema{ts})
 		}
@@ -432,6 +423,21 @@ func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
 		}
 	}
 	return back, nil
+}
+
+// SpecOf returns the tensor of samples that were looked at, without a name.
+func SpecOf(in tensor.Inferred, reg *codec.Registry) TensorSpec {
+	spec := TensorSpec{HType: in.HType, ClassNames: in.ClassNames, AddClasses: true}
+	if in.File != nil {
+		spec.HType = "generic"
+		if _, ok := reg.Sniff(in.File); ok {
+			spec.HType = "image"
+		}
+	}
+	if in.DType != 0 {
+		spec.DType = in.DType.String()
+	}
+	return spec
 }
 
 // unknownTensor returns the error for a name that a schema does not have.
