@@ -1,0 +1,372 @@
+package parquet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"deeplake/core/arrow"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// golden are the values of all columns of the files, as pyarrow has read them.
+func golden(t testing.TB) map[string][]any {
+	t.Helper()
+	p, err := os.ReadFile("testdata/values.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(p))
+	d.UseNumber()
+	var want map[string][]any
+	if err := d.Decode(&want); err != nil {
+		t.Fatal(err)
+	}
+	return want
+}
+
+func files(t testing.TB) map[string][]byte {
+	t.Helper()
+	names, err := filepath.Glob("testdata/*.parquet")
+	if err != nil || len(names) < 7 {
+		t.Fatal(names, err)
+	}
+	out := map[string][]byte{}
+	for _, name := range names {
+		if out[filepath.Base(name)], err = os.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// documents returns the rows of a column as JSON, nil for a null.
+func documents(t testing.TB, c *arrow.Column) (out []any) {
+	t.Helper()
+	rows, err := c.Rows(tensor.Target{HType: tensor.HType{Base: "json"}, DType: tensor.JSON})
+	if err != nil {
+		t.Fatal(c.Name(), err)
+	}
+	rows = rows.Spread()
+	for _, s := range rows.Samples {
+		if s.Form == tensor.FormHole {
+			out = append(out, nil)
+			continue
+		}
+		if c.Type() == "string" || strings.HasPrefix(c.Type(), "dictionary") {
+			out = append(out, string(s.Data)) // texts are JSON already
+			continue
+		}
+		d := json.NewDecoder(bytes.NewReader(s.Data))
+		d.UseNumber()
+		var v any
+		if err := d.Decode(&v); err != nil {
+			t.Fatal(c.Name(), err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func readAll(t testing.TB, r ReaderAt, size int64, o Options) (map[string][]any, int64) {
+	t.Helper()
+	f, err := Open(t.Context(), r, size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := f.Read(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	got, n := map[string][]any{}, int64(0)
+	for {
+		batch, err := rows.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if batch == nil {
+			return got, n
+		}
+		n += batch.Len()
+		fields, _ := batch.Fields()
+		for _, c := range fields {
+			got[c.Name()] = append(got[c.Name()], documents(t, c)...)
+		}
+	}
+}
+
+// same compares values, numbers by their value.
+func same(a, b any) bool {
+	x, isNumber := a.(json.Number)
+	y, also := b.(json.Number)
+	if isNumber && also {
+		if x == y {
+			return true
+		}
+		f, _ := x.Float64()
+		g, _ := y.Float64()
+		return f == g && strings.ContainsAny(string(x+y), ".e")
+	}
+	p, isList := a.([]any)
+	q, alsoList := b.([]any)
+	if isList && alsoList {
+		return slices.EqualFunc(p, q, same)
+	}
+	v, isDict := a.(map[string]any)
+	w, alsoDict := b.(map[string]any)
+	if isDict && alsoDict && len(v) == len(w) {
+		for key := range v {
+			if !same(v[key], w[key]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// TestGoldenFiles reads files that pyarrow has written, from each row on.
+func TestGoldenFiles(t *testing.T) {
+	t.Parallel()
+	want := golden(t)
+	for name, p := range files(t) {
+		for _, from := range []int64{0, 1, 16, 17, 18, 40, 41} {
+			got, n := readAll(t, memory(p), int64(len(p)), Options{From: from})
+			if n != 41-from {
+				t.Fatalf("%s: %d rows from %d on", name, n, from)
+			}
+			for column, values := range want {
+				if !slices.EqualFunc(got[column], values[from:], same) {
+					t.Errorf("%s: column %q from row %d on\n got %v\nwant %v", name, column, from, got[column], values[from:])
+				}
+			}
+		}
+	}
+}
+
+// TestColumns reads some columns, which touches no other column.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	want := golden(t)
+	for name, p := range files(t) {
+		for column := range want {
+			got, _ := readAll(t, memory(p), int64(len(p)), Options{Columns: []string{column}})
+			if len(got) != 1 || !slices.EqualFunc(got[column], want[column], same) {
+				t.Errorf("%s: column %q alone is %v", name, column, got)
+			}
+		}
+	}
+	p := files(t)["plain.parquet"]
+	f, err := Open(t.Context(), memory(p), int64(len(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Read(t.Context(), Options{Columns: []string{"none"}}); !errs.Is(err, errs.NotFound) {
+		t.Error(err)
+	}
+	if _, err := f.Read(t.Context(), Options{From: 42}); !errs.Is(err, errs.Invalid) {
+		t.Error(err)
+	}
+}
+
+// TestReadAhead reads blocks of a few bytes, ahead and not, with the same result.
+func TestReadAhead(t *testing.T) {
+	t.Parallel()
+	want := golden(t)
+	for name, p := range files(t) {
+		f, err := Open(t.Context(), memory(p), int64(len(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ahead := range []bool{false, true} {
+			rows, err := f.Read(t.Context(), Options{Ahead: ahead})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range rows.leaves {
+				c.stream.step, c.stream.ahead = 7, 3
+			}
+			batch, err := rows.Next(t.Context())
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			fields, _ := batch.Fields()
+			for _, c := range fields {
+				if got := documents(t, c); !slices.EqualFunc(got, want[c.Name()], same) {
+					t.Errorf("%s, ahead %v: column %q is %v", name, ahead, c.Name(), got)
+				}
+			}
+			rows.Close()
+		}
+	}
+}
+
+// failing is a file whose reads fail from an offset on.
+type failing struct {
+	memory
+	from int64
+}
+
+// ReadAt fails behind the offset.
+func (f failing) ReadAt(ctx context.Context, p []byte, off int64) error {
+	if off+int64(len(p)) > f.from {
+		return errs.New(errs.Storage, "the disk is gone")
+	}
+	return f.memory.ReadAt(ctx, p, off)
+}
+
+// TestFailingReads: an error of the store keeps its kind, and ends readers ahead.
+func TestFailingReads(t *testing.T) {
+	t.Parallel()
+	p := files(t)["plain.parquet"]
+	f, err := Open(t.Context(), memory(p), int64(len(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.r = failing{memory(p), 500}
+	for _, ahead := range []bool{false, true} {
+		rows, err := f.Read(t.Context(), Options{Ahead: ahead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rows.Next(t.Context()); !errs.Is(err, errs.Storage) {
+			t.Errorf("ahead %v: %v, want a storage error", ahead, err)
+		}
+		rows.Close()
+	}
+}
+
+// TestRefused are files that are cut, foreign, encrypted or forged in their sizes.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	good := files(t)["plain.parquet"]
+	ends := func(text string) []byte { return append(slices.Clone(good[:len(good)-4]), text...) }
+	length := slices.Clone(good)
+	length[len(length)-5] = 0x7f
+	for name, c := range map[string]struct {
+		p    []byte
+		kind errs.Kind
+		text string
+	}{
+		"empty":     {nil, errs.Corrupt, "no Parquet file"},
+		"short":     {good[:11], errs.Corrupt, "no Parquet file"},
+		"cut":       {good[:len(good)-1], errs.Corrupt, "does not end as a Parquet file"},
+		"encrypted": {ends("PARE"), errs.Unsupported, "encrypted"},
+		"length":    {length, errs.Corrupt, "its metadata has"},
+		"no footer": {append(make([]byte, 100), 50, 0, 0, 0, 'P', 'A', 'R', '1'), errs.Corrupt, "no schema"},
+	} {
+		_, err := Open(t.Context(), memory(c.p), int64(len(c.p)))
+		if !errs.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: %v, want %q", name, err, c.text)
+		}
+	}
+}
+
+// TestSizesThatLie: a page of few bytes that claims to be large is refused before memory is
+// allocated for it.
+func TestSizesThatLie(t *testing.T) {
+	var before, after runtime.MemStats
+	for _, codec := range []int64{plainPages, snappyPages, gzipPages, brotliPages, hadoopPages, zstdPages, lz4Pages, lzoPages, 99} {
+		runtime.ReadMemStats(&before)
+		for _, wide := range []int64{-1, 1 << 29, maxPage, maxPage + 1, 1 << 40} {
+			if _, err := unpack(codec, []byte("some bytes of no compression"), wide); err == nil {
+				t.Errorf("codec %d: a page of %d bytes is accepted", codec, wide)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 32<<20 {
+			t.Errorf("codec %d: %d bytes were allocated", codec, n)
+		}
+	}
+	// 2^31 integers of two bytes: a block of endless equal ones.
+	endless := []byte{0x80, 0x80, 0x80, 0x80, 0x08, 1, 0xff, 0xff, 0xff, 0xff, 0x07, 0}
+	if _, err := newDeltas(endless); err == nil {
+		t.Error("a block of 2^31 integers is accepted")
+	}
+}
+
+// FuzzFile reads forged files: whatever their bytes, the result is rows or an error.
+func FuzzFile(f *testing.F) {
+	for _, p := range files(f) {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p []byte) {
+		file, err := Open(context.Background(), memory(p), int64(len(p)))
+		if err != nil {
+			return
+		}
+		if _, err := file.Types(nil); err != nil {
+			return
+		}
+		rows, err := file.Read(context.Background(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for range 4 {
+			batch, err := rows.Next(context.Background())
+			if err != nil || batch == nil {
+				return
+			}
+			fields, _ := batch.Fields()
+			for _, c := range fields {
+				_ = c.Infer()
+				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "json"}, DType: tensor.JSON})
+				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}, Open: true})
+			}
+		}
+	})
+}
+
+// FuzzRuns tries runs of numbers and groups of packed ones.
+func FuzzRuns(f *testing.F) {
+	f.Add([]byte{3, 0x88, 0xc6, 0xfa}, 3, 8)
+	f.Add([]byte{0xc8, 1, 5}, 3, 100)
+	f.Fuzz(func(t *testing.T, p []byte, width, n int) {
+		r, err := newRuns(p, width)
+		if err != nil || n < 0 || n > 1<<16 {
+			return
+		}
+		_ = read(r, make([]int32, n))
+		r, _ = newRuns(p, width)
+		_ = read(r, make([]byte, n))
+	})
+}
+
+// FuzzTexts tries differences and texts of every encoding.
+func FuzzTexts(f *testing.F) {
+	f.Add([]byte{0x80, 1, 4, 3, 2, 2, 0, 0, 0, 0, 'a', 'b', 'c', 'd', 'e'}, 3, 3)
+	f.Fuzz(func(t *testing.T, p []byte, n, width int) {
+		if n < 0 || n > 1<<12 || width < 0 || width > 64 {
+			return
+		}
+		of := []decoder{&textPlain{p}, &boolPlain{p: p}}
+		if d, err := newTextLengths(p); err == nil {
+			of = append(of, d)
+		}
+		if d, err := newTextPrefixes(p, width); err == nil {
+			of = append(of, d)
+		}
+		if d, err := newDeltas(p); err == nil {
+			of = append(of, &integers{deltas: d, width: 4})
+		}
+		if width > 1 {
+			of = append(of, &split{p: p, width: width}, &fixedPlain{p: p, width: width})
+		}
+		for _, d := range of {
+			v := &vector{}
+			if err := d.read(v, n); err == nil && len(v.ends) > 0 && int(v.ends[len(v.ends)-1]) != len(v.data) {
+				t.Errorf("%T: texts end at %d of %d bytes", d, v.ends[len(v.ends)-1], len(v.data))
+			}
+		}
+	})
+}
