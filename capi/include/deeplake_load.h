@@ -115,8 +115,11 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* ---- Import ---- */
 
-/* Starts filling the dataset at uri from source, a folder or a URI, with JSON options "overwrite",
- * "link", "labels", "workers", "compression", "checkpoint", "message", "storage" and "environ".
+/* Starts filling the dataset at uri from source, a folder, a file or a URI, with JSON options
+ * "overwrite", "link", "labels", "workers", "compression", "checkpoint", "message", "storage" and
+ * "environ". "format" is "images", "table" or the name of a format of tables; without it, names in
+ * the source decide. For tables, "columns" lists columns, "schema" has specs of tensors by name,
+ * "on_error" is "raise" or "skip", and "once" makes a new dataset with one commit.
  * "source_storage" has the settings of the source. Without it "storage" applies to a source on the
  * same server; a source elsewhere gets none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out,

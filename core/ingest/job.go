@@ -9,14 +9,16 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/table"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 )
 
-// The ways to treat a JPEG file that is cut.
+// The ways to treat what cannot be taken in: a file of images, or a row or a file of a table.
 const (
 	LeaveOut = "skip"
-	Accept   = "accept"
+	Accept   = "accept" // JPEG files that are cut
+	Raise    = "raise"  // of tables
 )
 
 // Options are the settings of an import. Zero values mean the default.
@@ -26,7 +28,8 @@ type Options struct {
 	Link bool `json:"link"`
 	// follow symbolic links that lead out of a source folder
 	FollowLinks bool `json:"follow_links"`
-	// LeaveOut (also "") skips JPEG files that are cut; Accept stores them as they are
+	// LeaveOut skips what cannot be taken in, and is the default for images; Accept stores JPEG
+	// files that are cut as they are; Raise is the default for tables
 	OnError string `json:"on_error"`
 	// turn pictures as the orientation in their Exif data says; files are stored unchanged
 	Upright bool `json:"apply_exif_orientation"`
@@ -42,8 +45,14 @@ type Options struct {
 	Compression string `json:"compression"`
 	// of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
 	Size       int    `json:"size"`
-	Checkpoint int64  `json:"checkpoint"` // rows between commits; default 100,000
+	Checkpoint int64  `json:"checkpoint"` // rows between commits; default 100,000, tables 2,000,000
 	Message    string `json:"message"`    // of the last commit
+
+	// Format is Images, Table, or the name of a format of tables; "" goes by names of the source
+	Format  string                        `json:"format"`
+	Columns []string                      `json:"columns"` // of tables, to take; nil: all
+	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
+	Once    bool                          `json:"once"`    // of tables: no commit before the end
 
 	Storage storage.Options `json:"-"` // how the dataset is reached
 	// how the source is reached; nil: as storage.LinkPolicy.Named says
@@ -79,11 +88,8 @@ func (o Options) check(source string, reg *codec.Registry) error {
 	return o.checkClasses(source)
 }
 
-// Skip is a file that was left out.
-type Skip struct {
-	Path   string `json:"path"` // relative to the source
-	Reason string `json:"reason"`
-}
+// Skip is a file that was left out, or rows of one.
+type Skip = table.Skip
 
 // shownNames bounds the files that a report lists by name.
 const shownNames = 1000
@@ -91,6 +97,7 @@ const shownNames = 1000
 // Report says what an import did.
 type Report struct {
 	URI     string `json:"uri"`
+	Format  string `json:"format"`  // Images, or that of the tables
 	Rows    int64  `json:"rows"`    // of the dataset after it
 	Added   int64  `json:"added"`   // by this run
 	Updated int64  `json:"updated"` // rows whose files have changed since they were taken in
@@ -141,6 +148,9 @@ type Job struct {
 // updates the dataset of an earlier import of the same source, and continues an interrupted one.
 // Any other dataset at uri is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
+	if o.ofTable(source) {
+		return startTable(env, uri, source, o)
+	}
 	if err := o.check(source, env.Codecs); err != nil {
 		return nil, err
 	}
@@ -164,13 +174,32 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	im := &importer{
 		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
 		numbering: map[string]numbering{}, names: reservedNames(),
-		report: &Report{Skips: []Skip{}, GoneNames: []string{}},
+		report: &Report{Format: Images, Skips: []Skip{}, GoneNames: []string{}},
 	}
+	j.run(func(ctx context.Context) (*Report, error) {
+		defer func() { _ = lake.Close() }()
+		if o.Format == "" {
+			if is, err := lake.hasTables(ctx); is || err != nil {
+				if err != nil {
+					return nil, errs.Wrap(errs.Storage, "import from", lake.URI(), err)
+				}
+				return j.table(ctx, env, uri, source, o)
+			}
+		}
+		if o.Columns != nil || o.Schema != nil {
+			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns and schema are of tables, and no file there is one by its name; give format=%q", "parquet")
+		}
+		return im.run(ctx, uri)
+	})
+	return j, nil
+}
+
+// run does the work in the background.
+func (j *Job) run(work func(ctx context.Context) (*Report, error)) {
 	j.group.Go(func(ctx context.Context) error {
 		var report *Report
 		err := task.Call(func() (err error) {
-			defer func() { _ = lake.Close() }()
-			report, err = im.run(ctx, uri)
+			report, err = work(ctx)
 			return err
 		})
 		j.update(func(p *Progress) {
@@ -179,7 +208,6 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		})
 		return nil
 	})
-	return j, nil
 }
 
 // update changes the progress and wakes waiting callers.

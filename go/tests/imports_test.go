@@ -114,6 +114,10 @@ var packageRules = []packageRule{
 		project: with(ofValues, slab, "core/storage", "core/codec", "core/format"), never: noIO,
 	},
 	{dir: "core/arrow", why: "columns of Arrow's C interface as values; calls and releases nothing, no datasets", project: ofValues, never: noIO},
+	{
+		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO,
+		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
+	},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
 		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
@@ -175,7 +179,12 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin"),
+		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
+			"core/ingest/table"),
+	},
+	{
+		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
+		project: with(ofValues, task, "core/storage", "core/arrow", "core/parquet", "core/dataset"),
 	},
 	{
 		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},

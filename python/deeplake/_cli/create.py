@@ -14,7 +14,9 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
+from deeplake._data.dataset import open as open_dataset
 from deeplake._data.files import FORMATS, format_of
+from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
 from deeplake._progress import bar
@@ -57,10 +59,8 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option("--follow-links", is_flag=True, help="Take in files behind symbolic links out of the source.")
 @click.option(
     "--on-error",
-    type=click.Choice(["skip", "accept"]),
-    default="skip",
-    show_default=True,
-    help="accept stores JPEG files that are cut, as they are.",
+    type=click.Choice(["skip", "accept", "raise"]),
+    help="Of files and rows that cannot be taken in; skip for images, raise for tables. accept stores cut JPEG files.",
 )
 @click.option("--apply-exif-orientation", is_flag=True, help="Turn the images as their Exif data says.")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
@@ -97,7 +97,7 @@ def create(
     classes: str | None,
     splits: str,
     follow_links: bool,
-    on_error: str,
+    on_error: str | None,
     apply_exif_orientation: bool,
     overwrite: bool,
     workers: int | None,
@@ -134,31 +134,40 @@ def create(
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
     table = format_ if format_ != "images" else None
+    is_here = folder is not None and "://" not in folder.removeprefix("file://")
     if folder is not None and format_ is None:
-        table = format_of(_local(folder)) if "://" not in folder.removeprefix("file://") else None
-    if columns is not None and table is None:
+        table = format_of(_local(folder)) if is_here else "parquet" if _names_parquet(folder) else None
+    if columns is not None and table is None and (folder is None or format_ == "images" or is_here):
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
-    pictures = (
+    of_images: tuple[tuple[str, Any], ...] = (
         ("--size", side),
         ("--decode", decode),
         ("--link", link),
-        ("--checkpoint", checkpoint),
         ("--classes", classes),
         ("--splits", splits != "auto"),
         ("--follow-links", follow_links),
-        ("--on-error", on_error != "skip"),
         ("--apply-exif-orientation", apply_exif_orientation),
     )
+    pictures = (*of_images, ("--checkpoint", checkpoint), ("--on-error", on_error not in (None, "skip")))
     if table is not None and folder is not None:
-        others = (("--workers", workers), ("--source-storage", source_storage), ("--allow-links", allow_links))
-        chosen = (("--labels", labels != "auto"), ("--compression", compression != "auto"))
-        for option, given in (*pictures, *chosen, *others):
+        others: tuple[tuple[str, Any], ...] = (
+            ("--labels", labels != "auto"),
+            ("--compression", compression != "auto"),
+            ("--workers", workers),
+            ("--allow-links", allow_links),
+            ("--on-error accept", on_error == "accept"),
+        )
+        if table != "parquet":
+            others += (("--checkpoint", checkpoint), ("--source-storage", source_storage), ("--on-error", on_error))
+        for option, given in (*of_images, *others):
             if given:
+                what = "images" if table == "parquet" else "images and Parquet files"
                 raise click.UsageError(
-                    f"{option} is for images, and {folder} has a table; --format images says otherwise"
+                    f"{option} is for {what}, and {folder} has a table; --format images says otherwise"
                 )
-        _of_table(place, folder, table, columns, overwrite, store, as_json)
-        return
+        if table != "parquet":
+            _of_table(place, folder, table, columns, overwrite, store, as_json)
+            return
     if folder is None:
         for option, given in pictures:
             if given:
@@ -167,7 +176,11 @@ def create(
         _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
         show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
+    names, schema = _columns(columns)
     options: dict[str, Any] = {
+        "format": table or format_,
+        "columns": names or None,
+        "schema": {spec["name"]: spec for spec in schema_specs(schema)} or None,
         "overwrite": overwrite,
         "link": link,
         "labels": labels,
@@ -189,6 +202,11 @@ def create(
         options["link_storage"] = {prefix: {} for prefix in allow_links}
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
+    if report["format"] != "images":
+        with open_dataset(place, storage=store) as ds:
+            report["schema"] = ds.schema
+            if not as_json:
+                click.echo(repr(ds), err=True)
     show(report, as_json, _report_lines(report))
 
 
@@ -209,13 +227,13 @@ def _of_table(
     from deeplake._data.ingest import ingest
 
     if "://" in source.removeprefix("file://"):
-        raise click.UsageError(f"{source}: files with a table are read from this machine; copy them first")
-    pairs = [one.strip().partition("=") for one in columns.split(",")] if columns else []
+        raise click.UsageError(f"{source}: files of this format are read from this machine; copy them first")
+    names, schema = _columns(columns)
     with ingest(
         _local(source),
         place,
-        columns=[name for name, _, _ in pairs] or None,
-        schema={name: htype for name, _, htype in pairs if htype},
+        columns=names or None,
+        schema=schema,
         format=format_,
         overwrite=overwrite,
         storage=store,
@@ -224,6 +242,17 @@ def _of_table(
     ) as ds:
         report = {"uri": ds.uri, "rows": len(ds), "schema": ds.schema}
     show(report, as_json, [f"created {report['uri']}: {report['rows']:,} rows"])
+
+
+def _columns(columns: str | None) -> tuple[list[str], dict[str, str]]:
+    """Returns the columns to take, and htypes of some of their tensors."""
+    pairs = [one.strip().partition("=") for one in columns.split(",")] if columns else []
+    return [name for name, _, _ in pairs], {name: htype for name, _, htype in pairs if htype}
+
+
+def _names_parquet(place: str) -> bool:
+    """Returns whether a URI is that of a Parquet file, by its name."""
+    return place.partition("?")[0].lower().endswith((".parquet", ".pq"))
 
 
 def _refuse_images(place: str) -> None:
@@ -339,7 +368,8 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     if report["accepted"]:
         yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
     if report["skipped"]:
-        yield f"  {report['skipped']:,} files were left out:"
+        what = "files" if report["format"] == "images" else "files and rows"
+        yield f"  {report['skipped']:,} {what} were left out:"
         yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
         if report["skipped"] > len(report["skips"]):
             yield f"    and {report['skipped'] - len(report['skips']):,} more"

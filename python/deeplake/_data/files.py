@@ -25,6 +25,7 @@ _FORMATS = {
     ".ndjson": "json",
 }
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # which pyarrow unpacks by the name of a csv or json file
+_IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".tar", ".tgz")  # what else an import takes in
 FORMATS = ("parquet", "feather", "csv", "json")
 _LOOK = 1000  # files of a folder that are looked at
 _BATCH = 1 << 16
@@ -43,12 +44,23 @@ _CSV_DTYPES = {
 
 def format_of(path: Path) -> str | None:
     """Returns the format of the files at a path by their names: a file, or all files of a folder
-    that have one. None if there is none.
+    that have one. None if there is none, and for a folder with images.
     """
     if not path.is_dir():
         return _named(path)
-    found = {_named(file) for file in islice((file for file in path.rglob("*") if _counts(file, path)), _LOOK)}
+    files = list(islice((file for file in path.rglob("*") if _counts(file, path)), _LOOK))
+    if any(file.suffix.lower() in _IMAGES for file in files):
+        return None
+    found = {name for file in files if (name := _named(file)) is not None}
     return found.pop() if len(found) == 1 else None
+
+
+def is_parquet(path: str | os.PathLike[str], format: str | None) -> bool:
+    """Returns whether the core reads the files at a path: Parquet, or anything on a store."""
+    text = os.fspath(path)
+    if "://" in text and not text.startswith("file://"):
+        return format in (None, "parquet")
+    return (format or format_of(Path(text.removeprefix("file://")))) == "parquet"
 
 
 @dataclass(frozen=True)

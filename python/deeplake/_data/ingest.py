@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake._data import hugging_face
 from deeplake._data.dataset import create, delete, exists, make
-from deeplake._data.files import files_at, lines_of, tables_of
+from deeplake._data.files import files_at, is_parquet, lines_of, tables_of
+from deeplake._data.importing import table
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
@@ -37,6 +38,7 @@ def ingest(
     format: str | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
+    source_storage: Storage | None = None,
     message: str = "",
     verbose: bool = True,
 ) -> Dataset:
@@ -52,13 +54,16 @@ def ingest(
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split". Or the path
             of a file: Parquet, Feather, CSV or JSON lines, or of a folder of one of them, whose
-            partitions ("year=2026") become columns.
+            partitions ("year=2026") become columns. Parquet files may lie on any store
+            ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
         overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
+        source_storage: settings of the store of the files. None uses those of `storage` on the same
+            server, and no secrets elsewhere.
         message: the message of the commit.
         verbose: print the tensors to standard error, with a progress bar on a terminal.
 
@@ -69,7 +74,8 @@ def ingest(
         AlreadyExistsError: the dataset exists and `overwrite` is False.
         InvalidArgumentError: the source is none of these, cannot be read, or has no rows.
         TensorTypeError: a column has a type that no tensor holds, or a sample does not suit.
-        UnsupportedError: files, and tables with `columns` or `schema`, need the package pyarrow.
+        UnsupportedError: other files than Parquet, and tables with `columns` or `schema`, need the
+            package pyarrow.
 
     Example:
         ds = deeplake.ingest("captions.parquet", "captions", schema={"kind": "class_label"})
@@ -82,6 +88,25 @@ def ingest(
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     ds: Dataset | None = None
+    if isinstance(source, str | os.PathLike) and is_parquet(source, format):
+        _storage.check(source_storage)
+        ds = table(
+            source,
+            uri,
+            format="parquet",
+            schema=schema or {},
+            columns=columns,
+            overwrite=overwrite,
+            storage=storage,
+            source_storage=source_storage,
+            message=message or "ingest",
+            verbose=verbose,
+        )
+        if verbose:
+            print(repr(ds), file=sys.stderr)
+        return ds
+    if source_storage is not None:
+        raise InvalidArgumentError("ingest: source_storage is for Parquet files on a store; leave it out")
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:

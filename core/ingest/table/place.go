@@ -1,0 +1,36 @@
+package table
+
+import (
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// placed is a column whose errors name the file and the row of its batch.
+type placed struct {
+	tensor.Foreign
+	key  string
+	from int64
+}
+
+// Rows returns the values for a tensor.
+func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
+	rows, err := p.Foreign.Rows(t)
+	if err != nil && p.from > 0 {
+		return rows, errs.New(errs.KindOf(err), "%s, counted from row %d: %w", p.key, p.from, err)
+	}
+	if err != nil {
+		return rows, errs.New(errs.KindOf(err), "%s: %w", p.key, err)
+	}
+	return rows, nil
+}
+
+// placeOf returns the file of a batch, and its first row there.
+func placeOf(b *dataset.Batch) (key string, row int64) {
+	for i := range b.Columns {
+		if p, ok := b.Columns[i].Foreign.(placed); ok {
+			return p.key, p.from
+		}
+	}
+	return "", 0
+}

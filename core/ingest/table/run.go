@@ -1,0 +1,504 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"deeplake/core/arrow"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+const (
+	// defaultCheckpoint is the number of rows between commits, and checkpointBytes that of bytes of
+	// the source.
+	defaultCheckpoint = 2_000_000
+	checkpointBytes   = 4 << 30
+	// shownNames bounds the files and rows that a report lists by name.
+	shownNames = 1000
+)
+
+// Options are the settings of an import. Zero values mean the default.
+type Options struct {
+	Columns []string // to take; nil: all
+	// Schema has tensors by name, in the place of those that columns make
+	Schema    map[string]dataset.TensorSpec
+	Format    string // of the files; "": as their names tell
+	Overwrite bool   // replace a dataset that is there, at the first commit
+	// LeaveOut reports rows and files that cannot be taken; else they are errors
+	LeaveOut   bool
+	Checkpoint int64  // rows between commits
+	Once       bool   // make a new dataset, with one commit at the end
+	Message    string // of the last commit
+
+	Storage storage.Options  // how the dataset is reached
+	Source  *storage.Options // how the source is reached; nil: as storage.LinkPolicy.Named says
+}
+
+// Skip is a file, or a row of it, that was left out.
+type Skip struct {
+	Path   string `json:"path"` // relative to the source
+	Reason string `json:"reason"`
+}
+
+// Report says what an import did.
+type Report struct {
+	URI       string // of the dataset
+	Format    string // of the files
+	Rows      int64  // of the dataset after it
+	Added     int64  // by this run
+	Unchanged int64  // files that were taken in before
+	Resumed   int64  // rows that an earlier, interrupted run had committed
+	Bytes     int64  // of the files that this run took in
+	Skipped   int64
+	Skips     []Skip // the first of them
+	Gone      int64  // files that are no longer there; their rows stay
+	GoneNames []string
+	Commit    string
+	Version   uint64
+	Complete  bool // false: canceled; another run goes on from here
+}
+
+// Progress is where an import stands.
+type Progress struct {
+	Rows, Files, Bytes, TotalFiles, TotalBytes int64
+}
+
+// importer is one run of an import.
+type importer struct {
+	env    *dataset.Env
+	o      Options
+	place  string
+	source *source
+	d      *dataset.Dataset
+	fresh  bool
+	report *Report
+	tell   func(Progress)
+	now    Progress
+
+	schema  *schema
+	tensors map[string]bool // of the dataset; true: rows are lists
+	state   state
+	settled bool // the state in the dataset says that the import is complete
+
+	pending      int64 // rows since the last commit
+	pendingBytes int64
+}
+
+// Run fills the dataset at place with the tables at uri. tell is called with the progress. A
+// canceled import commits its rows, and returns errs.Canceled with its report.
+func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, tell func(Progress)) (*Report, error) {
+	im := &importer{env: env, o: o, place: place, tell: tell, report: &Report{Skips: []Skip{}, GoneNames: []string{}}}
+	how := storage.NewLinkPolicy(place, o.Storage).Named(uri)
+	if o.Source != nil {
+		how = *o.Source
+	}
+	var err error
+	if im.source, err = openSource(ctx, env, uri, how, o.Format); err != nil {
+		return nil, im.about(err)
+	}
+	defer im.source.end()
+	im.report.Format = im.source.format.Name
+	report, err := im.run(ctx)
+	if im.d != nil {
+		_ = im.d.Close()
+	}
+	return report, im.about(err)
+}
+
+// about names the source of an error.
+func (im *importer) about(err error) error {
+	if err == nil {
+		return nil
+	}
+	uri := ""
+	if im.source != nil {
+		uri = im.source.uri
+	}
+	return errs.Wrap(errs.KindOf(err), "import from", uri, err)
+}
+
+func (im *importer) run(ctx context.Context) (*Report, error) {
+	if err := im.open(ctx); err != nil {
+		return nil, err
+	}
+	files, err := im.newFiles()
+	if err != nil {
+		return nil, err
+	}
+	if im.schema, files, err = im.plan(ctx, files, im.leaveOut); err != nil {
+		return nil, im.unmake(err)
+	}
+	for name := range im.o.Schema {
+		if _, there := im.tensors[name]; !there && im.schema.byName[name] == nil {
+			return nil, im.unmake(im.schema.unknown(name))
+		}
+	}
+	for _, f := range files {
+		im.now.TotalFiles++
+		im.now.TotalBytes += f.size
+	}
+	im.tell(im.now)
+	if len(files) == 0 && im.fresh {
+		return nil, im.unmake(errs.New(errs.Invalid, "no file could be read%s", im.firstReason()))
+	}
+	if err := im.create(ctx); err != nil {
+		return nil, err
+	}
+	// A cancellation leads to a commit, and must not interrupt it.
+	write := context.WithoutCancel(ctx)
+	err = im.files(ctx, write, files)
+	canceled := err == nil && ctx.Err() != nil
+	if err == nil && !canceled {
+		err = im.typesAlone(write)
+	}
+	if err != nil || canceled && im.fresh && im.report.Version == 0 && (im.pending == 0 || im.o.Once) {
+		return nil, im.unmake(cmp.Or(err, errs.Wrap(errs.Canceled, "import", "", ctx.Err())))
+	}
+	if err := im.commit(write, !canceled); err != nil {
+		return nil, im.unmake(err)
+	}
+	if canceled {
+		return im.report, errs.Wrap(errs.Canceled, "import", "", ctx.Err())
+	}
+	return im.report, nil
+}
+
+func (im *importer) firstReason() string {
+	if len(im.report.Skips) == 0 {
+		return ""
+	}
+	return ": " + im.report.Skips[0].Reason
+}
+
+// open opens the dataset of an earlier run, or sets fresh.
+func (im *importer) open(ctx context.Context) error {
+	im.tensors = map[string]bool{}
+	im.fresh = true
+	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns}
+	if im.o.Overwrite {
+		return nil
+	}
+	d, err := dataset.Open(context.WithoutCancel(ctx), im.env, im.place, dataset.OpenOptions{Storage: im.o.Storage})
+	if errs.Is(err, errs.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	im.d, im.fresh = d, false
+	if err := im.readTensors(); err != nil {
+		return err
+	}
+	return im.resume()
+}
+
+// create makes the dataset of a first run.
+func (im *importer) create(ctx context.Context) (err error) {
+	if im.d != nil {
+		return nil
+	}
+	im.d, err = dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, AtCommit: true, Storage: im.o.Storage})
+	return err
+}
+
+// unmake removes or withdraws a dataset that this run has made and not committed. It returns err.
+func (im *importer) unmake(err error) error {
+	if im.d == nil || !im.fresh || im.report.Version > 0 {
+		return err
+	}
+	ctx := context.Background()
+	waits, gone := im.d.Withdraw(ctx)
+	if waits && gone == nil {
+		return errs.New(errs.KindOf(err), "%w; the dataset that it was to overwrite is still there", err)
+	}
+	if gone == nil {
+		_ = im.d.Close()
+		gone = dataset.Delete(ctx, im.env, im.place, im.o.Storage)
+		im.d = nil
+	}
+	return cmp.Or(gone, err)
+}
+
+// leaveOut reports a file or rows that cannot be taken. It returns the error if they may not be
+// left out.
+func (im *importer) leaveOut(f *file, err error) error {
+	if !im.o.LeaveOut {
+		return err
+	}
+	im.skip(f.key, err)
+	return nil
+}
+
+func (im *importer) skip(path string, err error) {
+	im.report.Skipped++
+	if len(im.report.Skips) < shownNames {
+		im.report.Skips = append(im.report.Skips, Skip{path, err.Error()})
+	}
+}
+
+// bad reports whether err is about the content of a file and not about the store.
+func bad(err error) bool {
+	switch errs.KindOf(err) {
+	case errs.Invalid, errs.Type, errs.Corrupt, errs.Unsupported, errs.Conflict, errs.NotFound:
+		return true
+	}
+	return false
+}
+
+// item is a batch on its way, or the end of a file.
+type item struct {
+	file  *file
+	batch *arrow.Column // nil: the file is read
+	from  int64         // its first row
+	err   error         // the file cannot be read further
+}
+
+// files appends the rows of files. It returns nil when ctx is done.
+func (im *importer) files(ctx, write context.Context, files []*file) error {
+	g := task.New(ctx, 0)
+	defer func() { _ = g.Wait() }()
+	defer g.Stop()
+	items := make(chan item, 1)
+	g.Go(func(ctx context.Context) error {
+		defer close(items)
+		for _, f := range files {
+			if !im.read(ctx, f, items) {
+				return nil
+			}
+		}
+		return nil
+	})
+	for more := true; more; {
+		var err error
+		if more, err = im.stretch(ctx, write, items); err != nil {
+			return err
+		}
+		if more {
+			if err := im.commit(write, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read sends the batches of a file. It reports whether the next file may follow.
+func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
+	send := func(i item) bool {
+		select {
+		case to <- i:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	from := im.state.start(f)
+	fail := func(err error) bool { return send(item{file: f, from: from, err: err}) }
+	t, err := im.source.open(ctx, f)
+	if err != nil {
+		return fail(err)
+	}
+	names, err := im.picked(f, t.Columns())
+	if err != nil {
+		return fail(err)
+	}
+	rows, err := t.Read(ctx, names, from, !im.source.local)
+	if err != nil {
+		return fail(im.source.wrong(f, err))
+	}
+	defer rows.Close()
+	for {
+		batch, err := rows.Next(ctx)
+		if ctx.Err() != nil {
+			return false
+		}
+		if err != nil {
+			return fail(errs.New(errs.KindOf(err), "%s, after row %d: %w", f.key, from, err))
+		}
+		if !send(item{file: f, batch: batch, from: from}) || batch == nil {
+			return batch == nil
+		}
+		from += batch.Len()
+	}
+}
+
+// stretch appends batches until the next commit is due, all of their rows or none; more is false if
+// no batch is left.
+func (im *importer) stretch(ctx, write context.Context, items <-chan item) (more bool, err error) {
+	into := dataset.AppenderOf(im.d)
+	done := false
+	next := func(context.Context) (*dataset.Batch, error) {
+		for {
+			if ctx.Err() != nil {
+				done = true
+				return nil, nil
+			}
+			if im.isDue() {
+				return nil, nil
+			}
+			i, ok := <-items
+			if !ok {
+				done = true
+				return nil, nil
+			}
+			b, err := im.take(write, i)
+			if b != nil || err != nil {
+				return b, err
+			}
+		}
+	}
+	if !im.o.LeaveOut {
+		_, err := into.AppendAll(write, next)
+		return !done, err
+	}
+	for !done && !im.isDue() {
+		if b, err := next(write); err != nil || b == nil {
+			return !done, err
+		} else if err := im.appendGood(write, b); err != nil {
+			return !done, err
+		}
+	}
+	return !done, nil
+}
+
+func (im *importer) isDue() bool {
+	rows := cmp.Or(im.o.Checkpoint, defaultCheckpoint)
+	return !im.o.Once && (im.pending >= rows || im.pendingBytes >= checkpointBytes)
+}
+
+// take turns an item into rows. It returns nil for the end of a file.
+func (im *importer) take(ctx context.Context, i item) (*dataset.Batch, error) {
+	f := i.file
+	if i.err != nil {
+		if !bad(i.err) {
+			return nil, i.err
+		}
+		if err := im.leaveOut(f, i.err); err != nil {
+			return nil, err
+		}
+	}
+	if i.batch == nil {
+		im.state.end(f, i.from)
+		im.now.Files++
+		im.tell(im.now)
+		return nil, nil
+	}
+	columns, err := im.columnsOf(f, i.batch)
+	if err == nil {
+		err = im.ensure(ctx, columns)
+	}
+	if err != nil {
+		return nil, im.source.wrong(f, err)
+	}
+	n := i.batch.Len()
+	im.state.at(f, i.from+n)
+	share := f.size
+	if f.rows > 0 {
+		share = int64(float64(f.size) / float64(f.rows) * float64(n))
+	}
+	im.pending += n
+	im.pendingBytes += share
+	im.report.Added += n
+	im.report.Bytes += share
+	im.now.Rows, im.now.Bytes = im.report.Resumed+im.report.Added, im.report.Bytes
+	im.tell(im.now)
+	rows := im.rows(columns, n)
+	for k := range rows {
+		if rows[k].Foreign != nil {
+			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from}
+		}
+	}
+	return &dataset.Batch{Columns: rows, Rows: n}, nil
+}
+
+// appendGood appends the rows of a batch that the dataset takes, and reports the others.
+func (im *importer) appendGood(ctx context.Context, b *dataset.Batch) error {
+	into := dataset.AppenderOf(im.d)
+	_, err := into.AppendAll(ctx, once(b))
+	if err == nil || !bad(err) {
+		return err
+	}
+	if b.Rows == 1 {
+		path, row := placeOf(b)
+		im.skip(path, errs.New(errs.KindOf(err), "row %d: %w", row, err))
+		im.report.Added--
+		im.pending--
+		return nil
+	}
+	half := b.Rows / 2
+	for _, part := range [][2]int64{{0, half}, {half, b.Rows - half}} {
+		if err := im.appendGood(ctx, sliced(b, part[0], part[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once returns a stream of one batch.
+func once(b *dataset.Batch) func(context.Context) (*dataset.Batch, error) {
+	return func(context.Context) (*dataset.Batch, error) {
+		out := b
+		b = nil
+		return out, nil
+	}
+}
+
+// sliced returns n rows of a batch from a row on.
+func sliced(b *dataset.Batch, from, n int64) *dataset.Batch {
+	out := &dataset.Batch{Columns: slices.Clone(b.Columns), Rows: n}
+	for i := range out.Columns {
+		c := &out.Columns[i]
+		if c.Foreign == nil { // holes
+			c.Samples = c.Samples[from : from+n]
+			if c.RowItems != nil {
+				c.RowItems = c.RowItems[from : from+n]
+			}
+			continue
+		}
+		p := c.Foreign.(placed)
+		p.Foreign, p.from = p.Foreign.(*arrow.Column).Slice(from, n), p.from+from
+		c.Foreign = p
+	}
+	return out
+}
+
+// typesAlone creates the tensors of tables without rows.
+func (im *importer) typesAlone(ctx context.Context) error {
+	if len(im.tensors) > 0 {
+		return nil
+	}
+	var columns []tensorColumn
+	for _, c := range im.schema.columns {
+		columns = append(columns, tensorColumn{c.name, c.types})
+	}
+	return im.ensure(ctx, columns)
+}
+
+// commit commits a checkpoint, or with complete the end of the import. It makes no commit if
+// nothing has changed.
+func (im *importer) commit(ctx context.Context, complete bool) error {
+	desc, err := im.d.Describe()
+	if err != nil {
+		return err
+	}
+	c := desc.Head
+	if im.pending > 0 || !im.settled || desc.Dirty {
+		if err := im.d.SetInfo(ctx, im.state.in(desc.Info, complete)); err != nil {
+			return err
+		}
+		message := cmp.Or(im.o.Message, "import from "+im.source.uri)
+		if !complete {
+			message = "import from " + im.source.uri + " (checkpoint)"
+		}
+		if c, err = im.d.Commit(ctx, message); err != nil {
+			return err
+		}
+	}
+	im.pending, im.pendingBytes, im.settled = 0, 0, complete
+	im.report.URI, im.report.Rows, im.report.Commit, im.report.Version, im.report.Complete = im.d.URI(), c.Rows, c.Commit, c.Version, complete
+	return nil
+}

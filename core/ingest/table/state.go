@@ -1,0 +1,147 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"deeplake/core/errs"
+)
+
+// stateKey is the member of the dataset's info that holds the state of an import, of pictures too.
+const stateKey = "ingest"
+
+// state is the facts that a later run needs.
+type state struct {
+	Source   string   `json:"source"`
+	Table    bool     `json:"table"`
+	Format   string   `json:"format"`
+	Columns  []string `json:"columns"`
+	Files    []taken  `json:"files"` // that are taken in, in order
+	Partial  *taken   `json:"partial,omitempty"`
+	Complete bool     `json:"complete"`
+}
+
+// taken is a file with the rows of it that are taken in.
+type taken struct {
+	Key  string `json:"key"`
+	Tag  string `json:"tag,omitempty"`
+	Rows int64  `json:"rows"`
+}
+
+// start is the row at which reading a file begins.
+func (s *state) start(f *file) int64 {
+	if s.Partial != nil && s.Partial.Key == f.key {
+		return s.Partial.Rows
+	}
+	return 0
+}
+
+// at says that rows of a file are appended.
+func (s *state) at(f *file, rows int64) { s.Partial = &taken{f.key, f.tag, rows} }
+
+// end says that a file is done.
+func (s *state) end(f *file, rows int64) {
+	s.Partial = nil
+	s.Files = append(s.Files, taken{f.key, f.tag, rows})
+}
+
+// in returns the info of a dataset with the state.
+func (s *state) in(info map[string]any, complete bool) map[string]any {
+	out := map[string]any{}
+	for key, value := range info {
+		out[key] = value
+	}
+	now := *s
+	now.Table, now.Complete = true, complete
+	out[stateKey] = now
+	return out
+}
+
+// resume reads the state of the dataset, and refuses one of another import.
+func (im *importer) resume() error {
+	desc, err := im.d.Describe()
+	if err != nil {
+		return err
+	}
+	p, err := json.Marshal(desc.Info[stateKey])
+	var was state
+	if err != nil || json.Unmarshal(p, &was) != nil {
+		was = state{}
+	}
+	exists := func(format string, args ...any) error {
+		return errs.Op("import to", desc.URI).New(errs.Exists, format, args...)
+	}
+	switch {
+	case len(desc.Tensors) == 0 && desc.Head.Version == 0:
+		im.fresh = true // interrupted before the first commit
+		return nil
+	case im.o.Once:
+		return exists("a dataset exists there; choose another place, or overwrite it")
+	case !was.Table:
+		return exists("a dataset exists there, which is no import of a table; choose another place, or overwrite it")
+	case was.Source != im.source.uri:
+		return exists("an import from %q lies there; continue that one, or overwrite it", was.Source)
+	case was.Format != im.source.format.Name:
+		return exists("an import with format=%s lies there, got %s; continue it so, or overwrite it", was.Format, im.source.format.Name)
+	case !slices.Equal(was.Columns, im.o.Columns):
+		return exists("an import with columns=%v lies there, got %v; continue it so, or overwrite it", shown(was.Columns), shown(im.o.Columns))
+	}
+	if im.settled = was.Complete; !im.settled {
+		im.report.Resumed = desc.Rows
+	}
+	was.Columns = im.o.Columns
+	im.state = was
+	return nil
+}
+
+func shown(columns []string) string {
+	if columns == nil {
+		return "all"
+	}
+	return fmt.Sprint(columns)
+}
+
+// newFiles returns the files of the source that are not taken in. It reports changed files and
+// missing ones.
+func (im *importer) newFiles() ([]*file, error) {
+	known := map[string]taken{}
+	for _, t := range im.state.Files {
+		known[t.Key] = t
+	}
+	if p := im.state.Partial; p != nil {
+		known[p.Key] = *p
+	}
+	var files []*file
+	for _, f := range im.source.files {
+		was, ok := known[f.key]
+		delete(known, f.key)
+		isPartial := ok && im.state.Partial != nil && im.state.Partial.Key == f.key
+		switch {
+		case !ok:
+			files = append(files, f)
+		case was.Tag != "" && f.tag != "" && was.Tag != f.tag && isPartial:
+			return nil, errs.New(errs.Conflict, "%s has changed since %d rows of it were taken in; overwrite the dataset", f.key, was.Rows)
+		case isPartial:
+			files = slices.Insert(files, 0, f) // before files that are new since
+		case was.Tag != "" && f.tag != "" && was.Tag != f.tag:
+			im.skip(f.key, errs.New(errs.Conflict, "it has changed since it was taken in; its rows stay as they were"))
+		default:
+			im.report.Unchanged++
+		}
+	}
+	for _, t := range im.state.Files { // in their order
+		if _, gone := known[t.Key]; gone {
+			im.report.Gone++
+			if len(im.report.GoneNames) < shownNames {
+				im.report.GoneNames = append(im.report.GoneNames, t.Key)
+			}
+		}
+	}
+	if p := im.state.Partial; p != nil {
+		if _, gone := known[p.Key]; gone {
+			return nil, errs.New(errs.NotFound, "%s is gone, of which %d rows were taken in; put it back, or overwrite the dataset", p.Key, p.Rows)
+		}
+	}
+	return files, nil
+}

@@ -1,0 +1,107 @@
+package ingest
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/ingest/table"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// The formats of a source that are not those of a single kind of table.
+const (
+	Images = "images"
+	Table  = "table" // of any format
+)
+
+// ofTable reports whether the source has tables.
+func (o Options) ofTable(source string) bool {
+	return o.Format != Images && (o.Format != "" || table.Named(plainPath(source)))
+}
+
+// plainPath is a URI without its query.
+func plainPath(uri string) string {
+	for i := range uri {
+		if uri[i] == '?' || uri[i] == '#' {
+			return uri[:i]
+		}
+	}
+	return uri
+}
+
+// checkTable checks the options of an import of tables.
+func (o Options) checkTable(source string) error {
+	op := errs.Op("import from", storage.RedactURL(source))
+	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Raise {
+		return op.New(errs.Invalid, "on_error is %q, want %s or %s for tables", o.OnError, LeaveOut, Raise)
+	}
+	if o.Checkpoint < 0 {
+		return op.New(errs.Invalid, "checkpoint is %d, want 1 or more", o.Checkpoint)
+	}
+	for name, given := range map[string]bool{
+		"link": o.Link, "follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright, "classes": o.Classes != nil, "labels": o.labels() != "auto",
+		"splits": o.splits() != "auto", "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0,
+	} {
+		if given {
+			return op.New(errs.Invalid, "%s is for images, and the source has a table; leave it out, or give format=%q", name, Images)
+		}
+	}
+	return nil
+}
+
+// startTable begins to fill the dataset at uri with tables.
+func startTable(env *dataset.Env, uri, source string, o Options) (*Job, error) {
+	if err := o.checkTable(source); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
+	j.run(func(ctx context.Context) (*Report, error) { return j.table(ctx, env, uri, source, o) })
+	return j, nil
+}
+
+// table fills the dataset at uri with tables.
+func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o Options) (*Report, error) {
+	if err := o.checkTable(source); err != nil {
+		return nil, err
+	}
+	if o.Overwrite && strings.HasPrefix(resolved(source), resolved(uri)+"/") {
+		return nil, errs.Op("import from", source).New(errs.Invalid, "it lies inside %q, which would be replaced; choose another place for the dataset", uri)
+	}
+	to := table.Options{
+		Columns: o.Columns, Schema: o.Schema, Format: o.Format, Overwrite: o.Overwrite, LeaveOut: o.OnError == LeaveOut,
+		Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
+	}
+	if o.Format == Table {
+		to.Format = ""
+	}
+	r, err := table.Run(ctx, env.For(o.Storage.Settings), uri, source, to, func(now table.Progress) {
+		j.update(func(p *Progress) {
+			p.Rows, p.Files, p.Bytes, p.TotalFiles, p.TotalBytes = now.Rows, now.Files, now.Bytes, now.TotalFiles, now.TotalBytes
+		})
+	})
+	if r == nil {
+		return nil, err
+	}
+	return &Report{
+		URI: r.URI, Format: r.Format, Rows: r.Rows, Added: r.Added, Unchanged: r.Unchanged, Resumed: r.Resumed, Bytes: r.Bytes, Skipped: r.Skipped,
+		Skips: r.Skips, Gone: r.Gone, GoneNames: r.GoneNames, Commit: r.Commit, Version: r.Version, Complete: r.Complete,
+	}, err
+}
+
+// hasTables reports whether the first file that an import could take in is a table, by its name.
+func (l *source) hasTables(ctx context.Context) (is bool, err error) {
+	if _, listed := l.Source.(*list); listed {
+		return false, nil
+	}
+	err = l.Source.Objects(ctx, "", "", func(e storage.Entry) bool {
+		is = table.Named(e.Key)
+		_, isImage := l.codecs.ByExtension(path.Ext(e.Key))
+		return !is && !isImage && !isArchive(e.Key)
+	})
+	return is, err
+}
