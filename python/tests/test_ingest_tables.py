@@ -267,11 +267,15 @@ def test_command(tmp_path: Path) -> None:
     for options, match in (
         (["--link"], "--link is for images"),
         (["--workers", "2"], "--workers is for images"),
-        (["--source-storage", "region=x"], "--source-storage is for images"),
+        (["--on-error", "accept"], "--on-error accept is for images"),
         (["--format", "images", "--columns", "a"], "--columns names columns of a table"),
     ):
         refused = deeplake_command("create", tmp_path / "no", f"from-{path}", *options)
         assert refused.returncode == 2 and match in refused.stderr
+    lines = write(tmp_path, "csv")
+    for option, value in (("--source-storage", "region=x"), ("--checkpoint", "10"), ("--on-error", "skip")):
+        refused = deeplake_command("create", tmp_path / "no", f"from-{lines}", option, value)
+        assert refused.returncode == 2 and f"{option} is for images and Parquet files" in refused.stderr
 
 
 def test_hugging_face(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.dataset import open as open_dataset
 from deeplake._data.files import FORMATS, format_of
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -203,6 +202,8 @@ def create(
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
     if report["format"] != "images":
+        from deeplake._data.dataset import open as open_dataset  # which loads NumPy
+
         with open_dataset(place, storage=store) as ds:
             report["schema"] = ds.schema
             if not as_json:
