@@ -177,6 +177,7 @@ var packageRules = []packageRule{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin"),
 	},
+	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
 	{
 		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},
 		modules: []string{"github.com/BurntSushi/toml"},
