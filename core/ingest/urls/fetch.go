@@ -178,7 +178,7 @@ func (f *Fetcher) receive(ctx context.Context, j *job, rs *http.Response) outcom
 		if int64(len(data)) > f.o.MaxBytes {
 			return outcome{reason: "more than " + amount(f.o.MaxBytes)}
 		}
-		if err == io.EOF {
+		if err == io.EOF && (size < 0 || int64(len(data)) == size) {
 			break
 		}
 		if err != nil {

@@ -163,7 +163,7 @@ func (f *Fetcher) enqueue(j *job, u *url.URL) {
 // that nothing is known of.
 func (f *Fetcher) settle(h *host) {
 	q := &f.queue
-	switch can := len(h.waiting) > 0 && h.active < f.o.PerHost; {
+	switch can := len(h.waiting) > 0 && h.active < f.allowed(h); {
 	case can && h.place == 0:
 		heap.Push(&q.ready, h)
 	case can:
@@ -174,6 +174,15 @@ func (f *Fetcher) settle(h *host) {
 	if h.active == 0 && len(h.waiting) == 0 && h.failures == 0 {
 		delete(q.hosts, h.key)
 	}
+}
+
+// allowed is the number of requests at once to h. After a failure there are no more than decide
+// whether h is shut; after it was, one finds out whether it answers again.
+func (f *Fetcher) allowed(h *host) int {
+	if h.failures == 0 {
+		return f.o.PerHost
+	}
+	return min(f.o.PerHost, max(1, mostFailures-h.failures))
 }
 
 // forget drops the failures of hosts that have nothing to do, if there are too many.

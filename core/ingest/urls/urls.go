@@ -154,7 +154,7 @@ func (f *Fetcher) Close() {
 // Batch is some URLs on their way. All methods may be called in parallel.
 type Batch struct {
 	f       *Fetcher
-	done    chan struct{} // closed with the last result
+	done    chan struct{} // closed with the last result, or by Release
 	results []Result      // each is set once, before done
 
 	// under Fetcher.mu
@@ -232,6 +232,7 @@ func (b *Batch) Release() {
 	b.released = true
 	if b.left > 0 {
 		f.pool.stop(b)
+		close(b.done)
 	}
 	f.memory.give(b.held)
 	b.held, b.results, b.urls = 0, nil, nil
