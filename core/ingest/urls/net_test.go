@@ -113,6 +113,13 @@ func (s *site) close() {
 	}
 }
 
+// requestsAtOnce is the most that there were, to all hosts.
+func (s *site) requestsAtOnce() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peak
+}
+
 func (s *site) requests(host string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

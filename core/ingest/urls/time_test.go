@@ -204,8 +204,8 @@ func TestLateRequestsAreBounded(t *testing.T) {
 		b := f.Start(list)
 		defer b.Release()
 		clock.Pass(4 * time.Minute)
-		if want := 2 * (1 + mostLate); s.peak != want {
-			t.Errorf("%d requests at once, want %d", s.peak, want)
+		if want := 2 * (1 + mostLate); s.requestsAtOnce() != want {
+			t.Errorf("%d requests at once, want %d", s.requestsAtOnce(), want)
 		}
 	})
 }

@@ -126,11 +126,11 @@ func TestPerHost(t *testing.T) {
 				t.Fatal(r.Reason)
 			}
 		}
-		if s.most["b.example"] != 5 || s.asked["b.example"] != 200 {
-			t.Errorf("b: %d requests, %d at once, want 200 and 5", s.asked["b.example"], s.most["b.example"])
+		if n := s.requests("b.example"); s.most["b.example"] != 5 || n != 200 {
+			t.Errorf("b: %d requests, %d at once, want 200 and 5", n, s.most["b.example"])
 		}
-		if s.peak != 10 {
-			t.Errorf("%d requests at once to two hosts, want 10", s.peak)
+		if n := s.requestsAtOnce(); n != 10 {
+			t.Errorf("%d requests at once to two hosts, want 10", n)
 		}
 		if len(f.queue.hosts) != 0 {
 			t.Errorf("%d hosts are remembered, with nothing to remember", len(f.queue.hosts))
@@ -151,8 +151,8 @@ func TestWorkers(t *testing.T) {
 			list = append(list, fmt.Sprintf("http://h%d.example/", i%30))
 		}
 		fetch(t, f, list...)
-		if s.peak != 7 {
-			t.Errorf("%d requests at once, want 7", s.peak)
+		if n := s.requestsAtOnce(); n != 7 {
+			t.Errorf("%d requests at once, want 7", n)
 		}
 	})
 }
