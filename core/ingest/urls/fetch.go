@@ -162,11 +162,7 @@ func (f *Fetcher) receive(ctx context.Context, j *job, rs *http.Response) outcom
 		return outcome{full: true}
 	}
 	data := make([]byte, 0, min(want, firstBytes))
-	for {
-		if int64(len(data)) == size {
-			drain(rs.Body)
-			break
-		}
+	for size < 0 || int64(len(data)) < size {
 		if len(data) == cap(data) && !f.grow(j, &data, size) {
 			return outcome{full: true}
 		}
@@ -198,7 +194,7 @@ func (f *Fetcher) receive(ctx context.Context, j *job, rs *http.Response) outcom
 // while one is copied to the other.
 func (f *Fetcher) grow(j *job, data *[]byte, size int64) bool {
 	old := int64(cap(*data))
-	wider := 2 * old
+	wider := min(2*old, f.o.MaxBytes+1)
 	if size >= 0 {
 		wider = min(wider, size)
 	}
@@ -208,12 +204,6 @@ func (f *Fetcher) grow(j *job, data *[]byte, size int64) bool {
 	}
 	*data = append(make([]byte, 0, wider), *data...)
 	return true
-}
-
-// drain reads past the end of a body: only then can the next request use the connection.
-func drain(body io.Reader) {
-	var one [1]byte
-	_, _ = body.Read(one[:])
 }
 
 // isEncoded reports whether an answer has the body in another form than that of the object.

@@ -108,6 +108,35 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestTimeOfAbandonedAttempts: an object that is given up for want of memory has its whole time when
+// there is room.
+func TestTimeOfAbandonedAttempts(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/first" {
+			_, _ = w.Write(make([]byte, 90<<10))
+			return
+		}
+		asked++
+		for range 2 {
+			_, _ = w.Write(make([]byte, 80<<10))
+			w.(http.Flusher).Flush()
+			_ = after(r, 6*time.Second)
+		}
+	}
+	inBubble(t, Options{Memory: 250 << 10, Timeout: 15 * time.Second}, handler, func(t *testing.T, f *Fetcher, _ *site) {
+		first, second := f.Start([]string{"http://a.example/first"}), f.Start([]string{"http://b.example/second"})
+		clock.Pass(10 * time.Second)
+		first.Release()
+		results, err := second.Wait(t.Context())
+		if err != nil || len(results[0].Data) != 160<<10 || asked != 2 {
+			t.Errorf("%d bytes after %d requests, reason %q (%v)", len(results[0].Data), asked, results[0].Reason, err)
+		}
+		second.Release()
+	})
+}
+
 // TestReservedMemory: what failed gives all of its memory back.
 func TestReservedMemory(t *testing.T) {
 	t.Parallel()

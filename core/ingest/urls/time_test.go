@@ -18,7 +18,7 @@ func TestRetries(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
-		answers string // the statuses in turn, with Retry-After; the last one repeats; "break": none
+		answers string // the statuses in turn, with Retry-After; the last one repeats
 		reason  string
 		asked   int
 		least   time.Duration // that it takes
