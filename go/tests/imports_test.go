@@ -184,8 +184,9 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, "core/storage", "core/arrow", "core/parquet", "core/dataset"),
+		project: with(ofValues, task, "core/storage", "core/arrow", "core/codec", "core/parquet", "core/dataset", "core/ingest/urls"),
 	},
+	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
 	{
 		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},
 		modules: []string{"github.com/BurntSushi/toml"},

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/arrow"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/urls"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 )
@@ -28,8 +29,11 @@ type Options struct {
 	Schema    map[string]dataset.TensorSpec
 	Format    string // of the files; "": as their names tell
 	Overwrite bool   // replace a dataset that is there, at the first commit
-	// LeaveOut reports rows and files that cannot be taken; else they are errors
+	// LeaveOut reports rows and files that cannot be taken, and those of URLs without an object;
+	// else they are errors
 	LeaveOut   bool
+	URLs       []URLColumn
+	FailOnURL  bool   // a URL without an object is an error; else its row says why
 	Checkpoint int64  // rows between commits
 	Once       bool   // make a new dataset, with one commit at the end
 	Message    string // of the last commit
@@ -54,8 +58,11 @@ type Report struct {
 	Resumed   int64  // rows that an earlier, interrupted run had committed
 	Bytes     int64  // of the files that this run took in
 	Skipped   int64
-	Skips     []Skip // the first of them
-	Gone      int64  // files that are no longer there; their rows stay
+	Skips     []Skip           // the first of them
+	Fetched   int64            // objects that URLs named
+	Failed    int64            // URLs without an object
+	Reasons   map[string]int64 // of Failed
+	Gone      int64            // files that are no longer there; their rows stay
 	GoneNames []string
 	Commit    string
 	Version   uint64
@@ -84,6 +91,10 @@ type importer struct {
 	state   state
 	settled bool // the state in the dataset says that the import is complete
 
+	fetcher *urls.Fetcher    // nil: no column has URLs
+	ready   []*dataset.Batch // rows that are next
+	held    []*urls.Batch    // whose objects are in ready, or were appended last
+
 	pending      int64 // rows since the last commit
 	pendingBytes int64
 }
@@ -101,6 +112,10 @@ func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, te
 		return nil, im.about(err)
 	}
 	defer im.source.end()
+	if err := im.openFetcher(ctx, how); err != nil {
+		return nil, im.about(err)
+	}
+	defer im.closeFetcher()
 	im.report.Format = im.source.format.Name
 	report, err := im.run(ctx)
 	if im.d != nil {
@@ -251,10 +266,11 @@ func bad(err error) bool {
 
 // item is a batch on its way, or the end of a file.
 type item struct {
-	file  *file
-	batch *arrow.Column // nil: the file is read
-	from  int64         // its first row
-	err   error         // the file cannot be read further
+	file    *file
+	batch   *arrow.Column // nil: the file is read
+	from    int64         // its first row
+	objects []*urls.Batch // that its URLs name
+	err     error         // the file cannot be read further
 }
 
 // files appends the rows of files. It returns nil when ctx is done.
@@ -262,7 +278,7 @@ func (im *importer) files(ctx, write context.Context, files []*file) error {
 	g := task.New(ctx, 0)
 	defer func() { _ = g.Wait() }()
 	defer g.Stop()
-	items := make(chan item, 1)
+	items := make(chan item, im.ahead())
 	g.Go(func(ctx context.Context) error {
 		defer close(items)
 		for _, f := range files {
@@ -319,10 +335,19 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 		if err != nil {
 			return fail(errs.New(errs.KindOf(err), "%s, after row %d: %w", f.key, from, err))
 		}
-		if !send(item{file: f, batch: batch, from: from}) || batch == nil {
-			return batch == nil
+		if batch == nil {
+			return send(item{file: f, from: from})
 		}
-		from += batch.Len()
+		for _, part := range im.parts(batch) {
+			objects, err := im.start(part)
+			if err != nil {
+				return fail(im.source.wrong(f, err))
+			}
+			if !send(item{file: f, batch: part, from: from, objects: objects}) {
+				return false
+			}
+			from += part.Len()
+		}
 	}
 }
 
@@ -333,6 +358,12 @@ func (im *importer) stretch(ctx, write context.Context, items <-chan item) (more
 	done := false
 	next := func(context.Context) (*dataset.Batch, error) {
 		for {
+			if len(im.ready) > 0 {
+				b := im.ready[0]
+				im.ready = im.ready[1:]
+				return b, nil
+			}
+			im.release()
 			if ctx.Err() != nil {
 				done = true
 				return nil, nil
@@ -345,9 +376,8 @@ func (im *importer) stretch(ctx, write context.Context, items <-chan item) (more
 				done = true
 				return nil, nil
 			}
-			b, err := im.take(write, i)
-			if b != nil || err != nil {
-				return b, err
+			if err := im.take(ctx, write, i); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -355,7 +385,7 @@ func (im *importer) stretch(ctx, write context.Context, items <-chan item) (more
 		_, err := into.AppendAll(write, next)
 		return !done, err
 	}
-	for !done && !im.isDue() {
+	for !done && (len(im.ready) > 0 || !im.isDue()) {
 		if b, err := next(write); err != nil || b == nil {
 			return !done, err
 		} else if err := im.appendGood(write, b); err != nil {
@@ -370,49 +400,68 @@ func (im *importer) isDue() bool {
 	return !im.o.Once && (im.pending >= rows || im.pendingBytes >= checkpointBytes)
 }
 
-// take turns an item into rows. It returns nil for the end of a file.
-func (im *importer) take(ctx context.Context, i item) (*dataset.Batch, error) {
+// take turns an item into rows that are ready. A canceled import takes no more.
+func (im *importer) take(ctx, write context.Context, i item) error {
 	f := i.file
 	if i.err != nil {
 		if !bad(i.err) {
-			return nil, i.err
+			return i.err
 		}
 		if err := im.leaveOut(f, i.err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if i.batch == nil {
 		im.state.end(f, i.from)
 		im.now.Files++
 		im.tell(im.now)
-		return nil, nil
+		return nil
 	}
-	columns, err := im.columnsOf(f, i.batch)
+	fetched, err := im.objects(ctx, i)
+	if errs.Is(err, errs.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	var columns []tensorColumn
 	if err == nil {
-		err = im.ensure(ctx, columns)
+		columns, err = im.columnsOf(f, i.batch)
+	}
+	if err == nil {
+		err = im.ensure(write, columns)
+	}
+	if err == nil {
+		err = im.ensureObjects(write, fetched)
 	}
 	if err != nil {
-		return nil, im.source.wrong(f, err)
+		return im.source.wrong(f, err)
 	}
 	n := i.batch.Len()
-	im.state.at(f, i.from+n)
-	share := f.size
-	if f.rows > 0 {
-		share = int64(float64(f.size) / float64(f.rows) * float64(n))
-	}
-	im.pending += n
-	im.pendingBytes += share
-	im.report.Added += n
-	im.report.Bytes += share
-	im.now.Rows, im.now.Bytes = im.report.Resumed+im.report.Added, im.report.Bytes
-	im.tell(im.now)
-	rows := im.rows(columns, n)
+	rows := im.rows(columns, fetched, n)
 	for k := range rows {
 		if rows[k].Foreign != nil {
 			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from}
 		}
 	}
-	return &dataset.Batch{Columns: rows, Rows: n}, nil
+	all := &dataset.Batch{Columns: rows, Rows: n}
+	if left := im.ofObjects(all, fetched); left < n {
+		n = left
+	}
+	im.count(f, i.from+i.batch.Len(), i.batch.Len(), n)
+	return nil
+}
+
+// count says that rows of a file are taken up to a position, and added of them appended.
+func (im *importer) count(f *file, to, rows, added int64) {
+	im.state.at(f, to)
+	share := f.size
+	if f.rows > 0 {
+		share = int64(float64(f.size) / float64(f.rows) * float64(rows))
+	}
+	im.pending += rows
+	im.pendingBytes += share
+	im.report.Added += added
+	im.report.Bytes += share
+	im.now.Rows, im.now.Bytes = im.report.Resumed+im.report.Added, im.report.Bytes
+	im.tell(im.now)
 }
 
 // appendGood appends the rows of a batch that the dataset takes, and reports the others.

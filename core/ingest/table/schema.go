@@ -103,6 +103,11 @@ func (im *importer) picked(f *file, have []string) ([]string, error) {
 		return have, nil
 	}
 	var names []string
+	for _, u := range im.o.URLs {
+		if seen[u.Column] && !slices.Contains(im.o.Columns, u.Column) {
+			names = append(names, u.Column)
+		}
+	}
 	for _, name := range im.o.Columns {
 		isPart := slices.ContainsFunc(im.source.parts, func(p partition) bool { return p.name == name })
 		switch {
@@ -262,9 +267,15 @@ func (im *importer) readTensors() error {
 }
 
 // rows returns the values of a batch for all tensors: those without a column get no samples.
-func (im *importer) rows(columns []tensorColumn, n int64) []tensor.Rows {
+func (im *importer) rows(columns []tensorColumn, fetched []objects, n int64) []tensor.Rows {
 	out := make([]tensor.Rows, 0, len(im.tensors))
 	has := map[string]bool{}
+	for _, o := range fetched {
+		for _, r := range o.columns() {
+			has[r.Tensor] = true
+			out = append(out, r)
+		}
+	}
 	for _, c := range columns {
 		has[c.name] = true
 		out = append(out, tensor.Rows{Tensor: c.name, Foreign: c.Column})

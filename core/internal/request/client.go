@@ -40,7 +40,7 @@ const (
 // makes sense. All methods may be called in parallel.
 type Client struct {
 	reads  *http.Transport // GET and HEAD
-	public *http.Transport // GET and HEAD of hosts that must be public
+	guard  *Guard          // GET and HEAD of hosts that must be public
 	// the rest: their answers take longer, and their bodies are watched while they are sent
 	writes *http.Transport
 	host   string        // for messages: the user's name of the store
@@ -84,7 +84,7 @@ func NewClient(host string, s storage.Settings, environ map[string]string) (*Cli
 		}
 	}
 	c.reads = transport(dialer.DialContext, c.wait)
-	c.public = guardedTransport(c.reads, c.limit)
+	c.guard = newGuard(c.reads, c.limit)
 	patience := patienceFactor * c.wait
 	c.writes = transport(func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, addr)
@@ -112,8 +112,7 @@ func (c *Client) Transport() *http.Transport { return c.reads }
 
 // Close drops the idle connections. Requests in flight go on.
 func (c *Client) Close() {
-	c.reads.CloseIdleConnections()
-	c.public.CloseIdleConnections()
+	c.guard.CloseIdleConnections() // and those of c.reads
 	c.writes.CloseIdleConnections()
 }
 
@@ -139,11 +138,14 @@ func (c *Client) SetDate(h http.Header) (ahead time.Duration, news bool) {
 // RoundTrip sends rq.
 func (c *Client) RoundTrip(rq *http.Request) (*http.Response, error) {
 	c.secrets.note(rq) // of SDKs, which call it directly
-	transport := c.writes
 	if rq.Method == http.MethodGet || rq.Method == http.MethodHead {
-		transport = c.reads
+		return c.send(rq, c.reads)
 	}
-	rs, err := transport.RoundTrip(rq)
+	return c.send(rq, c.writes)
+}
+
+func (c *Client) send(rq *http.Request, by http.RoundTripper) (*http.Response, error) {
+	rs, err := by.RoundTrip(rq)
 	if err != nil {
 		return nil, c.sendError(rq, err)
 	}

@@ -75,7 +75,13 @@ func (a *Response) Identify(err error) error {
 // Wait is the time that the answer asks to wait (Retry-After), 0 if it does not. An hour is the
 // most.
 func (a *Response) Wait() time.Duration {
-	text := a.Header.Get("Retry-After")
+	return RetryAfter(a.Header)
+}
+
+// RetryAfter is the time that the head of an answer asks to wait, 0 if it does not. An hour is the
+// most.
+func RetryAfter(h http.Header) time.Duration {
+	text := h.Get("Retry-After")
 	var d time.Duration
 	if n, err := strconv.Atoi(text); err == nil {
 		d = time.Duration(min(max(n, 0), 3600)) * time.Second
@@ -164,8 +170,8 @@ func (c *Client) reasonOf(rq *http.Request, err error) error {
 		where, role = c.proxyOf(rq), "proxy"
 	}
 	switch {
-	case errors.As(err, &refused) && refused.Kind == errs.Denied: // by controlPublic
-		return notPublic(rq.URL.Host, addressOf(err))
+	case errors.As(err, &refused) && refused.Kind == errs.Denied: // by the Guard
+		return notPublic(rq.URL.Host, addressOf(err, where))
 	case errors.As(err, &unknown):
 		return final("certificate of %q: signed by an authority that is not known here; give its certificate as ca_file", where)
 	case errors.As(err, &hostname), errors.As(err, &invalid):
@@ -247,13 +253,14 @@ func (c *Client) silent(rq *http.Request, err error) error {
 	return &storage.Fault{Repeat: storage.Soon, Err: told}
 }
 
-// addressOf returns the address that a connection was refused to.
-func addressOf(err error) string {
+// addressOf returns the address that a connection was refused to. Without one it is that of the
+// request.
+func addressOf(err error, where string) string {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Addr != nil {
 		return op.Addr.String()
 	}
-	return "?"
+	return where
 }
 
 func timeout(err error) bool {

@@ -94,16 +94,16 @@ func (c *Client) ask(ctx context.Context, d *Dialect, rq *http.Request, off, n i
 				return nil, nil, err
 			}
 		}
-		send := c.RoundTrip
+		var by http.RoundTripper = c.reads
 		if !d.AllowPrivate && (d.Public || !sameHost(rq.URL, first)) {
-			send = c.guarded
+			by = c.guard
 		}
 		c.secrets.note(rq, d.Private...) // what follows a redirection carries less
-		rs, err := send(rq)
+		rs, err := c.send(rq, by)
 		if err != nil {
 			return nil, nil, err
 		}
-		if hop >= d.Redirects || !isRedirect(rs.StatusCode) || rs.Header.Get("Location") == "" {
+		if hop >= d.Redirects || !IsRedirect(rs.StatusCode) || rs.Header.Get("Location") == "" {
 			return rq, rs, nil
 		}
 		rs.Body.Close()
@@ -122,7 +122,8 @@ func (d *Dialect) require(rq *http.Request, tag string) {
 	}
 }
 
-func isRedirect(status int) bool {
+// IsRedirect reports whether a status sends the request to another address.
+func IsRedirect(status int) bool {
 	switch status {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		return true
@@ -133,15 +134,9 @@ func isRedirect(status int) bool {
 // follow returns the request to the target of a redirect of rq. Private headers stay with their
 // host.
 func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, error) {
-	u, err := rq.URL.Parse(location)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, errs.New(errs.Storage, "%q redirects to what is not a web address", rq.URL.Host)
-	}
-	if rq.URL.Scheme == "https" && u.Scheme == "http" {
-		return nil, errs.New(errs.Denied, "%q redirects from https to http, which is not followed", rq.URL.Host)
-	}
-	if u.User != nil {
-		return nil, errs.New(errs.Storage, "%q redirects to an address with a name or a password", rq.URL.Host)
+	u, err := Follow(rq.URL, location)
+	if err != nil {
+		return nil, err
 	}
 	next := rq.Clone(rq.Context())
 	next.URL, next.Host = u, ""
@@ -151,6 +146,22 @@ func (d *Dialect) follow(rq *http.Request, location string) (*http.Request, erro
 		}
 	}
 	return next, nil
+}
+
+// Follow returns the target of a redirection from an address: a web address without a password, and
+// never http after https.
+func Follow(from *url.URL, location string) (*url.URL, error) {
+	u, err := from.Parse(location)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, errs.New(errs.Storage, "%q redirects to what is not a web address", from.Host)
+	}
+	if from.Scheme == "https" && u.Scheme == "http" {
+		return nil, errs.New(errs.Denied, "%q redirects from https to http, which is not followed", from.Host)
+	}
+	if u.User != nil {
+		return nil, errs.New(errs.Storage, "%q redirects to an address with a name or a password", from.Host)
+	}
+	return u, nil
 }
 
 func sameHost(a, b *url.URL) bool { return a.Scheme == b.Scheme && a.Host == b.Host }

@@ -79,34 +79,50 @@ func controlPublic(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// guardedTransport is t for hosts that must be public. It uses no proxy: a proxy resolves names
-// itself.
-func guardedTransport(t *http.Transport, limit time.Duration) *http.Transport {
-	out := t.Clone()
-	out.Proxy = nil
-	out.DialContext = (&net.Dialer{Timeout: limit, KeepAlive: 30 * time.Second, Control: controlPublic}).DialContext
-	out.TLSNextProto = t.TLSNextProto
-	return out
+// Guard sends requests to public hosts only. All methods may be called in parallel. The transports
+// may be changed before the first request.
+type Guard struct {
+	Direct *http.Transport // without a check
+	Public *http.Transport // checks each address that it connects to
+	Limit  time.Duration   // of one attempt to connect
 }
 
-// guarded sends rq to a public host only. Where a proxy is used it resolves the name, and decides
-// itself which networks it connects to; hosts given as numbers are checked all the same.
-func (c *Client) guarded(rq *http.Request) (*http.Response, error) {
-	proxy, err := c.reads.Proxy(rq)
+// newGuard checks what t sends.
+func newGuard(t *http.Transport, limit time.Duration) *Guard {
+	public := t.Clone()
+	public.Proxy = nil // a proxy resolves names itself
+	public.DialContext = (&net.Dialer{Timeout: limit, KeepAlive: 30 * time.Second, Control: controlPublic}).DialContext
+	public.TLSNextProto = t.TLSNextProto
+	return &Guard{Direct: t, Public: public, Limit: limit}
+}
+
+// Guard returns a guard with connections of its own, made as those of c are.
+func (c *Client) Guard() *Guard {
+	own := c.reads.Clone()
+	own.TLSNextProto = c.reads.TLSNextProto
+	return newGuard(own, c.limit)
+}
+
+// RoundTrip sends rq, or returns errs.Denied in the chain of errors for a host that is not public.
+// Where a proxy is used it resolves the name, and decides itself which networks it connects to;
+// hosts given as numbers are checked all the same. It follows no redirection.
+func (g *Guard) RoundTrip(rq *http.Request) (*http.Response, error) {
+	proxy, err := g.Direct.Proxy(rq)
 	if err != nil {
-		return nil, c.sendError(rq, err)
+		return nil, err
 	}
 	if proxy == nil {
-		rs, err := c.public.RoundTrip(rq)
-		if err != nil {
-			return nil, c.sendError(rq, err)
-		}
-		c.reached.Store(true)
-		return rs, nil
+		return g.Public.RoundTrip(rq)
 	}
 	host := rq.URL.Hostname()
 	if a, err := netip.ParseAddr(host); err == nil && !isPublic(a) || IsLoopback(host) {
 		return nil, notPublic(host, host)
 	}
-	return c.RoundTrip(rq)
+	return g.Direct.RoundTrip(rq)
+}
+
+// CloseIdleConnections drops the connections that no request uses.
+func (g *Guard) CloseIdleConnections() {
+	g.Direct.CloseIdleConnections()
+	g.Public.CloseIdleConnections()
 }

@@ -1,0 +1,277 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"deeplake/core/arrow"
+	"deeplake/core/codec"
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/ingest/urls"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+const (
+	// fetchRows is the number of rows whose objects are fetched together, and fetchAhead that of
+	// such parts on their way: enough that objects without an answer hold up no others.
+	fetchRows  = 64
+	fetchAhead = 512
+	// maxObject bounds the bytes of an object. The first part may hold fetchRows of them.
+	maxObject = 32 << 20
+	// shownReasons bounds the reasons that a report counts.
+	shownReasons = 100
+)
+
+// URLColumn is a column of URLs, whose objects become samples.
+type URLColumn struct {
+	Column string `json:"column"`
+	// Tensor takes the objects. Its name with "_error" is that of the tensor with reasons.
+	Tensor string `json:"tensor"`
+}
+
+// openFetcher checks the columns of URLs, and makes their fetcher.
+func (im *importer) openFetcher(ctx context.Context, how storage.Options) (err error) {
+	if len(im.o.URLs) == 0 {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, u := range im.o.URLs {
+		if u.Column == "" || u.Tensor == "" || u.Column == u.Tensor || seen[u.Tensor] {
+			return errs.New(errs.Invalid, "objects of column %q go to tensor %q; want names that differ", u.Column, u.Tensor)
+		}
+		seen[u.Tensor] = true
+	}
+	im.fetcher, err = urls.New(ctx, urls.Options{MaxBytes: maxObject, Storage: how.Settings, Environ: how.Environ})
+	im.report.Reasons = map[string]int64{}
+	return err
+}
+
+func (im *importer) closeFetcher() {
+	if im.fetcher != nil {
+		im.fetcher.Close()
+	}
+}
+
+// ahead is the number of batches that wait for the writer.
+func (im *importer) ahead() int {
+	if im.fetcher == nil {
+		return 1
+	}
+	return fetchAhead
+}
+
+// parts divides a batch, so that few objects are in memory at once.
+func (im *importer) parts(batch *arrow.Column) []*arrow.Column {
+	if im.fetcher == nil {
+		return []*arrow.Column{batch}
+	}
+	var out []*arrow.Column
+	for from := int64(0); from < batch.Len(); from += fetchRows {
+		out = append(out, batch.Slice(from, min(fetchRows, batch.Len()-from)))
+	}
+	return out
+}
+
+// start requests the objects of a batch. It returns an item for each column of URLs, nil for one
+// that the file lacks.
+func (im *importer) start(batch *arrow.Column) ([]*urls.Batch, error) {
+	if im.fetcher == nil {
+		return nil, nil
+	}
+	fields, _ := batch.Fields()
+	out := make([]*urls.Batch, len(im.o.URLs))
+	for i, u := range im.o.URLs {
+		at := slices.IndexFunc(fields, func(c *arrow.Column) bool { return c.Name() == u.Column })
+		if at < 0 {
+			continue
+		}
+		texts, ok := fields[at].Texts()
+		if !ok {
+			return nil, errs.New(errs.Type, "column %q has type %s, want URLs as text", u.Column, fields[at].Type())
+		}
+		out[i] = im.fetcher.Start(texts)
+	}
+	return out, nil
+}
+
+// objects are the samples that the URLs of a column name, with the reasons of those without one.
+type objects struct {
+	URLColumn
+	samples []tensor.Sample
+	reasons []string // "" for a row with an object, or without a URL
+	failed  int64
+	keep    bool // the tensor with reasons exists
+}
+
+// objects waits for the objects of an item.
+func (im *importer) objects(ctx context.Context, i item) (out []objects, err error) {
+	for k, b := range i.objects {
+		o := objects{URLColumn: im.o.URLs[k], samples: make([]tensor.Sample, i.batch.Len()), reasons: make([]string, i.batch.Len())}
+		if b == nil {
+			for row := range o.samples {
+				o.samples[row].Form = tensor.FormHole
+			}
+			out = append(out, o)
+			continue
+		}
+		results, err := b.Wait(ctx)
+		if err != nil {
+			return nil, err
+		}
+		im.held = append(im.held, b)
+		isImage := im.isImage(o.Tensor)
+		for row, r := range results {
+			s := &o.samples[row]
+			reason := r.Reason
+			if reason == "" && r.Data != nil && isImage {
+				reason = im.noImage(r.Data)
+			}
+			switch {
+			case reason == "" && r.Data == nil:
+				s.Form = tensor.FormHole
+			case reason != "":
+				s.Form, o.reasons[row] = tensor.FormHole, reason
+				o.failed++
+				im.countReason(reason)
+				if err := im.failed(i, o.URLColumn, row, reason); err != nil {
+					return nil, err
+				}
+			case isImage:
+				*s = tensor.Sample{Form: tensor.FormEncoded, Data: r.Data}
+				im.report.Fetched++
+			default:
+				*s = tensor.Sample{Form: tensor.FormText, DType: tensor.Bytes, Data: r.Data}
+				im.report.Fetched++
+			}
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// failed reports a URL without an object. It returns an error if that ends the import.
+func (im *importer) failed(i item, u URLColumn, row int, reason string) error {
+	im.report.Failed++
+	if im.o.FailOnURL {
+		return errs.New(errs.Invalid, "row %d: %s: %s", i.from+int64(row), u.Column, reason)
+	}
+	if im.o.LeaveOut {
+		im.skip(i.file.key, fmt.Errorf("row %d: %s: %s", i.from+int64(row), u.Column, reason))
+	}
+	return nil
+}
+
+func (im *importer) countReason(reason string) {
+	if _, ok := im.report.Reasons[reason]; !ok && len(im.report.Reasons) >= shownReasons {
+		reason = "other reasons"
+	}
+	im.report.Reasons[reason]++
+}
+
+// isImage reports whether a tensor takes images.
+func (im *importer) isImage(name string) bool {
+	spec, given := im.o.Schema[name]
+	return !given || strings.HasPrefix(spec.HType, "image")
+}
+
+// noImage returns why data are no image file; "": they are one.
+func (im *importer) noImage(data []byte) string {
+	id, ok := im.env.Codecs.Sniff(data)
+	if !ok {
+		return "not a " + im.env.Codecs.Titles("or") + " file"
+	}
+	sc, err := im.env.Codecs.Sample(id)
+	if err == nil {
+		_, err = im.env.Codecs.Header(sc, data, codec.AsStored)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// ensureObjects creates the tensors of objects, and those of reasons once there is one.
+func (im *importer) ensureObjects(ctx context.Context, all []objects) error {
+	for i := range all {
+		o := &all[i]
+		if _, there := im.tensors[o.Tensor]; !there {
+			spec, given := im.o.Schema[o.Tensor]
+			if !given {
+				spec = dataset.TensorSpec{HType: "image"}
+			}
+			spec.Name = o.Tensor
+			if err := im.createTensor(ctx, spec); err != nil {
+				return err
+			}
+		}
+		_, o.keep = im.tensors[o.errors()]
+		if o.failed > 0 && !o.keep && !im.o.LeaveOut {
+			if err := im.createTensor(ctx, dataset.TensorSpec{Name: o.errors(), HType: "text"}); err != nil {
+				return err
+			}
+			o.keep = true
+		}
+	}
+	return nil
+}
+
+func (im *importer) createTensor(ctx context.Context, spec dataset.TensorSpec) error {
+	if err := im.d.CreateTensor(ctx, spec); err != nil {
+		return err
+	}
+	return im.readTensors()
+}
+
+// errors is the name of the tensor with the reasons.
+func (u URLColumn) errors() string { return u.Tensor + "_error" }
+
+// columns are the values for the tensors of objects and of reasons.
+func (o *objects) columns() []tensor.Rows {
+	out := []tensor.Rows{{Tensor: o.Tensor, Samples: o.samples}}
+	if !o.keep {
+		return out
+	}
+	reasons := make([]tensor.Sample, len(o.reasons))
+	for i, reason := range o.reasons {
+		if reasons[i].Form = tensor.FormHole; reason != "" {
+			reasons[i] = tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(reason)}
+		}
+	}
+	return append(out, tensor.Rows{Tensor: o.errors(), Samples: reasons})
+}
+
+// ofObjects makes the rows of a batch ready: without those whose URLs gave no object, if they are
+// left out. It returns their number.
+func (im *importer) ofObjects(b *dataset.Batch, all []objects) (rows int64) {
+	isGood := func(row int64) bool {
+		return !slices.ContainsFunc(all, func(o objects) bool { return o.reasons[row] != "" })
+	}
+	if !im.o.LeaveOut || len(all) == 0 {
+		im.ready = append(im.ready, b)
+		return b.Rows
+	}
+	for from := int64(0); from < b.Rows; {
+		to := from
+		for to < b.Rows && isGood(to) {
+			to++
+		}
+		if to > from {
+			im.ready = append(im.ready, sliced(b, from, to-from))
+			rows += to - from
+		}
+		from = to + 1
+	}
+	return rows
+}
+
+// release gives back the memory of objects that are appended.
+func (im *importer) release() {
+	for _, b := range im.held {
+		b.Release()
+	}
+	im.held = im.held[:0]
+}
