@@ -52,6 +52,7 @@ type Options struct {
 	Format  string                        `json:"format"`
 	Columns []string                      `json:"columns"` // of tables, to take; nil: all
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
+	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
 	Once    bool                          `json:"once"`    // of tables: no commit before the end
 
 	Storage storage.Options `json:"-"` // how the dataset is reached
@@ -117,9 +118,13 @@ type Report struct {
 	Skips     []Skip   `json:"skips"`      // the first of them
 	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
 	GoneNames []string `json:"gone_names"` // the first of them
-	Commit    string   `json:"commit"`
-	Version   uint64   `json:"version"`
-	Complete  bool     `json:"complete"` // false: canceled; another run goes on from here
+	// Fetched counts the objects that URLs of a table named, Failed the URLs without one, by reason
+	Fetched  int64            `json:"fetched"`
+	Failed   int64            `json:"failed"`
+	Reasons  map[string]int64 `json:"reasons"`
+	Commit   string           `json:"commit"`
+	Version  uint64           `json:"version"`
+	Complete bool             `json:"complete"` // false: canceled; another run goes on from here
 }
 
 // Progress is where an import stands.
@@ -186,8 +191,8 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 				return j.table(ctx, env, uri, source, o)
 			}
 		}
-		if o.Columns != nil || o.Schema != nil {
-			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns and schema are of tables, and no file there is one by its name; give format=%q", "parquet")
+		if o.Columns != nil || o.Schema != nil || o.URLs != nil {
+			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns, schema and urls are of tables, and no file there is one by its name; give format=%q", "parquet")
 		}
 		return im.run(ctx, uri)
 	})

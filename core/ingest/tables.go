@@ -74,7 +74,7 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 	}
 	to := table.Options{
 		Columns: o.Columns, Schema: o.Schema, Format: o.Format, Overwrite: o.Overwrite, LeaveOut: o.OnError == LeaveOut,
-		Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
+		URLs: o.URLs, FailOnURL: o.OnError == Raise, Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
 	}
 	if o.Format == Table {
 		to.Format = ""
@@ -89,7 +89,7 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 	}
 	return &Report{
 		URI: r.URI, Format: r.Format, Rows: r.Rows, Added: r.Added, Unchanged: r.Unchanged, Resumed: r.Resumed, Bytes: r.Bytes, Skipped: r.Skipped,
-		Skips: r.Skips, Gone: r.Gone, GoneNames: r.GoneNames, Commit: r.Commit, Version: r.Version, Complete: r.Complete,
+		Skips: r.Skips, Gone: r.Gone, GoneNames: r.GoneNames, Fetched: r.Fetched, Failed: r.Failed, Reasons: r.Reasons, Commit: r.Commit, Version: r.Version, Complete: r.Complete,
 	}, err
 }
 

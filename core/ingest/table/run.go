@@ -147,10 +147,8 @@ func (im *importer) run(ctx context.Context) (*Report, error) {
 	if im.schema, files, err = im.plan(ctx, files, im.leaveOut); err != nil {
 		return nil, im.unmake(err)
 	}
-	for name := range im.o.Schema {
-		if _, there := im.tensors[name]; !there && im.schema.byName[name] == nil {
-			return nil, im.unmake(im.schema.unknown(name))
-		}
+	if err := im.checkNames(files); err != nil {
+		return nil, im.unmake(err)
 	}
 	for _, f := range files {
 		im.now.TotalFiles++

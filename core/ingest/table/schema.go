@@ -63,13 +63,33 @@ func (im *importer) plan(ctx context.Context, files []*file, leaveOut func(f *fi
 	return all, good, nil
 }
 
-// unknown returns the error for a tensor that no column makes.
-func (s *schema) unknown(name string) error {
-	names := make([]string, len(s.columns))
-	for i, c := range s.columns {
+// checkNames checks the names in options against the columns of new files.
+func (im *importer) checkNames(files []*file) error {
+	if len(files) == 0 {
+		return nil
+	}
+	names := make([]string, len(im.schema.columns))
+	for i, c := range im.schema.columns {
 		names[i] = c.name
 	}
-	return errs.New(errs.Invalid, "there is no column %q, which the schema names%s; there are %s", name, errs.Suggest(name, names), listed(names))
+	unknown := func(name, by string) error {
+		return errs.New(errs.Invalid, "there is no column %q, which %s names%s; there are %s", name, by, errs.Suggest(name, names), listed(names))
+	}
+	for _, u := range im.o.URLs {
+		if im.schema.byName[u.Column] == nil {
+			return unknown(u.Column, "the option for URLs")
+		}
+		if im.schema.byName[u.Tensor] != nil || im.schema.byName[u.errors()] != nil {
+			return errs.New(errs.Invalid, "the objects of column %q would go to tensor %q, which is a column of the table; choose another name", u.Column, u.Tensor)
+		}
+	}
+	for name := range im.o.Schema {
+		isOfURL := slices.ContainsFunc(im.o.URLs, func(u URLColumn) bool { return u.Tensor == name })
+		if _, there := im.tensors[name]; !there && !isOfURL && im.schema.byName[name] == nil {
+			return unknown(name, "the schema")
+		}
+	}
+	return nil
 }
 
 // typesOf reads the types of the columns of a file that are taken, and its number of rows.

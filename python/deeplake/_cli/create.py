@@ -15,6 +15,7 @@ from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
 from deeplake._data.files import FORMATS, format_of
+from deeplake._data.importing import failed_urls, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -81,6 +82,13 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     type=click.Choice(["images", *FORMATS]),
     help="Of the source; without it, files of tables are known by their names.",
 )
+@click.option(
+    "--url-column",
+    "url_columns",
+    multiple=True,
+    metavar="COLUMN[=TENSOR]",
+    help="Of Parquet tables: a column of URLs to fetch, and the tensor of the objects [default: image].",
+)
 @click.option("--columns", metavar="A,B=HTYPE", help="Of tables: the columns to take, and htypes of their tensors.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
@@ -106,6 +114,7 @@ def create(
     checkpoint: int | None,
     format_: str | None,
     columns: str | None,
+    url_columns: tuple[str, ...],
     storage: tuple[str, ...],
     source_storage: tuple[str, ...],
     allow_links: tuple[str, ...],
@@ -147,7 +156,12 @@ def create(
         ("--follow-links", follow_links),
         ("--apply-exif-orientation", apply_exif_orientation),
     )
-    pictures = (*of_images, ("--checkpoint", checkpoint), ("--on-error", on_error not in (None, "skip")))
+    pictures = (
+        *of_images,
+        ("--url-column", url_columns),
+        ("--checkpoint", checkpoint),
+        ("--on-error", on_error not in (None, "skip")),
+    )
     if table is not None and folder is not None:
         others: tuple[tuple[str, Any], ...] = (
             ("--labels", labels != "auto"),
@@ -157,7 +171,12 @@ def create(
             ("--on-error accept", on_error == "accept"),
         )
         if table != "parquet":
-            others += (("--checkpoint", checkpoint), ("--source-storage", source_storage), ("--on-error", on_error))
+            others += (
+                ("--checkpoint", checkpoint),
+                ("--source-storage", source_storage),
+                ("--on-error", on_error),
+                ("--url-column", url_columns),
+            )
         for option, given in (*of_images, *others):
             if given:
                 what = "images" if table == "parquet" else "images and Parquet files"
@@ -180,6 +199,7 @@ def create(
         "format": table or format_,
         "columns": names or None,
         "schema": {spec["name"]: spec for spec in schema_specs(schema)} or None,
+        "urls": url_specs(dict(one.partition("=")[::2] for one in url_columns)) or None,
         "overwrite": overwrite,
         "link": link,
         "labels": labels,
@@ -368,6 +388,7 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
         yield f"  {report['converted']:,} files were decoded and encoded again as {report['codec']}, {_loss(report)}"
     if report["accepted"]:
         yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
+    yield from failed_urls(report)
     if report["skipped"]:
         what = "files" if report["format"] == "images" else "files and rows"
         yield f"  {report['skipped']:,} {what} were left out:"

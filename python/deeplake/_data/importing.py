@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
-from deeplake._data.dataset import open as open_dataset
 from deeplake._data.spec import schema_specs
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
@@ -17,7 +17,25 @@ if TYPE_CHECKING:
     from deeplake._data.view import Dataset
     from deeplake._stores.storage import Storage
 
+_SHOWN = 10  # reasons
 _SLICE = 0.1  # seconds between two looks at an import
+
+
+def url_specs(urls: str | Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
+    """Returns columns of URLs as the core takes them. A column without a tensor has "image"."""
+    given = {urls: ""} if isinstance(urls, str) else urls
+    pairs = given.items() if isinstance(given, Mapping) else ((name, "") for name in given)
+    return [{"column": column, "tensor": tensor or "image"} for column, tensor in pairs]
+
+
+def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yields lines about the URLs that gave no object, the most frequent reasons first."""
+    if not report["failed"]:
+        return
+    total = report["fetched"] + report["failed"]
+    yield f"  {report['failed']:,} of {total:,} URLs gave no object:"
+    reasons = sorted(report["reasons"].items(), key=lambda pair: (-pair[1], pair[0]))
+    yield from (f"    {count:,}: {reason}" for reason, count in reasons[:_SHOWN])
 
 
 def table(
@@ -27,6 +45,8 @@ def table(
     format: str,
     schema: Mapping[str, Any],
     columns: Sequence[str] | None,
+    urls: str | Mapping[str, str] | Sequence[str],
+    on_error: str | None,
     overwrite: bool,
     storage: Storage | None,
     source_storage: Storage | None,
@@ -38,6 +58,8 @@ def table(
         "format": format,
         "schema": {spec["name"]: spec for spec in schema_specs(schema)},
         "columns": None if columns is None else list(columns),
+        "urls": url_specs(urls) or None,
+        "on_error": on_error,
         "overwrite": overwrite,
         "message": message,
         "once": True,
@@ -55,6 +77,11 @@ def table(
                     advance(news["rows"])
                 if news["done"]:
                     break
+        if verbose:
+            for line in failed_urls(news["report"]):
+                print(line, file=sys.stderr)
     finally:
         job.close()
+    from deeplake._data.dataset import open as open_dataset  # which loads NumPy
+
     return open_dataset(place, storage=storage)

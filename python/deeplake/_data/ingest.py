@@ -36,6 +36,8 @@ def ingest(
     schema: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
     format: str | None = None,
+    urls: str | Mapping[str, str] | Sequence[str] = (),
+    on_error: str | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
     source_storage: Storage | None = None,
@@ -60,6 +62,12 @@ def ingest(
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
+        urls: of Parquet files: columns of URLs whose objects are fetched, one or several names, or a
+            dict with the tensor of each; "image" without one. Objects are image files, unless
+            `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
+        on_error: of Parquet files: "skip" leaves out rows that no tensor takes, and those without
+            the object of their URL; "raise" refuses both. None refuses the former, and gives the
+            latter a reason in a tensor "image_error".
         overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
         source_storage: settings of the store of the files. None uses those of `storage` on the same
@@ -96,6 +104,8 @@ def ingest(
             format="parquet",
             schema=schema or {},
             columns=columns,
+            urls=urls,
+            on_error=on_error,
             overwrite=overwrite,
             storage=storage,
             source_storage=source_storage,
@@ -105,8 +115,9 @@ def ingest(
         if verbose:
             print(repr(ds), file=sys.stderr)
         return ds
-    if source_storage is not None:
-        raise InvalidArgumentError("ingest: source_storage is for Parquet files on a store; leave it out")
+    for option, given in (("source_storage", source_storage), ("urls", urls), ("on_error", on_error)):
+        if given:
+            raise InvalidArgumentError(f"ingest: {option} is for Parquet files; write the table as Parquet first")
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
