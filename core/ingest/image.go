@@ -174,8 +174,11 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 }
 
 // form returns the form in which pictures are decoded.
-func (im *importer) form(c codec.Channels) codec.Channels {
-	if im.o.Upright {
+func (im *importer) form(c codec.Channels) codec.Channels { return im.o.form(c) }
+
+// form adds the turning of images to channels.
+func (o Options) form(c codec.Channels) codec.Channels {
+	if o.Upright {
 		c |= codec.Upright
 	}
 	return c

@@ -5,11 +5,13 @@ import (
 	"path"
 	"strings"
 
+	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/table"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/tensor"
 )
 
 // The formats of a source that are not those of a single kind of table.
@@ -42,9 +44,13 @@ func (o Options) checkTable(source string) error {
 	if o.Checkpoint < 0 {
 		return op.New(errs.Invalid, "checkpoint is %d, want 1 or more", o.Checkpoint)
 	}
+	fetches := len(o.URLs) > 0 // images, which may be brought to one size
+	if o.Size < 0 || o.Size > maxFitSide {
+		return op.New(errs.Invalid, "size is %d, want 1 to %d, or 0 to leave images as they are", o.Size, maxFitSide)
+	}
 	for name, given := range map[string]bool{
-		"link": o.Link, "follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright, "classes": o.Classes != nil, "labels": o.labels() != "auto",
-		"splits": o.splits() != "auto", "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0,
+		"link": o.Link, "follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright && o.Size == 0, "classes": o.Classes != nil, "labels": o.labels() != "auto",
+		"splits": o.splits() != "auto", "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0 && !fetches,
 	} {
 		if given {
 			return op.New(errs.Invalid, "%s is for images, and the source has a table; leave it out, or give format=%q", name, Images)
@@ -78,6 +84,17 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 	}
 	if o.Format == Table {
 		to.Format = ""
+	}
+	if o.Size > 0 {
+		f, err := newFit(env.Codecs, o.Size, o.form(codec.RGB))
+		if err != nil {
+			return nil, err
+		}
+		defer f.close()
+		n := int64(o.Size)
+		to.Fit = &table.Fit{Apply: f.apply, Tensor: dataset.TensorSpec{
+			HType: "image.rgb", Compression: "jpeg", Quality: convertQuality, Shape: tensor.Shape{n, n, 3},
+		}}
 	}
 	r, err := table.Run(ctx, env.For(o.Storage.Settings), uri, source, to, func(now table.Progress) {
 		j.update(func(p *Progress) {

@@ -159,6 +159,15 @@ def test_bytes_of_any_kind(server: Any, tmp_path: Path) -> None:
     assert ds["page"][1] == b"<html>please log in</html>" and ds["page"][0] is None and "404" in ds["page_error"][0]
 
 
+def test_images_of_one_size(server: Any, tmp_path: Path) -> None:
+    parquet.write_table(table(server.url, 45), tmp_path / "t.parquet")
+    ds = deeplake.ingest(tmp_path / "t.parquet", place(), urls="url", size=8, source_storage=ALLOWED, verbose=False)
+    assert ds["image"].shape == (8, 8, 3) and ds["image"].compression == "jpeg"
+    assert abs(int(ds["image"][7].mean()) - 7) < 3 and ds["image"][0] is None
+    with pytest.raises(deeplake.InvalidArgumentError, match="size is for images"):
+        deeplake.ingest(tmp_path / "t.parquet", place(), size=8, verbose=False)
+
+
 def test_private_addresses_are_refused(server: Any, tmp_path: Path) -> None:
     """A table that strangers wrote leads to no address of this machine, unless that is allowed."""
     urls = [
@@ -191,7 +200,7 @@ def test_what_is_refused(server: Any, tmp_path: Path) -> None:
 
 def test_kill_and_go_on(server: Any, tmp_path: Path) -> None:
     """An import that is killed goes on: no row comes twice, none is lost, few objects are fetched again."""
-    rows = 6000
+    rows = 3000
     parquet.write_table(table(server.url, rows, kinds=False), tmp_path / "t.parquet")
     uri = str(tmp_path / "ds")
     command = [

@@ -11,6 +11,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/urls"
+	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -31,6 +32,20 @@ type URLColumn struct {
 	Column string `json:"column"`
 	// Tensor takes the objects. Its name with "_error" is that of the tensor with reasons.
 	Tensor string `json:"tensor"`
+}
+
+// Fit makes other samples of image files.
+type Fit struct {
+	Apply  func(file []byte) (tensor.Sample, error) // may be called in parallel
+	Tensor dataset.TensorSpec                       // of the samples, without a name
+}
+
+// size is the side of images that are fitted; 0: they stay as they are.
+func (im *importer) size() int64 {
+	if im.o.Fit == nil || len(im.o.Fit.Tensor.Shape) == 0 {
+		return 0
+	}
+	return im.o.Fit.Tensor.Shape[0]
 }
 
 // openFetcher checks the columns of URLs, and makes their fetcher.
@@ -123,34 +138,53 @@ func (im *importer) objects(ctx context.Context, i item) (out []objects, err err
 			return nil, err
 		}
 		im.held = append(im.held, b)
-		isImage := im.isImage(o.Tensor)
-		for row, r := range results {
-			s := &o.samples[row]
-			reason := r.Reason
-			if reason == "" && r.Data != nil && isImage {
-				reason = im.noImage(r.Data)
-			}
+		if err := im.samples(ctx, &o, results); err != nil {
+			return nil, err
+		}
+		for row, reason := range o.reasons {
 			switch {
-			case reason == "" && r.Data == nil:
-				s.Form = tensor.FormHole
 			case reason != "":
-				s.Form, o.reasons[row] = tensor.FormHole, reason
 				o.failed++
 				im.countReason(reason)
 				if err := im.failed(i, o.URLColumn, row, reason); err != nil {
 					return nil, err
 				}
-			case isImage:
-				*s = tensor.Sample{Form: tensor.FormEncoded, Data: r.Data}
-				im.report.Fetched++
-			default:
-				*s = tensor.Sample{Form: tensor.FormText, DType: tensor.Bytes, Data: r.Data}
+			case o.samples[row].Form != tensor.FormHole:
 				im.report.Fetched++
 			}
 		}
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// samples makes the samples of fetched objects, or says why there is none.
+func (im *importer) samples(ctx context.Context, o *objects, results []urls.Result) error {
+	isImage := im.isImage(o.Tensor)
+	g := task.New(ctx, task.Cores())
+	for row, r := range results {
+		s, reason := &o.samples[row], &o.reasons[row]
+		*reason = r.Reason
+		if *reason == "" && r.Data != nil && isImage {
+			*reason = im.noImage(r.Data)
+		}
+		switch {
+		case *reason != "" || r.Data == nil:
+			s.Form = tensor.FormHole
+		case isImage && im.o.Fit != nil:
+			g.Go(func(context.Context) (err error) {
+				if *s, err = im.o.Fit.Apply(r.Data); err != nil {
+					*s, *reason = tensor.Sample{Form: tensor.FormHole}, err.Error()
+				}
+				return nil
+			})
+		case isImage:
+			*s = tensor.Sample{Form: tensor.FormEncoded, Data: r.Data}
+		default:
+			*s = tensor.Sample{Form: tensor.FormText, DType: tensor.Bytes, Data: r.Data}
+		}
+	}
+	return g.Wait()
 }
 
 // failed reports a URL without an object. It returns an error if that ends the import.
@@ -200,8 +234,12 @@ func (im *importer) ensureObjects(ctx context.Context, all []objects) error {
 		o := &all[i]
 		if _, there := im.tensors[o.Tensor]; !there {
 			spec, given := im.o.Schema[o.Tensor]
-			if !given {
-				spec = dataset.TensorSpec{HType: "image"}
+			switch {
+			case given:
+			case im.o.Fit != nil:
+				spec = im.o.Fit.Tensor
+			default:
+				spec.HType = "image"
 			}
 			spec.Name = o.Tensor
 			if err := im.createTensor(ctx, spec); err != nil {

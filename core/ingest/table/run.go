@@ -33,6 +33,7 @@ type Options struct {
 	// else they are errors
 	LeaveOut   bool
 	URLs       []URLColumn
+	Fit        *Fit   // of the images that URLs name; nil: they stay as they are
 	FailOnURL  bool   // a URL without an object is an error; else its row says why
 	Checkpoint int64  // rows between commits
 	Once       bool   // make a new dataset, with one commit at the end
@@ -191,7 +192,7 @@ func (im *importer) firstReason() string {
 func (im *importer) open(ctx context.Context) error {
 	im.tensors = map[string]bool{}
 	im.fresh = true
-	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns}
+	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size()}
 	if im.o.Overwrite {
 		return nil
 	}

@@ -13,13 +13,15 @@ const stateKey = "ingest"
 
 // state is the facts that a later run needs.
 type state struct {
-	Source   string   `json:"source"`
-	Table    bool     `json:"table"`
-	Format   string   `json:"format"`
-	Columns  []string `json:"columns"`
-	Files    []taken  `json:"files"` // that are taken in, in order
-	Partial  *taken   `json:"partial,omitempty"`
-	Complete bool     `json:"complete"`
+	Source   string      `json:"source"`
+	Table    bool        `json:"table"`
+	Format   string      `json:"format"`
+	Columns  []string    `json:"columns"`
+	URLs     []URLColumn `json:"urls,omitempty"`
+	Size     int64       `json:"size,omitempty"` // of images that URLs name
+	Files    []taken     `json:"files"`          // that are taken in, in order
+	Partial  *taken      `json:"partial,omitempty"`
+	Complete bool        `json:"complete"`
 }
 
 // taken is a file with the rows of it that are taken in.
@@ -86,6 +88,8 @@ func (im *importer) resume() error {
 		return exists("an import with format=%s lies there, got %s; continue it so, or overwrite it", was.Format, im.source.format.Name)
 	case !slices.Equal(was.Columns, im.o.Columns):
 		return exists("an import with columns=%v lies there, got %v; continue it so, or overwrite it", shown(was.Columns), shown(im.o.Columns))
+	case !slices.Equal(was.URLs, im.o.URLs) || was.Size != im.size():
+		return exists("an import with other columns of URLs, or another size of their images, lies there; continue it so, or overwrite it")
 	}
 	if im.settled = was.Complete; !im.settled {
 		im.report.Resumed = desc.Rows

@@ -147,14 +147,14 @@ def create(
         table = format_of(_local(folder)) if is_here else "parquet" if _names_parquet(folder) else None
     if columns is not None and table is None and (folder is None or format_ == "images" or is_here):
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
+    fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
-        ("--size", side),
+        *(() if url_columns and table == "parquet" else fitted),
         ("--decode", decode),
         ("--link", link),
         ("--classes", classes),
         ("--splits", splits != "auto"),
         ("--follow-links", follow_links),
-        ("--apply-exif-orientation", apply_exif_orientation),
     )
     pictures = (
         *of_images,

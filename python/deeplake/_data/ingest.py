@@ -37,6 +37,7 @@ def ingest(
     columns: Sequence[str] | None = None,
     format: str | None = None,
     urls: str | Mapping[str, str] | Sequence[str] = (),
+    size: int | None = None,
     on_error: str | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
@@ -65,6 +66,8 @@ def ingest(
         urls: of Parquet files: columns of URLs whose objects are fetched, one or several names, or a
             dict with the tensor of each; "image" without one. Objects are image files, unless
             `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
+        size: the side in pixels of the images that URLs name: the shorter side is resized to it, and
+            the square in the middle stored as JPEG. None stores the files as they are.
         on_error: of Parquet files: "skip" leaves out rows that no tensor takes, and those without
             the object of their URL; "raise" refuses both. None refuses the former, and gives the
             latter a reason in a tensor "image_error".
@@ -105,6 +108,7 @@ def ingest(
             schema=schema or {},
             columns=columns,
             urls=urls,
+            size=size,
             on_error=on_error,
             overwrite=overwrite,
             storage=storage,
@@ -115,7 +119,7 @@ def ingest(
         if verbose:
             print(repr(ds), file=sys.stderr)
         return ds
-    for option, given in (("source_storage", source_storage), ("urls", urls), ("on_error", on_error)):
+    for option, given in (("source_storage", source_storage), ("urls", urls), ("size", size), ("on_error", on_error)):
         if given:
             raise InvalidArgumentError(f"ingest: {option} is for Parquet files; write the table as Parquet first")
     has_old = overwrite and exists(uri, storage=storage)
