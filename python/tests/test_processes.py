@@ -199,6 +199,7 @@ def test_memory_is_not_shared_and_says_so(run_python):
         "it = iter(loader); next(it); sys.exit(0)",
         "import threading; threading.Thread(target=lambda: [list(loader) for _ in range(50)], daemon=True).start()",
         "ds.append({'x': 1, 'word': ''}); ds.discard()",
+        "import builtins; builtins.kept = ds, loader",  # they outlive the names of all modules
     ],
 )
 def test_the_interpreter_ends_quietly(run_python, tmp_path, end):

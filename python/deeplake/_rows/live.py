@@ -6,7 +6,6 @@ import atexit
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -83,12 +82,14 @@ class Live(Source):
 
     def warn(self, operation: str) -> None:
         """Warns if uncommitted changes are about to be lost."""
-        with suppress(Exception):  # the interpreter may be ending
+        try:
             handle = self._handle
             if not self.uncommitted or handle is None or handle.generation != _native.generation():
                 return
             if handle.alive and handle.describe()["dirty"]:
                 warnings.warn(dropped(operation, self.uri), UserWarning, stacklevel=3)
+        except Exception:  # noqa: S110, SIM105 - the interpreter may be ending: names of this module are None then
+            pass
 
     def __reduce__(self) -> tuple[Any, ...]:
         now = self.pinned()  # refused below when rows are not committed
