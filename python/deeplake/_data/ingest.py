@@ -63,11 +63,11 @@ def ingest(
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
-        urls: of Parquet files: columns of URLs whose objects are fetched, one or several names, or a
-            dict with the tensor of each; "image" without one. Objects are image files, unless
+        urls: of Parquet files: columns of URLs whose objects are fetched, one or several names, or
+            a dict with the tensor of each; "image" without one. Objects are image files, unless
             `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
-        size: the side in pixels of the images that URLs name: the shorter side is resized to it, and
-            the square in the middle stored as JPEG. None stores the files as they are.
+        size: the side in pixels of the images that URLs name: the shorter side is resized to it,
+            and the square in the middle stored as JPEG. None stores the files as they are.
         on_error: of Parquet files: "skip" leaves out rows that no tensor takes, and those without
             the object of their URL; "raise" refuses both. None refuses the former, and gives the
             latter a reason in a tensor "image_error".
