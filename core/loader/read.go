@@ -140,8 +140,9 @@ func (c *givenColumn) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w 
 // hole is an error.
 const NullSuffix = "_null"
 
-// cachedSlabs bounds the memory that a Reader keeps for the next read.
-const cachedSlabs = 4 << 20
+// cachedSlabs bounds the memory that a Reader keeps for the next read. Streams of rows hold a batch
+// while they read the next: new pages for each would take longer than the reads.
+const cachedSlabs = 16 << 20
 
 // readerBlocks bounds the memory in which a Reader caches blocks of small samples.
 const readerBlocks = 8 << 20
