@@ -63,6 +63,34 @@ func (c *Column) Slice(from, n int64) *Column {
 	return &out
 }
 
+// Pick returns some columns of a struct of columns, in the order of names; nil: all. Names that it
+// lacks are left out.
+func (c *Column) Pick(names []string) *Column {
+	if names == nil || c.field.kind != kindStruct {
+		return c
+	}
+	out := *c
+	t := *c.field.dataType
+	t.fields = nil
+	out.field.dataType, out.parts = &t, make([]*values, len(c.parts))
+	for i, v := range c.parts {
+		part := *v
+		part.dataType, part.children = &t, nil
+		out.parts[i] = &part
+	}
+	for _, name := range names {
+		at := slices.IndexFunc(c.field.fields, func(f field) bool { return f.name == name })
+		if at < 0 {
+			continue
+		}
+		t.fields = append(t.fields, c.field.fields[at])
+		for i, v := range c.parts {
+			out.parts[i].children = append(out.parts[i].children, v.children[at])
+		}
+	}
+	return &out
+}
+
 // Number returns the dtype of numbers, also of lists of them; 0 for other types, and for times.
 func (c *Column) Number() tensor.DType {
 	leaf := c.field.leaf()

@@ -118,6 +118,7 @@ var packageRules = []packageRule{
 		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO,
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
+	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow"}, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
 		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
@@ -184,7 +185,8 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, "core/storage", "core/arrow", "core/codec", "core/parquet", "core/dataset", "core/ingest/urls"),
+		project: with(ofValues, task, "core/storage", "core/arrow", "core/codec", "core/jsonl", "core/parquet", "core/dataset", "core/ingest/urls"),
+		modules: []string{zstd, "github.com/klauspost/compress/gzip"},
 	},
 	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
 	{

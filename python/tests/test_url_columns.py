@@ -194,7 +194,7 @@ def test_what_is_refused(server: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(deeplake.Error, match=match):
             deeplake.ingest(path, place(), source_storage=ALLOWED, verbose=False, **options)
-    with pytest.raises(deeplake.InvalidArgumentError, match="urls is for Parquet files"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="urls is for files of Parquet and JSON lines"):
         deeplake.ingest(table(server.url, 5), place(), urls="url", verbose=False)
 
 

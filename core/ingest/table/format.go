@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"deeplake/core/arrow"
@@ -16,39 +17,79 @@ type Format struct {
 	// Extensions are the ends of names of such files.
 	Extensions []string
 	// Schema opens a file, and reads what precedes its rows.
-	Schema func(ctx context.Context, r parquet.ReaderAt, size int64) (Table, error)
+	Schema func(ctx context.Context, f opened) (Table, error)
+	// Open says that files state no types: later rows may have other columns and wider numbers.
+	Open bool
 }
 
 // Table is an open file. Its methods may be called in parallel.
 type Table interface {
 	// Columns are the names of the columns.
 	Columns() []string
-	// Rows is the number of rows.
+	// Rows is the number of rows; -1: not known.
 	Rows() int64
 	// Types returns some columns without rows; nil: all.
 	Types(columns []string) (*arrow.Column, error)
-	// Read begins to read some columns from a row on.
-	Read(ctx context.Context, columns []string, from int64, ahead bool) (Batches, error)
+	// Read begins to read rows.
+	Read(ctx context.Context, o ReadOptions) (Batches, error)
+}
+
+// ReadOptions choose what is read of a file.
+type ReadOptions struct {
+	Columns   []string // nil: all
+	From      int64    // position of the first row
+	Ahead     bool     // requests bytes ahead: for stores across a network
+	Documents []string // columns whose values are JSON, whatever they are
+	// LeaveOut is told of a row that cannot be read; nil: it is an error.
+	LeaveOut func(row int64, err error) error
 }
 
 // Batches are rows of a file. One goroutine at a time may use them.
 type Batches interface {
-	// Next returns the next rows, a struct of columns; nil at the end.
-	Next(ctx context.Context) (*arrow.Column, error)
+	// Next returns the next rows; a nil column at the end.
+	Next(ctx context.Context) (Batch, error)
 	Close()
 }
 
+// Batch is rows of a file, a struct of columns.
+type Batch struct {
+	*arrow.Column
+	To    int64   // position behind the rows in the file
+	Lines []int64 // positions of the rows; nil: they are consecutive
+	Bytes int64   // of the file; 0: not known
+}
+
+// at is the position of a row in the file, whose batch begins at from.
+func (b Batch) at(from int64, row int) int64 {
+	if b.Lines != nil {
+		return b.Lines[row]
+	}
+	return from + int64(row)
+}
+
 // formats lists all formats.
-var formats = []Format{{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet}}
+var formats = []Format{
+	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
+	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true},
+}
+
+// packings are the ends of names of compressed files, whose formats state no compression.
+var packings = []string{".gz", ".zst", ".bz2"}
 
 // formatOf returns the format that a name tells; nil: none.
 func formatOf(key string) *Format {
-	extension := strings.ToLower(path.Ext(key))
-	for i := range formats {
-		for _, e := range formats[i].Extensions {
-			if e == extension {
-				return &formats[i]
+	name := strings.ToLower(path.Base(key))
+	for _, packing := range packings {
+		if plain, ok := strings.CutSuffix(name, packing); ok {
+			if f := formatOf(plain); f != nil && f.Open {
+				return f
 			}
+			return nil
+		}
+	}
+	for i := range formats {
+		if slices.Contains(formats[i].Extensions, path.Ext(name)) {
+			return &formats[i]
 		}
 	}
 	return nil
@@ -72,15 +113,27 @@ func named(format string) (*Format, error) {
 // parquetTable is a Table of core/parquet.
 type parquetTable struct{ *parquet.File }
 
-func openParquet(ctx context.Context, r parquet.ReaderAt, size int64) (Table, error) {
-	f, err := parquet.Open(ctx, r, size)
+func openParquet(ctx context.Context, f opened) (Table, error) {
+	file, err := parquet.Open(ctx, f, f.f.size)
 	if err != nil {
 		return nil, err
 	}
-	return parquetTable{f}, nil
+	return parquetTable{file}, nil
 }
 
 // Read begins to read rows.
-func (t parquetTable) Read(ctx context.Context, columns []string, from int64, ahead bool) (Batches, error) {
-	return t.File.Read(ctx, parquet.Options{Columns: columns, From: from, Ahead: ahead})
+func (t parquetTable) Read(ctx context.Context, o ReadOptions) (Batches, error) {
+	rows, err := t.File.Read(ctx, parquet.Options{Columns: o.Columns, From: o.From, Ahead: o.Ahead})
+	if err != nil {
+		return nil, err
+	}
+	return parquetRows{rows}, nil
+}
+
+type parquetRows struct{ *parquet.Rows }
+
+// Next returns the next rows.
+func (r parquetRows) Next(ctx context.Context) (Batch, error) {
+	c, err := r.Rows.Next(ctx)
+	return Batch{Column: c, To: r.Position()}, err
 }

@@ -79,14 +79,23 @@ func (im *importer) ahead() int {
 	return fetchAhead
 }
 
-// parts divides a batch, so that few objects are in memory at once.
-func (im *importer) parts(batch *arrow.Column) []*arrow.Column {
+// parts divides a batch that begins at a position, so that few objects are in memory at once.
+func (im *importer) parts(batch Batch, from int64) []Batch {
 	if im.fetcher == nil {
-		return []*arrow.Column{batch}
+		return []Batch{batch}
 	}
-	var out []*arrow.Column
-	for from := int64(0); from < batch.Len(); from += fetchRows {
-		out = append(out, batch.Slice(from, min(fetchRows, batch.Len()-from)))
+	var out []Batch
+	for at := int64(0); at < batch.Len(); at += fetchRows {
+		n := min(fetchRows, batch.Len()-at)
+		part := Batch{Column: batch.Slice(at, n), To: from + at + n, Bytes: batch.Bytes * n / batch.Len()}
+		if batch.Lines != nil {
+			part.Lines = batch.Lines[at : at+n]
+			part.To = part.Lines[n-1] + 1
+		}
+		if at+n == batch.Len() {
+			part.To = batch.To
+		}
+		out = append(out, part)
 	}
 	return out
 }
@@ -191,10 +200,10 @@ func (im *importer) samples(ctx context.Context, o *objects, results []urls.Resu
 func (im *importer) failed(i item, u URLColumn, row int, reason string) error {
 	im.report.Failed++
 	if im.o.FailOnURL {
-		return errs.New(errs.Invalid, "row %d: %s: %s", i.from+int64(row), u.Column, reason)
+		return errs.New(errs.Invalid, "row %d: %s: %s", i.batch.at(i.from, row), u.Column, reason)
 	}
 	if im.o.LeaveOut {
-		im.skip(i.file.key, fmt.Errorf("row %d: %s: %s", i.from+int64(row), u.Column, reason))
+		im.skip(i.file.key, fmt.Errorf("row %d: %s: %s", i.batch.at(i.from, row), u.Column, reason))
 	}
 	return nil
 }

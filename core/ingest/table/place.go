@@ -1,6 +1,7 @@
 package table
 
 import (
+	"deeplake/core/arrow"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -9,8 +10,9 @@ import (
 // placed is a column whose errors name the file and the row of its batch.
 type placed struct {
 	tensor.Foreign
-	key  string
-	from int64
+	key   string
+	from  int64   // position of the first row in the file
+	lines []int64 // positions of all rows; nil: they are consecutive
 }
 
 // Rows returns the values for a tensor.
@@ -23,6 +25,16 @@ func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 		return rows, errs.New(errs.KindOf(err), "%s: %w", p.key, err)
 	}
 	return rows, nil
+}
+
+// slice returns n rows from row on.
+func (p placed) slice(from, n int64) placed {
+	out := placed{Foreign: p.Foreign.(*arrow.Column).Slice(from, n), key: p.key, from: p.from + from}
+	if p.lines != nil {
+		out.lines = p.lines[from : from+n]
+		out.from = out.lines[0]
+	}
+	return out
 }
 
 // placeOf returns the file of a batch, and its first row there.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"deeplake/core/arrow"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/urls"
@@ -167,6 +166,9 @@ func (im *importer) run(ctx context.Context) (*Report, error) {
 	err = im.files(ctx, write, files)
 	canceled := err == nil && ctx.Err() != nil
 	if err == nil && !canceled {
+		err = im.checkColumns()
+	}
+	if err == nil && !canceled {
 		err = im.typesAlone(write)
 	}
 	if err != nil || canceled && im.fresh && im.report.Version == 0 && (im.pending == 0 || im.o.Once) {
@@ -266,10 +268,11 @@ func bad(err error) bool {
 // item is a batch on its way, or the end of a file.
 type item struct {
 	file    *file
-	batch   *arrow.Column // nil: the file is read
+	batch   Batch         // without a column: the file is read
 	from    int64         // its first row
 	objects []*urls.Batch // that its URLs name
 	err     error         // the file cannot be read further
+	isRow   bool          // err is about row from alone, which is left out
 }
 
 // files appends the rows of files. It returns nil when ctx is done.
@@ -321,7 +324,19 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 	if err != nil {
 		return fail(err)
 	}
-	rows, err := t.Read(ctx, names, from, !im.source.local)
+	o := ReadOptions{Columns: names, From: from, Ahead: !im.source.local, Documents: im.documents()}
+	if im.source.format.Open && im.o.Columns == nil {
+		o.Columns = nil // later rows may have more
+	}
+	if im.o.LeaveOut {
+		o.LeaveOut = func(row int64, err error) error {
+			if !send(item{file: f, from: row, err: err, isRow: true}) {
+				return errs.Wrap(errs.Canceled, "import", "", ctx.Err())
+			}
+			return nil
+		}
+	}
+	rows, err := t.Read(ctx, o)
 	if err != nil {
 		return fail(im.source.wrong(f, err))
 	}
@@ -334,18 +349,18 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 		if err != nil {
 			return fail(errs.New(errs.KindOf(err), "%s, after row %d: %w", f.key, from, err))
 		}
-		if batch == nil {
-			return send(item{file: f, from: from})
+		if batch.Column == nil {
+			return send(item{file: f, from: batch.To})
 		}
-		for _, part := range im.parts(batch) {
-			objects, err := im.start(part)
+		for _, part := range im.parts(batch, from) {
+			objects, err := im.start(part.Column)
 			if err != nil {
 				return fail(im.source.wrong(f, err))
 			}
 			if !send(item{file: f, batch: part, from: from, objects: objects}) {
 				return false
 			}
-			from += part.Len()
+			from = part.To
 		}
 	}
 }
@@ -402,6 +417,10 @@ func (im *importer) isDue() bool {
 // take turns an item into rows that are ready. A canceled import takes no more.
 func (im *importer) take(ctx, write context.Context, i item) error {
 	f := i.file
+	if i.isRow {
+		im.skip(f.key, i.err)
+		return nil
+	}
 	if i.err != nil {
 		if !bad(i.err) {
 			return i.err
@@ -410,7 +429,7 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 			return err
 		}
 	}
-	if i.batch == nil {
+	if i.batch.Column == nil {
 		im.state.end(f, i.from)
 		im.now.Files++
 		im.tell(im.now)
@@ -422,7 +441,10 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 	}
 	var columns []tensorColumn
 	if err == nil {
-		columns, err = im.columnsOf(f, i.batch)
+		columns, err = im.columnsOf(f, i.batch.Column)
+	}
+	if err == nil && im.source.format.Open {
+		err = im.widen(f, columns)
 	}
 	if err == nil {
 		err = im.ensure(write, columns)
@@ -437,25 +459,25 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 	rows := im.rows(columns, fetched, n)
 	for k := range rows {
 		if rows[k].Foreign != nil {
-			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from}
+			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from, i.batch.Lines}
 		}
 	}
 	all := &dataset.Batch{Columns: rows, Rows: n}
 	if left := im.ofObjects(all, fetched); left < n {
 		n = left
 	}
-	im.count(f, i.from+i.batch.Len(), i.batch.Len(), n)
+	im.count(f, i.batch, n)
 	return nil
 }
 
-// count says that rows of a file are taken up to a position, and added of them appended.
-func (im *importer) count(f *file, to, rows, added int64) {
-	im.state.at(f, to)
-	share := f.size
+// count says that a batch of a file is taken, and added of its rows appended.
+func (im *importer) count(f *file, b Batch, added int64) {
+	im.state.at(f, b.To)
+	share := b.Bytes
 	if f.rows > 0 {
-		share = int64(float64(f.size) / float64(f.rows) * float64(rows))
+		share = int64(float64(f.size) / float64(f.rows) * float64(b.Len()))
 	}
-	im.pending += rows
+	im.pending += b.Len()
 	im.pendingBytes += share
 	im.report.Added += added
 	im.report.Bytes += share
@@ -507,23 +529,32 @@ func sliced(b *dataset.Batch, from, n int64) *dataset.Batch {
 			}
 			continue
 		}
-		p := c.Foreign.(placed)
-		p.Foreign, p.from = p.Foreign.(*arrow.Column).Slice(from, n), p.from+from
-		c.Foreign = p
+		c.Foreign = c.Foreign.(placed).slice(from, n)
 	}
 	return out
 }
 
-// typesAlone creates the tensors of tables without rows.
+// typesAlone creates the tensors of tables without rows, and of columns without values.
 func (im *importer) typesAlone(ctx context.Context) error {
-	if len(im.tensors) > 0 {
-		return nil
-	}
-	var columns []tensorColumn
 	for _, c := range im.schema.columns {
-		columns = append(columns, tensorColumn{c.name, c.types})
+		if _, there := im.tensors[c.name]; there {
+			continue
+		}
+		if err := im.createColumn(ctx, c, c.types); err != nil {
+			return err
+		}
 	}
-	return im.ensure(ctx, columns)
+	return nil
+}
+
+// documents are the columns whose tensors take JSON.
+func (im *importer) documents() (names []string) {
+	for name, spec := range im.o.Schema {
+		if spec.HType == "json" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // commit commits a checkpoint, or with complete the end of the import. It makes no commit if

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"deeplake/core/arrow"
 	"deeplake/core/dataset"
@@ -92,6 +93,17 @@ func (im *importer) checkNames(files []*file) error {
 	return nil
 }
 
+// checkColumns refuses columns that no row has. Files without types show it at their end.
+func (im *importer) checkColumns() error {
+	for _, name := range im.o.Columns {
+		isThere := im.schema.byName[name] != nil || slices.ContainsFunc(im.schema.columns, func(c *column) bool { return strings.HasPrefix(c.name, name+"/") })
+		if _, there := im.tensors[name]; !isThere && !there && im.source.format.Open {
+			return errs.New(errs.Invalid, "no row has a column %q; leave it out", name)
+		}
+	}
+	return nil
+}
+
 // typesOf reads the types of the columns of a file that are taken, and its number of rows.
 func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error) {
 	t, err := im.source.open(ctx, f)
@@ -131,9 +143,9 @@ func (im *importer) picked(f *file, have []string) ([]string, error) {
 	for _, name := range im.o.Columns {
 		isPart := slices.ContainsFunc(im.source.parts, func(p partition) bool { return p.name == name })
 		switch {
-		case seen[name]:
+		case seen[name] || im.source.format.Open && !isPart:
 			names = append(names, name)
-		case !isPart:
+		case !isPart && !im.source.format.Open:
 			return nil, errs.New(errs.Invalid, "%s: there is no column %q%s; it has %s", f.key, name, errs.Suggest(name, have), listed(have))
 		}
 	}
@@ -208,6 +220,11 @@ func (s *schema) add(im *importer, f *file, types *arrow.Column) error {
 	if err != nil {
 		return err
 	}
+	return s.join(f, columns)
+}
+
+// join joins columns with those of files before.
+func (s *schema) join(f *file, columns []tensorColumn) error {
 	// A file that does not fit changes nothing.
 	for _, c := range columns {
 		if old := s.byName[c.name]; old != nil {
@@ -244,33 +261,47 @@ func (c *column) fits(f *file, now tensorColumn) error {
 	return errs.New(errs.Type, "%s: column %q has type %s, and %s in %s; write one type, or leave the column out", f.key, c.name, now.Type(), c.types.Type(), c.file)
 }
 
-// ensure creates the tensors that columns of a batch lack. Earlier rows have no samples in them.
+// widen joins the columns of rows with those before, as long as they have no tensors.
+func (im *importer) widen(f *file, columns []tensorColumn) error {
+	var open []tensorColumn
+	for _, c := range columns {
+		if _, there := im.tensors[c.name]; !there {
+			open = append(open, c)
+		}
+	}
+	return im.schema.join(f, open)
+}
+
+// ensure creates the tensors that columns of a batch lack. Earlier rows have no samples in them. A
+// column without values waits for one with them.
 func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
 	for _, c := range columns {
-		if _, there := im.tensors[c.name]; there {
+		planned := im.schema.byName[c.name]
+		if _, there := im.tensors[c.name]; there || planned.types.IsNull() && c.IsNull() {
 			continue
 		}
-		planned := im.schema.byName[c.name]
 		types := planned.types
 		if !c.IsNull() {
 			types = c.Column // with the first files, if it has files
 		}
-		spec, given := im.o.Schema[c.name]
-		if !given {
-			spec = dataset.SpecOf(types.Infer(), im.env.Codecs)
-			if planned.varies && spec.HType == "generic" {
-				spec.DType = planned.number.String()
-			}
-		}
-		spec.Name = c.name
-		if err := im.d.CreateTensor(ctx, spec); err != nil {
-			return err
-		}
-		if err := im.readTensors(); err != nil {
+		if err := im.createColumn(ctx, planned, types); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// createColumn creates the tensor of a column.
+func (im *importer) createColumn(ctx context.Context, planned *column, types *arrow.Column) error {
+	spec, given := im.o.Schema[planned.name]
+	if !given {
+		spec = dataset.SpecOf(types.Infer(), im.env.Codecs)
+		if planned.varies && spec.HType == "generic" {
+			spec.DType = planned.number.String()
+		}
+	}
+	spec.Name = planned.name
+	return im.createTensor(ctx, spec)
 }
 
 // readTensors reads which tensors there are; true: their rows are lists.
@@ -297,6 +328,9 @@ func (im *importer) rows(columns []tensorColumn, fetched []objects, n int64) []t
 		}
 	}
 	for _, c := range columns {
+		if _, there := im.tensors[c.name]; !there {
+			continue // it has no values
+		}
 		has[c.name] = true
 		out = append(out, tensor.Rows{Tensor: c.name, Foreign: c.Column})
 	}

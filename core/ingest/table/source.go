@@ -278,7 +278,7 @@ func (o opened) ReadAt(ctx context.Context, p []byte, off int64) error {
 
 // open reads the metadata of a file.
 func (s *source) open(ctx context.Context, f *file) (Table, error) {
-	t, err := s.format.Schema(ctx, opened{s, f}, f.size)
+	t, err := s.format.Schema(ctx, opened{s, f})
 	if err != nil {
 		return nil, s.wrong(f, err)
 	}

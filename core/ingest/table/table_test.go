@@ -1,14 +1,19 @@
 package table
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
@@ -292,6 +297,95 @@ func TestLeaveOut(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	w.check(t, 2)
+}
+
+// linesOf are JSON lines with the column "int" of the other files, whose second one has a fault.
+func linesOf(t testing.TB, packing string, broken bool) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for row := range int64(rowsOf) {
+		fmt.Fprintf(&b, "{\"int\": %d, \"text\": \"row %d\", \"list\": [%d]}\n\n", row*row-50, row, row)
+		if row == 20 && broken {
+			b.WriteString("{\"int\": 7, \n")
+		}
+	}
+	var out bytes.Buffer
+	var w io.WriteCloser
+	switch packing {
+	case "gz":
+		w = gzip.NewWriter(&out)
+	case "zst":
+		w, _ = zstd.NewWriter(&out)
+	default:
+		return b.Bytes()
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestLines takes in JSON lines, plain and compressed, whichever request fails. Each row comes
+// once, and a line that is no JSON is left out where that is wanted.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	failures := 0
+	for skip := range int64(12) {
+		for _, broken := range []bool{false, true} {
+			w := newWorld(t)
+			w.lake.Put("a.jsonl", linesOf(t, "", broken))
+			w.lake.Put("b.ndjson.gz", linesOf(t, "gz", broken))
+			w.lake.Put("c.jsonl.zst", linesOf(t, "zst", broken))
+			var requests atomic.Int64
+			w.lake.Fail = func(string, int64, int64) error {
+				if requests.Add(1) == skip+1 {
+					return errs.New(errs.Storage, "the network is gone")
+				}
+				return nil
+			}
+			o := some()
+			o.Checkpoint, o.LeaveOut = 10, broken
+			if _, err := w.run(t.Context(), o); err != nil {
+				failures++
+				if !errs.Is(err, errs.Storage) {
+					t.Fatal(err)
+				}
+			}
+			r, err := w.run(t.Context(), o)
+			if err != nil || r.Rows != 3*rowsOf {
+				t.Fatal(skip, r, err)
+			}
+			w.check(t, 3)
+		}
+	}
+	if failures < 6 {
+		t.Errorf("%d requests failed", failures)
+	}
+	w := newWorld(t)
+	w.lake.Put("a.jsonl", linesOf(t, "", true))
+	o := some()
+	if _, err := w.run(t.Context(), o); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "a.jsonl") || !strings.Contains(err.Error(), "line 43 ") {
+		t.Fatal(err)
+	}
+	o.LeaveOut = true
+	r, err := w.run(t.Context(), o)
+	if err != nil || r.Added != rowsOf || r.Skipped != 1 || !strings.Contains(r.Skips[0].Reason, "line 43 ") {
+		t.Fatal(r, err)
+	}
+	for name, p := range map[string][]byte{"cut.jsonl.gz": linesOf(t, "gz", false)[:60], "cut.jsonl.zst": linesOf(t, "zst", false)[:60]} {
+		w := newWorld(t)
+		w.lake.Put(name, p)
+		if _, err := w.run(t.Context(), some()); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), "damaged or cut") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	o.Columns = []string{"int", "none"}
+	if _, err := w.run(t.Context(), Options{Columns: o.Columns, Overwrite: true, LeaveOut: true}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "no row has a column \"none\"") {
+		t.Fatal(err)
+	}
 }
 
 // TestNoTable: a source without tables makes no dataset.

@@ -14,7 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import FORMATS, format_of
+from deeplake._data.files import FORMATS, IN_CORE, format_of
 from deeplake._data.importing import failed_urls, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -87,7 +87,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     "url_columns",
     multiple=True,
     metavar="COLUMN[=TENSOR]",
-    help="Of Parquet tables: a column of URLs to fetch, and the tensor of the objects [default: image].",
+    help="Of tables: a column of URLs to fetch, and the tensor of the objects [default: image].",
 )
 @click.option("--columns", metavar="A,B=HTYPE", help="Of tables: the columns to take, and htypes of their tensors.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
@@ -123,11 +123,12 @@ def create(
     """Make a dataset: empty, of the images in a folder or a bucket, or of files with a table.
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
-    with one URL or path in each line. Or a file on this machine, or a folder of files: Parquet,
-    Feather, CSV or JSON lines, whose columns become tensors. Folders of images are classes. Without
-    --source-storage a source on the same server as the dataset is reached with --storage, any other
-    one without its secrets. A list names URLs of its own host, and of --allow-links. The same
-    command continues an interrupted run; after a complete run it takes in new and changed files.
+    with one URL or path in each line. Or files with a table, whose columns become tensors: Parquet
+    and JSON lines in any of these places, Feather and CSV on this machine. Folders of images are
+    classes. Without --source-storage a source on the same server as the dataset is reached with
+    --storage, any other one without its secrets. A list names URLs of its own host, and of
+    --allow-links. The same command continues an interrupted run; after a complete run it takes in
+    new files, and images that have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
@@ -144,12 +145,12 @@ def create(
     table = format_ if format_ != "images" else None
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
     if folder is not None and format_ is None:
-        table = format_of(_local(folder)) if is_here else "parquet" if _names_parquet(folder) else None
+        table = format_of(_local(folder)) if is_here else None
     if columns is not None and table is None and (folder is None or format_ == "images" or is_here):
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
     fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
-        *(() if url_columns and table == "parquet" else fitted),
+        *(() if url_columns and table in IN_CORE else fitted),
         ("--decode", decode),
         ("--link", link),
         ("--classes", classes),
@@ -170,7 +171,7 @@ def create(
             ("--allow-links", allow_links),
             ("--on-error accept", on_error == "accept"),
         )
-        if table != "parquet":
+        if table not in IN_CORE:
             others += (
                 ("--checkpoint", checkpoint),
                 ("--source-storage", source_storage),
@@ -179,11 +180,11 @@ def create(
             )
         for option, given in (*of_images, *others):
             if given:
-                what = "images" if table == "parquet" else "images and Parquet files"
+                what = "images" if table in IN_CORE else "images, Parquet and JSON lines"
                 raise click.UsageError(
                     f"{option} is for {what}, and {folder} has a table; --format images says otherwise"
                 )
-        if table != "parquet":
+        if table not in IN_CORE:
             _of_table(place, folder, table, columns, overwrite, store, as_json)
             return
     if folder is None:
@@ -269,11 +270,6 @@ def _columns(columns: str | None) -> tuple[list[str], dict[str, str]]:
     """Returns the columns to take, and htypes of some of their tensors."""
     pairs = [one.strip().partition("=") for one in columns.split(",")] if columns else []
     return [name for name, _, _ in pairs], {name: htype for name, _, htype in pairs if htype}
-
-
-def _names_parquet(place: str) -> bool:
-    """Returns whether a URI is that of a Parquet file, by its name."""
-    return place.partition("?")[0].lower().endswith((".parquet", ".pq"))
 
 
 def _refuse_images(place: str) -> None:

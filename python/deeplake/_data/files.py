@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,14 +22,14 @@ _FORMATS = {
     ".jsonl": "json",
     ".ndjson": "json",
 }
-_PACKED = (".gz", ".zst", ".bz2", ".lz4")  # which pyarrow unpacks by the name of a csv or json file
+_PACKED = (".gz", ".zst", ".bz2", ".lz4")  # which are unpacked by the name of a csv or json file
 _IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".tar", ".tgz")  # what else an import takes in
 FORMATS = ("parquet", "feather", "csv", "json")
+IN_CORE = ("parquet", "json")
 _LOOK = 1000  # files of a folder that are looked at
 _BATCH = 1 << 16
 # Batches and files that are read ahead of the one that is being stored: they are held in memory.
 _AHEAD = 4
-_READ = 1 << 20
 _CSV_BLOCK = 16 << 20  # the longest line of a CSV file that is read for sure
 _CSV_DTYPES = {
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -55,12 +53,15 @@ def format_of(path: Path) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def is_parquet(path: str | os.PathLike[str], format: str | None) -> bool:
-    """Returns whether the core reads the files at a path: Parquet, or anything on a store."""
+def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Returns the format of files that the core reads: Parquet and JSON lines, and all on a store,
+    where "table" goes by their names. None: pyarrow reads them.
+    """
     text = os.fspath(path)
     if "://" in text and not text.startswith("file://"):
-        return format in (None, "parquet")
-    return (format or format_of(Path(text.removeprefix("file://")))) == "parquet"
+        return format or "table"
+    found = format or format_of(Path(text.removeprefix("file://")))
+    return found if found in IN_CORE else None
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,7 @@ def files_at(path: str | os.PathLike[str], format: str | None) -> Files:
 
 
 def tables_of(files: Files, columns: Sequence[str] | None, schema: Mapping[str, Any]) -> Iterator[Any]:
-    """Yields the record batches of Parquet, Feather and CSV files, one without rows if there are
-    none.
+    """Yields the record batches of Feather and CSV files, one without rows if there are none.
 
     Args:
         files: the files.
@@ -171,36 +171,6 @@ def _check_columns(files: Files, columns: Sequence[str] | None, names: list[str]
                 f'{files.called}: there is no column "{name}"{suggest(name, names)}; the columns are '
                 f"{', '.join(names[:16])}"
             )
-
-
-def lines_of(files: Files) -> Iterator[dict[str, Any]]:
-    """Yields the objects of JSON lines. Each line is read by itself: later ones may have other
-    keys.
-
-    Raises:
-        InvalidArgumentError: a file cannot be read, or a line is no object.
-        UnsupportedError: pyarrow is not installed.
-    """
-    pa = package(files.called, "pyarrow", "pip install pyarrow")
-    for file in files.paths:
-        called = f'ingest "{file}"'
-        try:
-            with pa.input_stream(str(file), compression="detect") as stream:
-                for number, line in enumerate(io.BufferedReader(stream, _READ), 1):
-                    if line.strip():
-                        yield _object(called, number, line)
-        except (pa.ArrowException, OSError) as err:
-            raise InvalidArgumentError(f"{called}: {err}") from err
-
-
-def _object(called: str, number: int, line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as err:
-        raise InvalidArgumentError(f"{called}: line {number} is no JSON: {err}") from err
-    if not isinstance(row, dict):
-        raise InvalidArgumentError(f"{called}: line {number} is no JSON object")
-    return row
 
 
 def _csv(dataset: Any, schema: Mapping[str, Any]) -> Any:

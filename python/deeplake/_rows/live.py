@@ -88,7 +88,7 @@ class Live(Source):
                 return
             if handle.alive and handle.describe()["dirty"]:
                 warnings.warn(dropped(operation, self.uri), UserWarning, stacklevel=3)
-        except Exception:  # noqa: S110, SIM105 - the interpreter may be ending: names of this module are None then
+        except Exception:
             pass
 
     def __reduce__(self) -> tuple[Any, ...]:

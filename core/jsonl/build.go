@@ -1,0 +1,345 @@
+package jsonl
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+	"unsafe"
+
+	"deeplake/core/arrow"
+	"deeplake/core/errs"
+)
+
+// cell is a value of a line, still as JSON; p is nil where the line has none.
+type cell struct {
+	p []byte
+	kind
+}
+
+// key is a column that is being read.
+type key struct {
+	name       string
+	isDocument bool
+	kinds      kind // of all values, without nulls
+	cells      []cell
+}
+
+// builder collects the lines of a batch.
+type builder struct {
+	wanted    []string
+	documents []string
+	byName    map[string]int
+	keys      []*key
+	rows      int
+	line      []cell // of the present line, by column
+}
+
+// add reads a line, or changes nothing.
+func (b *builder) add(p []byte) error {
+	s := &scanner{p: p}
+	if s.space(); s.p[s.at] != '{' {
+		return errs.New(errs.Invalid, "is no JSON object")
+	}
+	if !utf8.Valid(p) {
+		return errs.New(errs.Corrupt, "is not UTF-8; convert the file first, as with iconv -f LATIN1 -t UTF-8")
+	}
+	clear(b.line)
+	known := len(b.keys)
+	err := s.members(0, func(quoted []byte) error { return b.member(s, quoted) })
+	if err == nil {
+		if s.space(); s.at < len(s.p) {
+			err = s.wrong()
+		}
+	}
+	for i, k := range b.keys {
+		if err != nil {
+			break
+		}
+		err = k.takes(b.line[i])
+	}
+	if err != nil {
+		for _, k := range b.keys[known:] { // of this line alone
+			delete(b.byName, k.name)
+		}
+		b.keys, b.line = b.keys[:known], b.line[:known]
+		return err
+	}
+	for i, k := range b.keys {
+		k.kinds |= b.line[i].kind &^ isNull
+		k.cells = append(k.cells, b.line[i])
+	}
+	b.rows++
+	return nil
+}
+
+// member reads a member of the line's object.
+func (b *builder) member(s *scanner, quoted []byte) error {
+	name, err := plain(quoted)
+	if err != nil {
+		return err
+	}
+	i, ok := b.byName[string(name)]
+	if !ok && b.wanted != nil && !slices.Contains(b.wanted, string(name)) {
+		_, err := s.value(1)
+		return err
+	}
+	if !ok {
+		if len(b.keys) == maxColumns {
+			return errs.New(errs.Invalid, "has another key, %q, and there are %d", name, maxColumns)
+		}
+		i = len(b.keys)
+		k := &key{name: string(name), cells: make([]cell, b.rows)}
+		k.isDocument = slices.Contains(b.documents, k.name)
+		b.byName[k.name] = i
+		b.keys, b.line = append(b.keys, k), append(b.line, cell{})
+	}
+	s.space()
+	from := s.at
+	kind, err := s.value(1)
+	if err != nil {
+		return err
+	}
+	b.line[i] = cell{s.p[from:s.at:s.at], kind}
+	if kind == isString && !b.keys[i].isDocument { // texts without escapes stay in place
+		b.line[i].p, err = plain(s.p[from+1 : s.at-1])
+	}
+	return err
+}
+
+// takes reports whether a value is of the kind of those before.
+func (k *key) takes(c cell) error {
+	const numbers = isInt | isFloat
+	is := c.kind &^ isNull
+	if is == 0 || k.isDocument || k.kinds == 0 || k.kinds&is != 0 || k.kinds&numbers != 0 && is&numbers != 0 {
+		return nil
+	}
+	first := kind(1)
+	for k.kinds&first == 0 {
+		first <<= 1
+	}
+	return errs.New(errs.Type, "has %s for %q, and lines before have %s; write one kind, or give htype json", is, k.name, first)
+}
+
+// column makes the struct of all columns.
+func (b *builder) column() (*arrow.Column, error) {
+	all := &arrow.Type{Format: "+s"}
+	data := &arrow.Data{Rows: int64(b.rows)}
+	for _, k := range b.keys {
+		t, d, err := k.build()
+		if err != nil {
+			return nil, err
+		}
+		t.Name = k.name
+		all.Children, data.Children = append(all.Children, t), append(data.Children, d)
+	}
+	return arrow.MakeColumn(all, data)
+}
+
+// text returns a number of JSON as a string that is used at once.
+func text(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
+
+// build makes the array of a column by the kinds of its values.
+func (k *key) build() (*arrow.Type, *arrow.Data, error) {
+	switch {
+	case k.isDocument || k.kinds&isObject != 0:
+		t, d := k.texts(true)
+		return t, d, nil
+	case k.kinds == 0:
+		return &arrow.Type{Format: "n"}, &arrow.Data{Rows: int64(len(k.cells))}, nil
+	case k.kinds == isBool:
+		t, d := k.bools()
+		return t, d, nil
+	case k.kinds&(isInt|isFloat) != 0:
+		return numbersOf(k.cells, k.kinds)
+	case k.kinds == isString:
+		t, d := k.texts(false)
+		return t, d, nil
+	}
+	if t, d, ok := k.lists(); ok {
+		return t, d, nil
+	}
+	t, d := k.texts(true)
+	return t, d, nil
+}
+
+// valid returns the bitmap of cells with a value; nil: all have one.
+func valid(cells []cell) []byte {
+	some := false
+	out := make([]byte, (len(cells)+7)/8)
+	for i, c := range cells {
+		if c.kind&^isNull != 0 {
+			out[i>>3] |= 1 << (i & 7)
+		} else {
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return out
+}
+
+// texts returns texts, or values as JSON.
+func (k *key) texts(documents bool) (*arrow.Type, *arrow.Data) {
+	t := &arrow.Type{Format: "u"}
+	d := &arrow.Data{Rows: int64(len(k.cells)), Valid: valid(k.cells), Ends: make([]int64, 1, len(k.cells)+1)}
+	if documents {
+		t.Metadata = map[string]string{"ARROW:extension:name": "arrow.json"}
+	}
+	for _, c := range k.cells {
+		if c.kind&^isNull != 0 {
+			d.Values = append(d.Values, c.p...)
+		}
+		d.Ends = append(d.Ends, int64(len(d.Values)))
+	}
+	return t, d
+}
+
+func (k *key) bools() (*arrow.Type, *arrow.Data) {
+	d := &arrow.Data{Rows: int64(len(k.cells)), Valid: valid(k.cells), Values: make([]byte, (len(k.cells)+7)/8)}
+	for i, c := range k.cells {
+		if c.kind == isBool && c.p[0] == 't' {
+			d.Values[i>>3] |= 1 << (i & 7)
+		}
+	}
+	return &arrow.Type{Format: "b"}, d
+}
+
+// numbersOf returns integers, or floats if one of the numbers is no integer of 64 bits.
+func numbersOf(cells []cell, kinds kind) (*arrow.Type, *arrow.Data, error) {
+	d := &arrow.Data{Rows: int64(len(cells)), Valid: valid(cells), Values: make([]byte, 0, 8*len(cells))}
+	if kinds&isFloat == 0 {
+		if integers(d, cells, func(p []byte) (uint64, error) {
+			v, err := strconv.ParseInt(text(p), 10, 64)
+			return uint64(v), err
+		}) {
+			return &arrow.Type{Format: "l"}, d, nil
+		}
+		if integers(d, cells, func(p []byte) (uint64, error) { return strconv.ParseUint(text(p), 10, 64) }) {
+			return &arrow.Type{Format: "L"}, d, nil
+		}
+	}
+	d.Values = d.Values[:0]
+	for _, c := range cells {
+		v := 0.0
+		if c.kind&^isNull != 0 {
+			var err error
+			if v, err = strconv.ParseFloat(text(c.p), 64); err != nil {
+				return nil, nil, errs.New(errs.Type, "the number %.40s is beyond the range of float64", c.p)
+			}
+		}
+		d.Values = binary.LittleEndian.AppendUint64(d.Values, math.Float64bits(v))
+	}
+	return &arrow.Type{Format: "g"}, d, nil
+}
+
+// integers parses all cells, and reports whether each is an integer of the type.
+func integers(d *arrow.Data, cells []cell, parse func(p []byte) (uint64, error)) bool {
+	d.Values = d.Values[:0]
+	for _, c := range cells {
+		v := uint64(0)
+		if c.kind&^isNull != 0 {
+			var err error
+			if v, err = parse(c.p); err != nil {
+				return false
+			}
+		}
+		d.Values = binary.LittleEndian.AppendUint64(d.Values, v)
+	}
+	return true
+}
+
+// lists returns lists of numbers, bools or texts. ok is false for lists of other values, with nulls,
+// or of several depths.
+func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
+	depth := 0
+	for _, c := range k.cells {
+		if c.kind == isArray {
+			depth = max(depth, depthOf(c.p))
+		}
+	}
+	l := &nested{ends: make([][]int64, depth)}
+	for i := range l.ends {
+		l.ends[i] = []int64{0}
+	}
+	for _, c := range k.cells {
+		if c.kind != isArray {
+			l.ends[0] = append(l.ends[0], l.ends[0][len(l.ends[0])-1])
+			continue
+		}
+		if l.list(&scanner{p: c.p}, 0) != nil {
+			return nil, nil, false
+		}
+	}
+	leaf := &key{cells: l.leaves}
+	for _, c := range l.leaves {
+		if leaf.kinds |= c.kind; c.kind&(isNull|isObject) != 0 {
+			return nil, nil, false
+		}
+	}
+	const numbers = isInt | isFloat
+	if n := leaf.kinds; n != isBool && n != isString && n&^numbers != 0 {
+		return nil, nil, false
+	}
+	var err error
+	if t, d, err = leaf.build(); err != nil {
+		return nil, nil, false
+	}
+	for i := len(l.ends) - 1; i >= 0; i-- {
+		t = &arrow.Type{Format: "+l", Children: []*arrow.Type{t}}
+		d = &arrow.Data{Rows: int64(len(l.ends[i]) - 1), Ends: l.ends[i], Children: []*arrow.Data{d}}
+	}
+	d.Valid = valid(k.cells)
+	return t, d, true
+}
+
+// depthOf returns how many lists begin at the beginning of a list.
+func depthOf(p []byte) (depth int) {
+	s := &scanner{p: p}
+	for ; s.at < len(p) && p[s.at] == '['; depth++ {
+		s.at++
+		s.space()
+	}
+	return depth
+}
+
+// nested collects lists in lists.
+type nested struct {
+	ends   [][]int64 // by depth
+	leaves []cell
+}
+
+// list reads a list at a depth.
+func (l *nested) list(s *scanner, depth int) error {
+	n := int64(0)
+	err := s.items(depth, func() error {
+		n++
+		s.space()
+		isList := s.at < len(s.p) && s.p[s.at] == '['
+		if depth+1 < len(l.ends) {
+			if !isList {
+				return errs.New(errs.Type, "lists have several depths")
+			}
+			return l.list(s, depth+1)
+		}
+		from := s.at
+		kind, err := s.value(depth)
+		if err != nil || isList {
+			return errs.New(errs.Type, "lists have several depths")
+		}
+		c := cell{s.p[from:s.at:s.at], kind}
+		if kind == isString {
+			c.p, err = plain(s.p[from+1 : s.at-1])
+		}
+		l.leaves = append(l.leaves, c)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ends := l.ends[depth]
+	l.ends[depth] = append(ends, ends[len(ends)-1]+n)
+	return nil
+}
