@@ -53,7 +53,6 @@ type Fetcher struct {
 	header http.Header
 	send   http.RoundTripper
 	guard  *request.Guard
-	conns  conns
 	group  *task.Group
 	began  time.Time
 
@@ -64,7 +63,8 @@ type Fetcher struct {
 	closed bool
 }
 
-// New makes a Fetcher that works until Close, or until ctx ends. It sends nothing.
+// New makes a Fetcher that works until Close, or until ctx ends; Close gives the connections back
+// all the same. New sends nothing.
 func New(ctx context.Context, o Options) (*Fetcher, error) { return open(ctx, o, nil) }
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -88,7 +88,6 @@ func open(ctx context.Context, o Options, dial dialFunc) (*Fetcher, error) {
 		if dial != nil {
 			t.DialContext = dial
 		}
-		t.DialContext = f.conns.keep(f.group.Context(), t.DialContext)
 		t.MaxIdleConnsPerHost = o.PerHost
 		t.MaxIdleConns = 2 * o.Workers
 		t.IdleConnTimeout = idleTime
@@ -148,7 +147,7 @@ func (f *Fetcher) Close() {
 	f.mu.Unlock()
 	f.group.Stop()
 	_ = f.group.Wait() // told by Batch.Wait
-	f.guard.CloseIdleConnections()
+	f.guard.CloseIdleConnections() // and those that are still being made
 }
 
 // Batch is some URLs on their way. All methods may be called in parallel.
