@@ -108,8 +108,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTimeOfAbandonedAttempts: an object that is given up for want of memory has its whole time when
-// there is room.
+// TestTimeOfAbandonedAttempts: an object that is given up for want of memory has its whole time
+// when there is room.
 func TestTimeOfAbandonedAttempts(t *testing.T) {
 	t.Parallel()
 	asked := 0

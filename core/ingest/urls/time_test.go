@@ -144,8 +144,8 @@ func TestSlowHosts(t *testing.T) {
 	}
 }
 
-// TestSilentRequestsStallNoOthers: requests that are never answered, and those that wait for another
-// attempt, count as workers for a moment only.
+// TestSilentRequestsStallNoOthers: requests that are never answered, and those that wait for
+// another attempt, count as workers for a moment only.
 func TestSilentRequestsStallNoOthers(t *testing.T) {
 	t.Parallel()
 	handler := func(w http.ResponseWriter, r *http.Request) {

@@ -146,7 +146,7 @@ func (f *Fetcher) Close() {
 	f.closed = true
 	f.mu.Unlock()
 	f.group.Stop()
-	_ = f.group.Wait() // told by Batch.Wait
+	_ = f.group.Wait()             // told by Batch.Wait
 	f.guard.CloseIdleConnections() // and those that are still being made
 }
 
