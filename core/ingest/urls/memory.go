@@ -23,13 +23,13 @@ func (m *memory) saw(size int64) { m.usual += (size - m.usual) / 16 }
 func (f *Fetcher) admit(j *job) bool { return f.reserve(j, max(j.need, f.memory.usual)) }
 
 // reserve makes j hold at least n bytes of the budget. It returns false, and changes nothing, if
-// they do not fit and the batch is not the first.
+// they do not fit and the batch is not exempt.
 func (f *Fetcher) reserve(j *job, n int64) bool {
 	more := n - j.held
 	if more <= 0 {
 		return true
 	}
-	if !f.queue.isFirst(j.batch) && f.memory.used+more > f.o.Memory {
+	if !f.queue.isExempt(j.batch) && f.memory.used+more > f.o.Memory {
 		return false
 	}
 	f.memory.used += more

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,7 +44,7 @@ func TestMemory(t *testing.T) {
 				if len(f.queue.batches) > 0 { // without what the first one takes
 					used -= f.queue.batches[0].held
 					for j := range f.pool.active {
-						if f.queue.isFirst(j.batch) {
+						if f.queue.isExempt(j.batch) {
 							used -= j.held
 						}
 					}
@@ -108,19 +109,56 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTimeOfAbandonedAttempts: an object that is given up for want of memory has its whole time when
-// there is room.
+// TestHeldBatches: a caller may keep batches while it waits for later ones. Then those exceed the
+// budget, and the rest keeps to it.
+func TestHeldBatches(t *testing.T) {
+	t.Parallel()
+	const size = 100 << 10
+	handler := func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(make([]byte, size)) }
+	inBubble(t, Options{Memory: 300 << 10}, handler, func(t *testing.T, f *Fetcher, s *site) {
+		var all []*Batch
+		for n := range 40 {
+			all = append(all, f.Start(names(fmt.Sprintf("http://a.example/%d/", n), 2)))
+		}
+		// out of order, too: all before it complete
+		for _, n := range []int{0, 1, 2, 12, 5} {
+			if _, err := all[n].Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := s.requests("a.example"); n < 26 || n > 30 {
+			t.Errorf("%d objects were asked for, want the 26 that were waited for and hardly more", n)
+		}
+		for _, b := range all[:13] {
+			b.Release()
+		}
+		for _, b := range all[13:] {
+			if _, err := b.Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			b.Release()
+		}
+		if f.memory.used != 0 {
+			t.Errorf("%d bytes are used at the end", f.memory.used)
+		}
+	})
+}
+
+// TestTimeOfAbandonedAttempts: an object that is given up for want of memory has its whole time
+// when there is room.
 func TestTimeOfAbandonedAttempts(t *testing.T) {
 	t.Parallel()
 	asked := 0
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/first" {
+			w.Header().Set("Content-Length", strconv.Itoa(90<<10))
 			_, _ = w.Write(make([]byte, 90<<10))
 			return
 		}
 		asked++
-		for range 2 {
-			_, _ = w.Write(make([]byte, 80<<10))
+		for _, kib := range []int{40, 60} {
+			_, _ = w.Write(make([]byte, kib<<10))
 			w.(http.Flusher).Flush()
 			_ = after(r, 6*time.Second)
 		}
@@ -130,7 +168,7 @@ func TestTimeOfAbandonedAttempts(t *testing.T) {
 		clock.Pass(10 * time.Second)
 		first.Release()
 		results, err := second.Wait(t.Context())
-		if err != nil || len(results[0].Data) != 160<<10 || asked != 2 {
+		if err != nil || len(results[0].Data) != 100<<10 || asked != 2 {
 			t.Errorf("%d bytes after %d requests, reason %q (%v)", len(results[0].Data), asked, results[0].Reason, err)
 		}
 		second.Release()

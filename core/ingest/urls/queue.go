@@ -13,6 +13,7 @@ import (
 // queue has the URLs that wait, in the order of the batches and of the URLs in them.
 type queue struct {
 	started int
+	awaited int      // the last batch that the caller has waited for, by order
 	batches []*Batch // that are not released
 	fresh   []*Batch // of them: with URLs that no job stands for
 	hosts   map[string]*host
@@ -86,8 +87,11 @@ func (q *queue) drop(b *Batch) {
 	q.fresh = slices.DeleteFunc(q.fresh, is)
 }
 
-// isFirst reports whether b is the batch that the caller waits for.
-func (q *queue) isFirst(b *Batch) bool { return len(q.batches) > 0 && q.batches[0] == b }
+// isExempt reports whether the budget does not hold up b: the caller waits for it, or will do so
+// next.
+func (q *queue) isExempt(b *Batch) bool {
+	return b.order <= q.awaited || len(q.batches) > 0 && q.batches[0] == b
+}
 
 // pick returns the first job that may run, with a request of its host and memory for it. It returns
 // nil if there is none.

@@ -144,22 +144,36 @@ func TestSlowHosts(t *testing.T) {
 	}
 }
 
-// TestSilentRequestsStallNoOthers: requests that are never answered count as workers for a moment
-// only.
+// TestSilentRequestsStallNoOthers: requests that are never answered, and those that wait for
+// another attempt, count as workers for a moment only.
 func TestSilentRequestsStallNoOthers(t *testing.T) {
 	t.Parallel()
 	handler := func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.Host, "silent") {
+		switch {
+		case strings.HasPrefix(r.Host, "silent"):
 			never(r)
+		case strings.HasPrefix(r.Host, "busy"):
+			w.Header().Set("Retry-After", "14")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
 		}
 		_ = after(r, 10*time.Millisecond)
 		fmt.Fprint(w, "x")
 	}
 	inBubble(t, Options{Workers: 4}, handler, func(t *testing.T, f *Fetcher, s *site) {
-		for round, most := range []time.Duration{10*lateMost + time.Second, 10 * time.Second} {
+		for _, c := range []struct {
+			host, reason string
+			most         time.Duration
+		}{
+			// 4 workers meet 40 silent requests. Each is a worker for lateMost at first, and for
+			// less when the usual time is known.
+			{"silent", "no answer within 10s", 10*lateMost + time.Second},
+			{"silent", "no answer within 10s", 10 * time.Second},
+			{"busy", "503 Service Unavailable", 2 * time.Second},
+		} {
 			var silent, good []string
 			for i := range 40 {
-				silent = append(silent, fmt.Sprintf("http://silent%d.example/", i))
+				silent = append(silent, fmt.Sprintf("http://%s%d.example/", c.host, i))
 			}
 			for i := range 200 {
 				good = append(good, fmt.Sprintf("http://good%d.example/", i))
@@ -167,10 +181,8 @@ func TestSilentRequestsStallNoOthers(t *testing.T) {
 			began := time.Now()
 			first, second := f.Start(silent), f.Start(good)
 			results, err := second.Wait(t.Context())
-			// 4 workers meet 40 silent requests. Each is a worker for lateMost at first, and for
-			// less when the usual time is known.
-			if took := time.Since(began); err != nil || took > most {
-				t.Errorf("round %d: the good objects took %v (%v), want at most %v", round, took, err, most)
+			if took := time.Since(began); err != nil || took > c.most {
+				t.Errorf("%s: the good objects took %v (%v), want at most %v", c.host, took, err, c.most)
 			}
 			for _, r := range results {
 				if r.Reason != "" {
@@ -182,12 +194,47 @@ func TestSilentRequestsStallNoOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, r := range results {
-				if r.Reason != "no answer within 10s" {
-					t.Errorf("a silent one: %q", r.Reason)
+				if r.Reason != c.reason {
+					t.Errorf("a %s one: %q", c.host, r.Reason)
 				}
 			}
 			first.Release()
 			second.Release()
+		}
+	})
+}
+
+// TestLateRequestsReturn: workers that were hired for late requests go when those are done.
+func TestLateRequestsReturn(t *testing.T) {
+	t.Parallel()
+	var active, most atomic.Int32
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, "x")
+		if strings.HasPrefix(r.Host, "slow") {
+			_ = after(r, 8*time.Second)
+			return
+		}
+		if n := active.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		_ = after(r, 10*time.Millisecond)
+		active.Add(-1)
+	}
+	inBubble(t, Options{Workers: 3}, handler, func(t *testing.T, f *Fetcher, s *site) {
+		var list []string
+		for i := range 40 {
+			list = append(list, fmt.Sprintf("http://slow%d.example/", i))
+		}
+		for i := range 5000 {
+			list = append(list, fmt.Sprintf("http://quick%d.example/", i%10))
+		}
+		for _, r := range fetch(t, f, list...) {
+			if r.Reason != "" {
+				t.Fatal(r.Reason)
+			}
+		}
+		if n := s.requestsAtOnce(); n <= 3 || most.Load() > 3 {
+			t.Errorf("%d requests at once, of them %d quick ones, want more than 3, and 3", n, most.Load())
 		}
 	})
 }

@@ -24,8 +24,9 @@ type Options struct {
 	// broken connections, 408, 429 and 5xx, after a pause or what Retry-After says.
 	Attempts int
 	MaxBytes int64 // of an object; default 64 MiB
-	// Memory bounds the bytes that were fetched and not released; default 256 MiB. The first batch
-	// that is not released is exempt.
+	// Memory bounds the bytes that were fetched and not released; default 256 MiB. Exempt are the
+	// first batch that is not released, and those up to one that the caller waits for. Objects come
+	// no faster than Memory in the time of Silence, where each batch has one without an answer.
 	Memory int64
 	// Timeout is the time of an object, with all attempts and its body; default 30 s. Waiting for a
 	// busy host does not count.
@@ -53,7 +54,6 @@ type Fetcher struct {
 	header http.Header
 	send   http.RoundTripper
 	guard  *request.Guard
-	conns  conns
 	group  *task.Group
 	began  time.Time
 
@@ -64,7 +64,8 @@ type Fetcher struct {
 	closed bool
 }
 
-// New makes a Fetcher that works until Close, or until ctx ends. It sends nothing.
+// New makes a Fetcher that works until Close, or until ctx ends; Close gives the connections back
+// all the same. New sends nothing.
 func New(ctx context.Context, o Options) (*Fetcher, error) { return open(ctx, o, nil) }
 
 type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -88,7 +89,6 @@ func open(ctx context.Context, o Options, dial dialFunc) (*Fetcher, error) {
 		if dial != nil {
 			t.DialContext = dial
 		}
-		t.DialContext = f.conns.keep(f.group.Context(), t.DialContext)
 		t.MaxIdleConnsPerHost = o.PerHost
 		t.MaxIdleConns = 2 * o.Workers
 		t.IdleConnTimeout = idleTime
@@ -147,8 +147,8 @@ func (f *Fetcher) Close() {
 	f.closed = true
 	f.mu.Unlock()
 	f.group.Stop()
-	_ = f.group.Wait() // told by Batch.Wait
-	f.guard.CloseIdleConnections()
+	_ = f.group.Wait()             // told by Batch.Wait
+	f.guard.CloseIdleConnections() // and those that are still being made
 }
 
 // Batch is some URLs on their way. All methods may be called in parallel.
@@ -185,11 +185,13 @@ func (f *Fetcher) Start(urls []string) *Batch {
 }
 
 // Wait returns the results in the order of the URLs, when all are there. They are the caller's to
-// read until Release. If ctx ends first it returns errs.Canceled, and Wait may be called again.
+// read until Release. If ctx ends first it returns errs.Canceled, and Wait may be called again. It
+// exempts b and the batches before it from the budget, so that earlier ones may be kept meanwhile.
 func (b *Batch) Wait(ctx context.Context) ([]Result, error) {
 	select {
 	case <-b.done: // also if ctx has ended
 	default:
+		b.f.await(b)
 		select {
 		case <-b.done:
 		case <-ctx.Done():
@@ -204,6 +206,14 @@ func (b *Batch) Wait(ctx context.Context) ([]Result, error) {
 		return nil, errs.Op("fetch URLs", "").New(errs.Closed, "the batch was released")
 	}
 	return b.results, nil
+}
+
+// await exempts b, and the batches before it, from the budget.
+func (f *Fetcher) await(b *Batch) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.queue.awaited = max(f.queue.awaited, b.order)
+	f.pool.wake.Broadcast()
 }
 
 // ended returns the error of what a Fetcher that has ended did not complete.

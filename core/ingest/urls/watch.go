@@ -101,15 +101,13 @@ func (f *Fetcher) leave(j *job) {
 	j.spent += f.now() - j.began
 }
 
-// watch looks after the requests until ctx ends. Then it closes the connections and wakes the
-// workers for their end.
+// watch looks after the requests until ctx ends. Then it wakes the workers for their end.
 func (f *Fetcher) watch(ctx context.Context) error {
 	t := time.NewTicker(tick)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			f.conns.close()
 			f.mu.Lock()
 			f.pool.wake.Broadcast()
 			f.mu.Unlock()
