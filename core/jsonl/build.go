@@ -251,8 +251,8 @@ func integers(d *arrow.Data, cells []cell, parse func(p []byte) (uint64, error))
 	return true
 }
 
-// lists returns lists of numbers, bools or texts. ok is false for lists of other values, with nulls,
-// or of several depths.
+// lists returns lists of numbers, bools or texts. ok is false for lists of other values, with
+// nulls, or of several depths.
 func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 	depth := 0
 	for _, c := range k.cells {

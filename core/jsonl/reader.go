@@ -23,7 +23,7 @@ const (
 	readBytes = 1 << 20
 )
 
-// Options choose what is read.
+// Options choose lines and their columns.
 type Options struct {
 	Columns   []string // nil: all keys
 	Documents []string // keys whose values are JSON, whatever they are

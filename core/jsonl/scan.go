@@ -6,7 +6,7 @@ import (
 	"deeplake/core/errs"
 )
 
-// kind is what a value is.
+// kind is the type of a value.
 type kind uint8
 
 const (

@@ -30,8 +30,8 @@ const (
 // maxPage bounds the bytes of a page.
 const maxPage = 1 << 30
 
-// most bounds the bytes that a byte of these compressions stands for. So a small page that claims to
-// be large is refused before memory is allocated.
+// most bounds the bytes that a byte of these compressions stands for. So a small page that claims
+// to be large is refused before memory is allocated.
 var most = map[int64]int64{snappyPages: 32, gzipPages: 1040, hadoopPages: 256, lz4Pages: 256}
 
 // zstdReader has no state between pages.

@@ -265,8 +265,9 @@ func decimalWidth(digits int64) int64 {
 	return 16
 }
 
-// refine adds to a column from the schema of Arrow: dictionaries, zones, durations, lists of a fixed
-// size, extensions and metadata, which Parquet cannot express. Parts that do not fit are left.
+// refine adds to a column from the schema of Arrow: dictionaries, zones, durations, lists of a
+// fixed size, extensions and metadata, which Parquet cannot express. Parts that do not fit are
+// left.
 func (n *node) refine(t *arrow.Type) {
 	for key, value := range t.Metadata {
 		if n.typ.Metadata == nil {

@@ -34,7 +34,7 @@ type Table interface {
 	Read(ctx context.Context, o ReadOptions) (Batches, error)
 }
 
-// ReadOptions choose what is read of a file.
+// ReadOptions choose the rows and columns of a file.
 type ReadOptions struct {
 	Columns   []string // nil: all
 	From      int64    // position of the first row

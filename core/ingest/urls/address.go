@@ -17,8 +17,8 @@ const (
 
 const notURL = "not a URL"
 
-// parse returns the address in a text, or the reason why there is none that may be asked for. The
-// reason has no piece of the text: it may hold a password.
+// parse returns the address in a text, or the reason for which it is refused. The reason has no
+// piece of the text: it may hold a password.
 func parse(text string) (*url.URL, string) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxURL {
@@ -35,7 +35,7 @@ func parse(text string) (*url.URL, string) {
 	return u, ""
 }
 
-// refused returns the reason why an address is not asked for, or "".
+// refused returns the reason for which an address is refused; "": it is allowed.
 func refused(u *url.URL) string {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":

@@ -133,7 +133,7 @@ func BenchmarkFetch(b *testing.B) {
 	}
 }
 
-// BenchmarkLink is what the same link gives to as many loops of net/http, with good objects alone.
+// BenchmarkLink measures the same link by as many loops of net/http, with good objects alone.
 func BenchmarkLink(b *testing.B) {
 	port := serveBench(b)
 	all := benchURLs(port, b.N, 0, 0)

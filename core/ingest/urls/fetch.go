@@ -17,11 +17,11 @@ import (
 const (
 	// pause is the time before the second attempt; it doubles with each further one.
 	pause = 500 * time.Millisecond
-	// maxRefusal bounds what is read of the body of a refusal, for the connection to be used again.
+	// maxRefusal bounds the bytes of a refusal that are read, for the connection to be used again.
 	maxRefusal = 16 << 10
 )
 
-// outcome is what one attempt came to.
+// outcome is the result of one attempt.
 type outcome struct {
 	data   []byte
 	reason string

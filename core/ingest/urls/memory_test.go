@@ -41,7 +41,7 @@ func TestMemory(t *testing.T) {
 				f.mu.Lock()
 				defer f.mu.Unlock()
 				used := f.memory.used
-				if len(f.queue.batches) > 0 { // without what the first one takes
+				if len(f.queue.batches) > 0 { // without the bytes of the first one
 					used -= f.queue.batches[0].held
 					for j := range f.pool.active {
 						if f.queue.isExempt(j.batch) {

@@ -34,7 +34,7 @@ type host struct {
 
 const (
 	// mostFailures is the number of objects in a row without an answer after which a host is not
-	// tried for shutTime. Tables name thousands of objects on hosts that are gone.
+	// tried for shutTime. Tables name thousands of objects on dead hosts.
 	mostFailures = 16
 	shutTime     = 30 * time.Second
 	// mostHosts bounds the hosts that are remembered for their failures.
@@ -60,7 +60,7 @@ type job struct {
 // resting is the value of job.last between attempts.
 const resting = -1
 
-// run is what a worker and watch know of a job.
+// run is the state of a job that its worker and watch share.
 type run struct {
 	cancel func(cause error)
 	began  time.Duration // by Fetcher.now
@@ -105,7 +105,7 @@ func (f *Fetcher) pick() *job {
 		j := h.waiting[0]
 		skip := f.skips(j)
 		if !skip && !f.admit(j) {
-			return nil // whatever is behind it in order has no better claim
+			return nil // jobs behind it in order wait too
 		}
 		if h.waiting[0], h.waiting = nil, h.waiting[1:]; len(h.waiting) == 0 {
 			h.waiting = nil

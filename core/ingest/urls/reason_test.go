@@ -145,7 +145,7 @@ func TestReasons(t *testing.T) {
 		}
 		r := fetch(t, f, text)[0]
 		if want == "the host does not exist" && r.Reason == "the address of the host cannot be found (DNS)" {
-			continue // no server of names here says that there is none
+			continue // the server of names here gives no answer
 		}
 		if r.Reason != want {
 			t.Errorf("%.60s: reason %q, want %q", url, r.Reason, want)

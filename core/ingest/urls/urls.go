@@ -20,8 +20,8 @@ type Options struct {
 	Workers int
 	// PerHost is the number of requests at once to a host, silent ones included; default 16.
 	PerHost int
-	// Attempts is how often an object is asked for at most; default 3. Repeated are refused and
-	// broken connections, 408, 429 and 5xx, after a pause or what Retry-After says.
+	// Attempts bounds the requests for an object; default 3. Refused and broken connections, 408,
+	// 429 and 5xx are tried again, after a pause or the time of Retry-After.
 	Attempts int
 	MaxBytes int64 // of an object; default 64 MiB
 	// Memory bounds the bytes that were fetched and not released; default 256 MiB. Exempt are the
@@ -40,7 +40,7 @@ type Options struct {
 	Environ map[string]string // storage.Options.Environ
 }
 
-// Result is what became of a URL. Either Data or Reason is set; for the URL "" neither is.
+// Result is the object of a URL, or a reason. For the URL "" neither Data nor Reason is set.
 type Result struct {
 	Data   []byte // not empty
 	Reason string // why there are no data, without secrets
@@ -109,7 +109,7 @@ func open(ctx context.Context, o Options, dial dialFunc) (*Fetcher, error) {
 const (
 	// maxHead bounds the head of an answer.
 	maxHead = 64 << 10
-	// idleTime is how long an unused connection stays: among many hosts few are met again.
+	// idleTime bounds the life of an unused connection: most hosts of a table have few objects.
 	idleTime = 20 * time.Second
 	// defaultSilence is shorter than the default Timeout: all later objects wait for a silent one.
 	defaultSilence = 10 * time.Second

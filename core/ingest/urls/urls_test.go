@@ -160,7 +160,7 @@ func TestWorkers(t *testing.T) {
 	})
 }
 
-// TestTurn: URLs are asked for in order, those of an earlier batch first.
+// TestTurn: URLs are requested in order, those of an earlier batch first.
 func TestTurn(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -39,8 +39,8 @@ const (
 // need. Both follow no redirection. Both return classified errors, with a storage.Fault if a retry
 // makes sense. All methods may be called in parallel.
 type Client struct {
-	reads  *http.Transport // GET and HEAD
-	guard  *Guard          // GET and HEAD of hosts that must be public
+	reads *http.Transport // GET and HEAD
+	guard *Guard          // GET and HEAD of hosts that must be public
 	// the rest: their answers take longer, and their bodies are watched while they are sent
 	writes *http.Transport
 	host   string        // for messages: the user's name of the store
