@@ -447,3 +447,32 @@ def test_pictures_of_a_dataset(tmp_path: Path) -> None:
         assert other["p"].bytes(0) == other["p"].bytes(3) == (tmp_path / "p.jpg").read_bytes()
         assert other["p"][1].shape == tiled.shape and other["p"][2] is None and other["b"][1].shape == (2, 4)
         assert other["m"][0].tolist() == ds["m"][0].tolist() and other["m"][1] is None
+
+
+def test_tables_with_logs(tmp_path: Path) -> None:
+    """Delta and Iceberg come in by their readers, without deleted rows; their folders are refused."""
+    import deltalake
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    table = some(20)
+    deltalake.write_deltalake(tmp_path / "delta", table)
+    deltalake.DeltaTable(tmp_path / "delta").delete("id % 5 = 0")
+    delta = deltalake.DeltaTable(tmp_path / "delta")
+    want = sorted(row["id"] for row in table.to_pylist() if row["id"] % 5)
+    ds = deeplake.ingest(delta.to_pyarrow_dataset().scanner().to_reader(), place(), verbose=False)
+    assert sorted(ds["id"].numpy().tolist()) == want
+    by_id = {row["id"]: row for row in delta.to_pyarrow_table().to_pylist()}
+    assert {row["id"]: row for row in ds.to_arrow().to_pylist()} == by_id
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"Delta table, whose folder has deleted rows too; read"):
+        deeplake.ingest(tmp_path / "delta", place(), format="parquet", verbose=False)
+
+    catalog = SqlCatalog("x", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/w")
+    catalog.create_namespace("n")
+    iceberg = catalog.create_table("n.t", schema=table.schema)
+    iceberg.append(table)
+    iceberg.delete("id < 4")
+    ds = deeplake.ingest(iceberg.scan().to_arrow_batch_reader(), place(), verbose=False)
+    assert sorted(ds["id"].numpy().tolist()) == list(range(4, 20))
+    assert ds.to_arrow().to_pylist() == iceberg.scan().to_arrow().to_pylist()
+    with pytest.raises(deeplake.InvalidArgumentError, match="Iceberg table"):
+        deeplake.ingest(tmp_path / "w", place(), format="parquet", verbose=False)

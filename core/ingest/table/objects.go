@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"deeplake/core/arrow"
 	"deeplake/core/codec"
@@ -17,10 +18,13 @@ import (
 )
 
 const (
-	// fetchRows is the number of rows whose objects are fetched together, and fetchAhead that of
-	// such parts on their way: enough that objects without an answer hold up no others.
-	fetchRows  = 64
-	fetchAhead = 512
+	// fetchRows is the number of rows whose objects are fetched together.
+	fetchRows = 64
+	// Rows are appended in order, so that those behind a URL without an answer wait for it:
+	// fetchAhead parts, and fetchBytes of objects. Both bound the rate, divided by fetchSilence.
+	fetchAhead   = 2048
+	fetchBytes   = 1 << 30
+	fetchSilence = 5 * time.Second // of a request, unless the settings have a timeout
 	// maxObject bounds the bytes of an object. The first part may hold fetchRows of them.
 	maxObject = 32 << 20
 	// shownReasons bounds the reasons that a report counts.
@@ -60,7 +64,11 @@ func (im *importer) openFetcher(ctx context.Context, how storage.Options) (err e
 		}
 		seen[u.Tensor] = true
 	}
-	im.fetcher, err = urls.New(ctx, urls.Options{MaxBytes: maxObject, Storage: how.Settings, Environ: how.Environ})
+	o := urls.Options{MaxBytes: maxObject, Memory: fetchBytes, Storage: how.Settings, Environ: how.Environ}
+	if how.Settings.Timeout == 0 {
+		o.Silence = fetchSilence
+	}
+	im.fetcher, err = urls.New(ctx, o)
 	im.report.Reasons = map[string]int64{}
 	return err
 }

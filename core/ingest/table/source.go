@@ -165,7 +165,11 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 		return err
 	}
 	s.Ranger, s.close = from, from.Close
+	var lake error
 	err = from.Objects(ctx, only, "", func(e storage.Entry) bool {
+		if lake = ofLake(e.Key); lake != nil && only == "" {
+			return false
+		}
 		switch {
 		case only != "" && e.Key != only:
 			return e.Key < only
@@ -179,7 +183,27 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 		}
 		return true
 	})
+	if only == "" && err == nil {
+		return lake
+	}
 	return err
+}
+
+// ofLake refuses the log of a table of Delta, Iceberg or Hudi: its folder has files with deleted
+// rows, and rows that are not committed.
+func ofLake(key string) error {
+	kind, reader := "", ""
+	switch {
+	case strings.Contains("/"+key, "/_delta_log/"):
+		kind, reader = "Delta", "deltalake"
+	case strings.HasSuffix(key, ".metadata.json") && strings.Contains("/"+key, "/metadata/"):
+		kind, reader = "Iceberg", "pyiceberg"
+	case strings.Contains("/"+key, "/.hoodie/"):
+		kind, reader = "Hudi", "hudi"
+	default:
+		return nil
+	}
+	return errs.New(errs.Invalid, "%s is of a %s table, whose folder has deleted rows too; read the table with %s, and give it to deeplake.ingest (docs/tables.md)", key, kind, reader)
 }
 
 // isNote reports whether a file is a note of a program: those and their folders begin with . or _.

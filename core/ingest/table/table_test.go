@@ -128,7 +128,7 @@ func TestLake(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "a-plain.parquet", "b/c-dictionary.parquet", "b/note.txt-plain.parquet")
 	w.lake.Put("b/readme.txt", []byte("no table"))
-	w.lake.Put("_delta_log/1-plain.parquet", []byte("a note of a program"))
+	w.lake.Put("_notes/1-plain.parquet", []byte("a note of a program"))
 	r, err := w.run(t.Context(), some())
 	if err != nil || r.Added != 3*rowsOf || r.Rows != 3*rowsOf || !r.Complete || r.Version != 1 {
 		t.Fatal(r, err)
@@ -385,6 +385,20 @@ func TestLines(t *testing.T) {
 	o.Columns = []string{"int", "none"}
 	if _, err := w.run(t.Context(), Options{Columns: o.Columns, Overwrite: true, LeaveOut: true}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "no row has a column \"none\"") {
 		t.Fatal(err)
+	}
+}
+
+// TestLogsOfLakes: the files of a table with a log are not its rows.
+func TestLogsOfLakes(t *testing.T) {
+	t.Parallel()
+	for key, name := range map[string]string{
+		"t/_delta_log/00000000000000000000.json": "deltalake", "t/metadata/00001-ab.metadata.json": "pyiceberg", "_delta_log/1.json": "deltalake", ".hoodie/x": "hudi",
+	} {
+		w := newWorld(t, "t/a-plain.parquet")
+		w.lake.Put(key, []byte("{}"))
+		if _, err := w.run(t.Context(), some()); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", key, err)
+		}
 	}
 }
 
