@@ -110,15 +110,21 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 	}, err
 }
 
-// hasTables reports whether the first file that an import could take in is a table, by its name.
-func (l *source) hasTables(ctx context.Context) (is bool, err error) {
+// hasTables reports whether names at the beginning of the listing are of tables, and none is of an
+// image or an archive: folders of images have tables about them.
+func (l *source) hasTables(ctx context.Context) (bool, error) {
 	if _, listed := l.Source.(*list); listed {
 		return false, nil
 	}
-	err = l.Source.Objects(ctx, "", "", func(e storage.Entry) bool {
-		is = table.Named(e.Key)
-		_, isImage := l.codecs.ByExtension(path.Ext(e.Key))
-		return !is && !isImage && !isArchive(e.Key)
+	tables, images, seen := 0, 0, 0
+	err := l.Source.Objects(ctx, "", "", func(e storage.Entry) bool {
+		seen++
+		if _, isImage := l.codecs.ByExtension(path.Ext(e.Key)); isImage || isArchive(e.Key) {
+			images++
+		} else if table.Named(e.Key) {
+			tables++
+		}
+		return images == 0 && seen < probedObjects
 	})
-	return is, err
+	return tables > 0 && images == 0, err
 }

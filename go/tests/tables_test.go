@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,6 +63,21 @@ func TestTablesFromStores(t *testing.T) {
 		if !errs.Is(err, errs.Invalid) && !errs.Is(err, errs.NotFound) {
 			t.Errorf("an object that is not there: %v", err)
 		}
+	}
+}
+
+// TestImagesWithTables: a folder of images with a table about them is a folder of images.
+func TestImagesWithTables(t *testing.T) {
+	t.Parallel()
+	from := t.TempDir()
+	for name, data := range map[string][]byte{"metadata.jsonl": []byte("{\"file_name\": \"x.jpg\"}\n"), "x.jpg": noisyPicture(t, 1, 500)} {
+		if err := os.WriteFile(filepath.Join(from, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := imported(t, t.TempDir()+"/d", from, ingest.Options{})
+	if err != nil || r.Format != ingest.Images || r.Rows != 1 {
+		t.Error(r, err)
 	}
 }
 
