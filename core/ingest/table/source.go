@@ -165,26 +165,33 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 		return err
 	}
 	s.Ranger, s.close = from, from.Close
-	var lake error
+	isGiven := s.format != nil
+	var refused error
 	err = from.Objects(ctx, only, "", func(e storage.Entry) bool {
-		if lake = ofLake(e.Key); lake != nil && only == "" {
-			return false
-		}
+		of := formatOf(e.Key)
 		switch {
 		case only != "" && e.Key != only:
 			return e.Key < only
-		case only == "" && (isNote(e.Key) || formatOf(e.Key) == nil):
+		case only != "":
+			if s.format == nil {
+				s.format = of
+			}
+		case ofLake(e.Key) != nil:
+			refused = ofLake(e.Key)
+			return false
+		case isNote(e.Key) || of == nil || isGiven && of != s.format:
 			return true
 		case s.format == nil:
-			s.format = formatOf(e.Key)
+			s.format = of
+		case of != s.format:
+			refused = errs.New(errs.Invalid, "%s has another format than %s; give the format, %s or %s", e.Key, s.files[0].key, s.format.Name, of.Name)
+			return false
 		}
-		if only != "" || formatOf(e.Key) == s.format {
-			s.files = append(s.files, &file{key: e.Key, name: e.Key, size: e.Size, tag: e.Tag})
-		}
+		s.files = append(s.files, &file{key: e.Key, name: e.Key, size: e.Size, tag: e.Tag})
 		return true
 	})
-	if only == "" && err == nil {
-		return lake
+	if err == nil {
+		err = refused
 	}
 	return err
 }

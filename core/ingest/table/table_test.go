@@ -402,6 +402,23 @@ func TestLogsOfLakes(t *testing.T) {
 	}
 }
 
+// TestSeveralFormats: a folder of two formats needs the name of one.
+func TestSeveralFormats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "b-plain.parquet")
+	w.lake.Put("a.jsonl", linesOf(t, "", false))
+	if _, err := w.run(t.Context(), some()); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "b-plain.parquet has another format than a.jsonl; give the format, json or parquet") {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"parquet", "json"} {
+		o := some()
+		o.Format, o.Overwrite = format, true
+		if r, err := w.run(t.Context(), o); err != nil || r.Rows != rowsOf || r.Format != format {
+			t.Fatal(r, err)
+		}
+	}
+}
+
 // TestNoTable: a source without tables makes no dataset.
 func TestNoTable(t *testing.T) {
 	t.Parallel()
