@@ -113,14 +113,14 @@ func (n *node) fix(d *arrow.Data) error {
 		return errTooLarge()
 	}
 	if d.Valid != nil {
-		stretch(d.Children[0], d.Ends, size)
+		pad(d.Children[0], d.Ends, size)
 	}
 	d.Ends = nil
 	return nil
 }
 
-// stretch gives every list of rows size items: blank ones, where it has none.
-func stretch(d *arrow.Data, ends []int64, size int64) {
+// pad gives every list of rows size items: blank ones, where it has none.
+func pad(d *arrow.Data, ends []int64, size int64) {
 	rows := int64(len(ends) - 1)
 	old := *d
 	width := int64(0)
@@ -168,7 +168,7 @@ func stretch(d *arrow.Data, ends []int64, size int64) {
 			for i, end := range ends {
 				below[i] = end * per
 			}
-			stretch(c, below, size*per)
+			pad(c, below, size*per)
 		}
 	}
 }

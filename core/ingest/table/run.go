@@ -292,7 +292,7 @@ func (im *importer) files(ctx, write context.Context, files []*file) error {
 	})
 	for more := true; more; {
 		var err error
-		if more, err = im.stretch(ctx, write, items); err != nil {
+		if more, err = im.appendUntilDue(ctx, write, items); err != nil {
 			return err
 		}
 		if more {
@@ -365,9 +365,9 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 	}
 }
 
-// stretch appends batches until the next commit is due, all of their rows or none; more is false if
+// appendUntilDue appends batches until the next commit is due, all of their rows or none; more is false if
 // no batch is left.
-func (im *importer) stretch(ctx, write context.Context, items <-chan item) (more bool, err error) {
+func (im *importer) appendUntilDue(ctx, write context.Context, items <-chan item) (more bool, err error) {
 	into := dataset.AppenderOf(im.d)
 	done := false
 	next := func(context.Context) (*dataset.Batch, error) {
