@@ -365,8 +365,8 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 	}
 }
 
-// appendUntilDue appends batches until the next commit is due, all of their rows or none; more is false if
-// no batch is left.
+// appendUntilDue appends batches until the next commit is due, all of their rows or none; more is
+// false if no batch is left.
 func (im *importer) appendUntilDue(ctx, write context.Context, items <-chan item) (more bool, err error) {
 	into := dataset.AppenderOf(im.d)
 	done := false
