@@ -24,8 +24,7 @@ def run(
 ) -> dict[str, list[dict[str, float]]]:
     """Returns the metrics of each benchmark by its name below the first: unit to value, for each of `count` runs."""
     tags = (ROOT / ".venv" / "stamps" / "tags").read_text().strip()
-    go = _go()
-    command = [go, "test", "-tags", tags, "-run", "^$", "-bench", pattern, "-benchtime", time, "-count", str(count)]
+    command = [go(), "test", "-tags", tags, "-run", "^$", "-bench", pattern, "-benchtime", time, "-count", str(count)]
     folder = data.CACHE / "go"
     folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
@@ -51,7 +50,8 @@ def run(
     return found
 
 
-def _go() -> str:
+def go() -> str:
+    """Returns the Go that the build uses."""
     stamp = ROOT / ".venv" / "stamps" / "go"
     named = stamp.read_text().strip() if stamp.exists() else ""
     return named or shutil.which("go") or "go"

@@ -43,6 +43,7 @@ ORDER = (
     "first_epoch",
     "lake_reads",
     "lake_ingest",
+    "url_columns",
     "tls",
     "tail",
     "visualizer",
