@@ -25,6 +25,8 @@ const (
 	fetchAhead   = 2048
 	fetchBytes   = 1 << 30
 	fetchSilence = 5 * time.Second // of a request, unless the settings have a timeout
+	// fetchWorkers is the number of requests at once, to all hosts together.
+	fetchWorkers = 512
 	// maxObject bounds the bytes of an object. The first part may hold fetchRows of them.
 	maxObject = 32 << 20
 	// shownReasons bounds the reasons that a report counts.
@@ -64,7 +66,7 @@ func (im *importer) openFetcher(ctx context.Context, how storage.Options) (err e
 		}
 		seen[u.Tensor] = true
 	}
-	o := urls.Options{MaxBytes: maxObject, Memory: fetchBytes, Storage: how.Settings, Environ: how.Environ}
+	o := urls.Options{Workers: fetchWorkers, MaxBytes: maxObject, Memory: fetchBytes, Storage: how.Settings, Environ: how.Environ}
 	if how.Settings.Timeout == 0 {
 		o.Silence = fetchSilence
 	}
