@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 	"strings"
 
 	"deeplake/core/arrow"
@@ -87,7 +88,7 @@ func (n *node) assemble(leaves []*vector) (*arrow.Type, *arrow.Data, error) {
 		t.Children, d.Children = append(t.Children, ct), append(d.Children, cd)
 	}
 	if n.fixed > 0 {
-		return &t, d, n.fix(d)
+		return &t, d, n.fix(&t, d)
 	}
 	return &t, d, nil
 }
@@ -100,7 +101,7 @@ func level(levels []byte, i int) int {
 }
 
 // fix turns lists into those of a fixed size, where null lists have items too.
-func (n *node) fix(d *arrow.Data) error {
+func (n *node) fix(t *arrow.Type, d *arrow.Data) error {
 	size := int64(n.fixed)
 	for i := range d.Rows {
 		length := d.Ends[i+1] - d.Ends[i]
@@ -109,25 +110,24 @@ func (n *node) fix(d *arrow.Data) error {
 			return errs.New(errs.Corrupt, "column %q has a list of %d items, and its schema says %d", n.name, length, size)
 		}
 	}
-	if d.Rows > maxVector/size {
-		return errTooLarge()
-	}
 	if d.Valid != nil {
-		pad(d.Children[0], d.Ends, size)
+		if err := pad(t.Children[0], d.Children[0], d.Ends, size); err != nil {
+			return err
+		}
 	}
 	d.Ends = nil
 	return nil
 }
 
 // pad gives every list of rows size items: blank ones, where it has none.
-func pad(d *arrow.Data, ends []int64, size int64) {
+func pad(t *arrow.Type, d *arrow.Data, ends []int64, size int64) error {
 	rows := int64(len(ends) - 1)
 	old := *d
-	width := int64(0)
-	if old.Rows > 0 && d.Ends == nil && len(d.Children) == 0 {
-		width = int64(len(old.Values)) / old.Rows
+	width := bitsOfType(t) / 8
+	isBits := t.Format == "b"
+	if rows > maxVector/max(width, 8)/size {
+		return errTooLarge()
 	}
-	isBits := width == 0 && d.Ends == nil && len(old.Values) > 0
 	var valid, values bitmap
 	d.Rows = rows * size
 	if d.Ends != nil {
@@ -158,19 +158,47 @@ func pad(d *arrow.Data, ends []int64, size int64) {
 		d.Values = values.p
 	}
 	d.Valid = valid.valid()
-	if old.Ends == nil { // a struct, or lists of a fixed size
-		for _, c := range d.Children {
-			per := int64(1)
-			if old.Rows > 0 {
-				per = c.Rows / old.Rows
-			}
-			below := make([]int64, len(ends))
-			for i, end := range ends {
-				below[i] = end * per
-			}
-			pad(c, below, size*per)
+	if old.Ends != nil {
+		return nil // the items of texts and lists stay
+	}
+	per := int64(1)
+	if strings.HasPrefix(t.Format, "+w:") {
+		per, _ = strconv.ParseInt(t.Format[3:], 10, 64)
+	}
+	for i, c := range d.Children {
+		below := make([]int64, len(ends))
+		for k, end := range ends {
+			below[k] = end * per
+		}
+		if err := pad(t.Children[i], c, below, size*per); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// bitsOfType is the number of bits of a value in Arrow; 0: values have no fixed place.
+func bitsOfType(t *arrow.Type) int64 {
+	head, rest, _ := strings.Cut(t.Format, ":")
+	switch head {
+	case "b":
+		return 1
+	case "c", "C":
+		return 8
+	case "s", "S", "e":
+		return 16
+	case "i", "I", "f", "tdD", "tts", "ttm":
+		return 32
+	case "l", "L", "g", "tdm", "ttu", "ttn", "tDs", "tDm", "tDu", "tDn", "tss", "tsm", "tsu", "tsn":
+		return 64
+	case "w":
+		n, _ := strconv.ParseInt(rest, 10, 64)
+		return 8 * n
+	case "d":
+		n, _ := strconv.ParseInt(rest[strings.LastIndex(rest, ",")+1:], 10, 64)
+		return n
+	}
+	return 0
 }
 
 func bitAt(p []byte, i int64) bool { return p[i>>3]>>(i&7)&1 != 0 }

@@ -89,7 +89,7 @@ func (c *column) span(rows int) (n, begun int, err error) {
 	for n < c.left {
 		if n == len(c.ahead) {
 			at := len(c.ahead)
-			if at > maxVector {
+			if at > maxVector/2 {
 				return 0, 0, errTooLarge()
 			}
 			c.ahead = append(c.ahead, make([]byte, min(1<<12, c.left-at))...)
@@ -113,9 +113,21 @@ func (c *column) span(rows int) (n, begun int, err error) {
 
 // entries appends n entries of the page.
 func (c *column) entries(v *vector, n int) error {
-	if len(v.defs)+n > maxVector || v.count+n > maxVector {
-		return errTooLarge()
+	for n > 0 {
+		k := min(n, piece)
+		if err := c.entriesOf(v, k); err != nil {
+			return err
+		}
+		if v.bytes() > maxVector {
+			return errTooLarge()
+		}
+		n -= k
 	}
+	return nil
+}
+
+// entriesOf appends a few entries.
+func (c *column) entriesOf(v *vector, n int) error {
 	if c.maxRep() > 0 {
 		v.reps = append(v.reps, c.ahead[:n]...)
 		c.ahead = c.ahead[n:]
@@ -260,6 +272,9 @@ func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte) error {
 	}
 	if err := d.read(dict, dict.count); err != nil {
 		return err
+	}
+	if dict.bytes() > maxVector {
+		return errTooLarge()
 	}
 	c.dict = dict
 	return nil

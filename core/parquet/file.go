@@ -131,6 +131,8 @@ func (f *File) checkGroups(size int64) error {
 				return errs.New(errs.Unsupported, "column %q lies in another file", f.leaves[k].name)
 			case !c.known || c.values < 0 || c.size < 0 || c.wide < 0 || c.from() < 0 || c.from() > size-c.size:
 				return errs.New(errs.Corrupt, "column %q of row group %d has %d bytes at %d, and the file %d", f.leaves[k].name, i, c.size, c.from(), size)
+			case f.leaves[k].repeats == 0 && c.values != g.rows:
+				return errs.New(errs.Corrupt, "column %q of row group %d has %d values, and the group %d rows", f.leaves[k].name, i, c.values, g.rows)
 			}
 		}
 	}
@@ -259,16 +261,33 @@ func (r *Rows) size() int {
 			at -= g.rows
 			continue
 		}
-		wide := int64(0)
+		each := int64(1)
 		for k, c := range r.leaves {
 			if c != nil {
-				wide += g.columns[k].wide
+				meta := &g.columns[k]
+				each += meta.wide/g.rows + min(meta.values/g.rows, batchBytes)*int64(2+max(c.width(), 8))
 			}
 		}
-		each := max(1, wide/max(1, g.rows))
+		for _, n := range r.columns {
+			each += n.padded(1)
+		}
 		return int(min(r.end-r.next, batchRows, max(1, batchBytes/each)))
 	}
 	return 0
+}
+
+// padded is the bytes that lists of a fixed size have in each row, null or not.
+func (n *node) padded(items int64) (bytes int64) {
+	if items > batchBytes || n.shape == listNode && n.fixed == 0 {
+		return min(items, batchBytes)
+	}
+	if n.shape == leafNode {
+		return items * int64(max(n.width(), 1))
+	}
+	for _, c := range n.children {
+		bytes += c.padded(items * int64(max(n.fixed, 1)))
+	}
+	return min(bytes, batchBytes)
 }
 
 // Next returns the next batch: a struct of the columns. It is nil at the end. Its memory stays

@@ -28,7 +28,7 @@ const (
 )
 
 // maxPage bounds the bytes of a page.
-const maxPage = 1 << 30
+const maxPage = 512 << 20
 
 // most bounds the bytes that a byte of these compressions stands for. So a small page that claims
 // to be large is refused before memory is allocated.

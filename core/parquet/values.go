@@ -6,8 +6,12 @@ import (
 	"deeplake/core/errs"
 )
 
-// maxVector bounds the bytes and the entries of a column in one batch.
-const maxVector = 1 << 30
+const (
+	// maxVector bounds the bytes of a column in one batch, levels and ends of texts included.
+	maxVector = 512 << 20
+	// piece is the number of entries after which the bytes are counted.
+	piece = 1 << 12
+)
 
 // vector is entries of a leaf: levels, and the values of those that are not null.
 type vector struct {
@@ -18,6 +22,11 @@ type vector struct {
 	ends       []int64
 	codes      []int32 // numbers of the texts in dict, in the place of data and ends
 	dict       *vector
+}
+
+// bytes is the memory of the vector.
+func (v *vector) bytes() int {
+	return len(v.reps) + len(v.defs) + len(v.fixed) + len(v.data) + 8*len(v.ends) + 4*len(v.codes)
 }
 
 // addTexts makes room for texts.
@@ -37,11 +46,12 @@ func (v *vector) addTexts() error {
 // expand appends the texts of a dictionary.
 func (v *vector) expand(dict *vector, codes []int32) error {
 	for _, c := range codes {
-		v.data = append(v.data, dict.data[dict.ends[c]:dict.ends[c+1]]...)
-		v.ends = append(v.ends, int64(len(v.data)))
-		if len(v.data) > maxVector {
+		text := dict.data[dict.ends[c]:dict.ends[c+1]]
+		if len(v.data)+len(text) > maxVector {
 			return errTooLarge()
 		}
+		v.data = append(v.data, text...)
+		v.ends = append(v.ends, int64(len(v.data)))
 	}
 	return nil
 }
@@ -159,6 +169,9 @@ func (d *numbered) read(v *vector, n int) error {
 }
 
 func (d *numbered) add(v *vector, codes []int32) error {
+	if d.width > 0 && len(codes) > (maxVector-len(v.fixed))/d.width {
+		return errTooLarge()
+	}
 	switch {
 	case d.width == 4:
 		for _, c := range codes {
@@ -179,9 +192,6 @@ func (d *numbered) add(v *vector, codes []int32) error {
 			return err
 		}
 		return v.expand(d.dict, codes)
-	}
-	if len(v.fixed) > maxVector {
-		return errTooLarge()
 	}
 	return nil
 }
