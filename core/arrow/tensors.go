@@ -109,6 +109,10 @@ func (c *Column) IsNull() bool { return c.field.leaf().kind == kindNull }
 // Texts returns the texts of a column, "" for a null; ok is false for columns of other types.
 func (c *Column) Texts() (texts []string, ok bool) {
 	for i, v := range c.parts {
+		if v.kind == kindNull {
+			texts = append(texts, make([]string, v.n)...)
+			continue
+		}
 		missing := v.missing(c.above[i])
 		text, isText := textsOf(v)
 		if !isText {

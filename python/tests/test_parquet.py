@@ -348,3 +348,79 @@ def test_damaged_files(tmp_path: Path) -> None:
             outcomes["rows"] += 1
             assert len(ds) >= 0
     assert outcomes["errors"] > 50
+
+
+def test_fixed_lists_that_are_null(tmp_path: Path) -> None:
+    """Null lists of a fixed size have places in Arrow, whatever the types of their items."""
+    kinds = {
+        "bool": (pa.list_(pa.bool_(), 1), [None, None, [True]]),
+        "none": (pa.list_(pa.float32(), 2), [None, None, None]),
+        "some": (pa.list_(pa.float32(), 2), [None, [1, 2], None]),
+        "text": (pa.list_(pa.string(), 2), [None, ["a", "b"], None]),
+        "deep": (pa.list_(pa.list_(pa.int8(), 2), 3), [None, [[1, 2], [3, 4], [5, 6]], None]),
+        "bools": (pa.list_(pa.list_(pa.bool_(), 3), 1), [[[True, False, True]], None, None]),
+        "struct": (pa.list_(pa.struct([("a", pa.int16())]), 2), [None, [{"a": 1}, {"a": None}], None]),
+    }
+    table = pa.table({name: pa.array(values, kind) for name, (kind, values) in kinds.items()})
+    schema = dict.fromkeys(("text", "struct"), "json")
+    for rows in (1, 2, 3):
+        parquet.write_table(table, tmp_path / "x.parquet", row_group_size=rows)
+        ds = deeplake.ingest(tmp_path / "x.parquet", place(), schema=schema, verbose=False)
+        for name, (_, values) in kinds.items():
+            got = [ds[name][row] for row in range(3)]
+            assert [one.tolist() if isinstance(one, np.ndarray) else one for one in got] == values, (name, rows)
+    values = [[1.5, 2.5]] * 70_000 + [None] * 5
+    parquet.write_table(pa.table({"v": pa.array(values, pa.list_(pa.float32(), 2))}), tmp_path / "x.parquet")
+    ds = deeplake.ingest(tmp_path / "x.parquet", place(), verbose=False)
+    assert ds["v"].shape == (2,) and ds["v"][69_999].tolist() == [1.5, 2.5] and ds["v"][70_004] is None
+
+
+def test_repaired_files_are_taken_in(tmp_path: Path) -> None:
+    source, uri = tmp_path / "source", str(tmp_path / "ds")
+    source.mkdir()
+    parquet.write_table(pa.table({"a": [1, 2]}), source / "a.parquet", compression="none", write_page_checksum=True)
+    parquet.write_table(pa.table({"a": [3]}), source / "b.parquet")
+    good = (source / "a.parquet").read_bytes()
+    at = good.index((2).to_bytes(8, "little"))
+    (source / "a.parquet").write_bytes(good[:at] + b"\xff" + good[at + 1 :])
+    report = create(uri, f"from-{source}", "--on-error", "skip")
+    assert report["rows"] == 1 and "checksum" in report["skips"][0]["reason"]
+    (source / "a.parquet").write_bytes(good)
+    report = create(uri, f"from-{source}", "--on-error", "skip")
+    assert (report["rows"], report["added"]) == (3, 2)
+    assert sorted(deeplake.open(uri)["a"].numpy().tolist()) == [1, 2, 3]
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": ["x"]}), tmp_path / "a.parquet")
+    command = [
+        sys.executable,
+        "-m",
+        "deeplake",
+        "create",
+        str(tmp_path / "ds"),
+        f"from-{tmp_path}/a.parquet",
+        "--columns",
+    ]
+    assert subprocess.run([*command, "a"], check=False).returncode == 0
+    done = subprocess.run([*command, "a=class_label"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "with another schema lies there" in done.stderr
+
+
+def test_small_files_of_large_batches(tmp_path: Path) -> None:
+    """A dictionary of one large value makes every row large: batches have few of them, or it is refused."""
+    value = b"x" * (1 << 20)
+    table = pa.table({"b": pa.array([value] * 2000, pa.binary(1 << 20))})
+    parquet.write_table(table, tmp_path / "x.parquet", compression="zstd", dictionary_pagesize_limit=4 << 20)
+    assert (tmp_path / "x.parquet").stat().st_size < 20_000
+    program = (
+        "import deeplake, resource, sys\n"
+        "try: print(len(deeplake.ingest(sys.argv[1], 'mem://x', verbose=False)))\n"
+        "except deeplake.Error as err: print(type(err).__name__)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "x.parquet")], capture_output=True, text=True, check=True
+    )
+    outcome, peak = done.stdout.split()
+    assert outcome in ("2000", "UnsupportedError") and int(peak) < 5000

@@ -49,6 +49,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, b"<html>please log in</html>")
         elif kind == "busy" and self.asked[self.path] < 3:
             self.answer(503, b"later")
+        elif kind == "deep":
+            out = io.BytesIO()
+            Image.fromarray(np.full((9, 9), 300, np.uint16)).save(out, "png")
+            self.answer(200, out.getvalue())
         elif kind == "cut":
             self.answer(200, picture(int(rest))[:-40])
         else:
@@ -166,6 +170,21 @@ def test_images_of_one_size(server: Any, tmp_path: Path) -> None:
     assert abs(int(ds["image"][7].mean()) - 7) < 3 and ds["image"][0] is None
     with pytest.raises(deeplake.InvalidArgumentError, match="size is for images"):
         deeplake.ingest(tmp_path / "t.parquet", place(), size=8, verbose=False)
+
+
+def test_images_that_the_tensor_does_not_take(server: Any, tmp_path: Path) -> None:
+    """An image of another dtype or shape is a row with a reason, and ends no import."""
+    urls = [f"{server.url}/{kind}/{row}" for row, kind in enumerate(["deep", "ok", "deep", "ok", "ok"])]
+    parquet.write_table(pa.table({"url": urls}), tmp_path / "t.parquet")
+    ds = deeplake.ingest(tmp_path / "t.parquet", place(), urls="url", source_storage=ALLOWED, verbose=False)
+    assert [ds["image"][row] is None for row in range(5)] == [True, False, True, False, False]
+    assert ds["image_error"][2] == "the image has dtype uint16, want uint8"
+    schema = {"image": {"htype": "image", "shape": (None, 11, 3)}}
+    ds = deeplake.ingest(
+        tmp_path / "t.parquet", place(), urls="url", schema=schema, source_storage=ALLOWED, verbose=False
+    )
+    assert [ds["image"][row] is None for row in range(5)] == [True, False, True, True, True]
+    assert "has shape (12, 13, 3), want (?, 11, 3)" in ds["image_error"][3]
 
 
 def test_private_addresses_are_refused(server: Any, tmp_path: Path) -> None:

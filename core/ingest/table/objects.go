@@ -61,10 +61,10 @@ func (im *importer) openFetcher(ctx context.Context, how storage.Options) (err e
 	}
 	seen := map[string]bool{}
 	for _, u := range im.o.URLs {
-		if u.Column == "" || u.Tensor == "" || u.Column == u.Tensor || seen[u.Tensor] {
-			return errs.New(errs.Invalid, "objects of column %q go to tensor %q; want names that differ", u.Column, u.Tensor)
+		if u.Column == "" || u.Tensor == "" || u.Column == u.Tensor || seen[u.Tensor] || seen[u.errors()] {
+			return errs.New(errs.Invalid, "objects of column %q go to tensor %q, their reasons to %q; want names that differ", u.Column, u.Tensor, u.errors())
 		}
-		seen[u.Tensor] = true
+		seen[u.Tensor], seen[u.errors()] = true, true
 	}
 	o := urls.Options{Workers: fetchWorkers, MaxBytes: maxObject, Memory: fetchBytes, Storage: how.Settings, Environ: how.Environ}
 	if how.Settings.Timeout == 0 {
@@ -89,14 +89,22 @@ func (im *importer) ahead() int {
 	return fetchAhead
 }
 
-// parts divides a batch that begins at a position, so that few objects are in memory at once.
+// parts divides a batch that begins at a position: few objects are in memory at once, and commits
+// come when they are due.
 func (im *importer) parts(batch Batch, from int64) []Batch {
+	step := int64(fetchRows)
 	if im.fetcher == nil {
+		step = batch.Len()
+	}
+	if im.o.Checkpoint > 0 {
+		step = min(step, im.o.Checkpoint)
+	}
+	if step == batch.Len() {
 		return []Batch{batch}
 	}
 	var out []Batch
-	for at := int64(0); at < batch.Len(); at += fetchRows {
-		n := min(fetchRows, batch.Len()-at)
+	for at := int64(0); at < batch.Len(); at += step {
+		n := min(step, batch.Len()-at)
 		part := Batch{Column: batch.Slice(at, n), To: from + at + n, Bytes: batch.Bytes * n / batch.Len()}
 		if batch.Lines != nil {
 			part.Lines = batch.Lines[at : at+n]
@@ -185,7 +193,7 @@ func (im *importer) samples(ctx context.Context, o *objects, results []urls.Resu
 		s, reason := &o.samples[row], &o.reasons[row]
 		*reason = r.Reason
 		if *reason == "" && r.Data != nil && isImage {
-			*reason = im.noImage(r.Data)
+			*reason = im.noImage(o.Tensor, r.Data)
 		}
 		switch {
 		case *reason != "" || r.Data == nil:
@@ -227,24 +235,61 @@ func (im *importer) countReason(reason string) {
 
 // isImage reports whether a tensor takes images.
 func (im *importer) isImage(name string) bool {
-	spec, given := im.o.Schema[name]
-	return !given || strings.HasPrefix(spec.HType, "image")
+	return strings.HasPrefix(im.specOf(name).HType, "image")
 }
 
-// noImage returns why data are no image file; "": they are one.
-func (im *importer) noImage(data []byte) string {
+// noImage returns why data are no image file that the tensor takes; "": they are one.
+func (im *importer) noImage(name string, data []byte) string {
 	id, ok := im.env.Codecs.Sniff(data)
 	if !ok {
 		return "not a " + im.env.Codecs.Titles("or") + " file"
 	}
 	sc, err := im.env.Codecs.Sample(id)
-	if err == nil {
-		_, err = im.env.Codecs.Header(sc, data, codec.AsStored)
-	}
 	if err != nil {
 		return err.Error()
 	}
+	head, err := im.env.Codecs.Header(sc, data, codec.AsStored)
+	if err != nil {
+		return err.Error()
+	}
+	if im.o.Fit != nil {
+		return ""
+	}
+	want := im.specOf(name)
+	if want.DType != "" && want.DType != head.DType.String() {
+		return fmt.Sprintf("the image has dtype %s, want %s", head.DType, want.DType)
+	}
+	if want.HType == "image" && len(want.Shape) > 0 && !fitsShape(head.Shape, want.Shape) {
+		return fmt.Sprintf("the image has shape %s, want %s", head.Shape, want.Shape)
+	}
 	return ""
+}
+
+// specOf is the tensor of objects, as options give it.
+func (im *importer) specOf(name string) dataset.TensorSpec {
+	spec, given := im.o.Schema[name]
+	switch {
+	case given:
+	case im.o.Fit != nil:
+		spec = im.o.Fit.Tensor
+	default:
+		spec = dataset.TensorSpec{HType: "image", DType: "uint8"}
+	}
+	spec.Name = name
+	return spec
+}
+
+// fitsShape reports whether an image has the axes that a tensor states; -1 is any size.
+func fitsShape(have, want tensor.Shape) bool {
+	if len(have) != len(want) {
+		return false
+	}
+	for i, n := range want {
+		if n >= 0 && n != have[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // ensureObjects creates the tensors of objects, and those of reasons once there is one.
@@ -252,16 +297,7 @@ func (im *importer) ensureObjects(ctx context.Context, all []objects) error {
 	for i := range all {
 		o := &all[i]
 		if _, there := im.tensors[o.Tensor]; !there {
-			spec, given := im.o.Schema[o.Tensor]
-			switch {
-			case given:
-			case im.o.Fit != nil:
-				spec = im.o.Fit.Tensor
-			default:
-				spec.HType = "image"
-			}
-			spec.Name = o.Tensor
-			if err := im.createTensor(ctx, spec); err != nil {
+			if err := im.createTensor(ctx, im.specOf(o.Tensor)); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -79,6 +80,7 @@ type importer struct {
 	env    *dataset.Env
 	o      Options
 	place  string
+	uri    string // of the source, without secrets
 	source *source
 	d      *dataset.Dataset
 	fresh  bool
@@ -102,7 +104,10 @@ type importer struct {
 // Run fills the dataset at place with the tables at uri. tell is called with the progress. A
 // canceled import commits its rows, and returns errs.Canceled with its report.
 func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, tell func(Progress)) (*Report, error) {
-	im := &importer{env: env, o: o, place: place, tell: tell, report: &Report{Skips: []Skip{}, GoneNames: []string{}}}
+	im := &importer{env: env, o: o, place: place, uri: storage.RedactURL(uri), tell: tell, report: &Report{Skips: []Skip{}, GoneNames: []string{}}}
+	if err := o.check(); err != nil {
+		return nil, im.about(err)
+	}
 	how := storage.NewLinkPolicy(place, o.Storage).Named(uri)
 	if o.Source != nil {
 		how = *o.Source
@@ -124,16 +129,24 @@ func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, te
 	return report, im.about(err)
 }
 
+func (o Options) check() error {
+	if o.Columns != nil && len(o.Columns) == 0 {
+		return errs.New(errs.Invalid, "columns is empty; name some, or leave it out")
+	}
+	for i, name := range o.Columns {
+		if slices.Contains(o.Columns[:i], name) {
+			return errs.New(errs.Invalid, "columns names %q twice", name)
+		}
+	}
+	return nil
+}
+
 // about names the source of an error.
 func (im *importer) about(err error) error {
 	if err == nil {
 		return nil
 	}
-	uri := ""
-	if im.source != nil {
-		uri = im.source.uri
-	}
-	return errs.Wrap(errs.KindOf(err), "import from", uri, err)
+	return errs.Wrap(errs.KindOf(err), "import from", im.uri, err)
 }
 
 func (im *importer) run(ctx context.Context) (*Report, error) {
@@ -194,7 +207,7 @@ func (im *importer) firstReason() string {
 func (im *importer) open(ctx context.Context) error {
 	im.tensors = map[string]bool{}
 	im.fresh = true
-	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size()}
+	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size(), Schema: im.specs()}
 	if im.o.Overwrite {
 		return nil
 	}
@@ -397,7 +410,7 @@ func (im *importer) appendUntilDue(ctx, write context.Context, items <-chan item
 	}
 	if !im.o.LeaveOut {
 		_, err := into.AppendAll(write, next)
-		return !done, err
+		return !done, im.located(err)
 	}
 	for !done && (len(im.ready) > 0 || !im.isDue()) {
 		if b, err := next(write); err != nil || b == nil {
@@ -407,6 +420,15 @@ func (im *importer) appendUntilDue(ctx, write context.Context, items <-chan item
 		}
 	}
 	return !done, nil
+}
+
+// located names the file of the last rows in an error that does not.
+func (im *importer) located(err error) error {
+	p := im.state.Partial
+	if err == nil || p == nil || strings.Contains(err.Error(), p.Key) {
+		return err
+	}
+	return errs.New(errs.KindOf(err), "%s, up to row %d: %w", p.Key, p.Rows, err)
 }
 
 func (im *importer) isDue() bool {
@@ -428,6 +450,10 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 		if err := im.leaveOut(f, i.err); err != nil {
 			return err
 		}
+	}
+	if i.err != nil && i.from == 0 {
+		im.state.Partial = nil // none of its rows are taken: a later run tries again
+		return nil
 	}
 	if i.batch.Column == nil {
 		im.state.end(f, i.from)

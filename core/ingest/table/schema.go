@@ -80,8 +80,10 @@ func (im *importer) checkNames(files []*file) error {
 		if im.schema.byName[u.Column] == nil {
 			return unknown(u.Column, "the option for URLs")
 		}
-		if im.schema.byName[u.Tensor] != nil || im.schema.byName[u.errors()] != nil {
-			return errs.New(errs.Invalid, "the objects of column %q would go to tensor %q, which is a column of the table; choose another name", u.Column, u.Tensor)
+		for _, name := range []string{u.Tensor, u.errors()} {
+			if im.schema.byName[name] != nil {
+				return errs.New(errs.Invalid, "the objects of column %q would go to tensor %q, which is a column of the table; choose another name", u.Column, name)
+			}
 		}
 	}
 	for name := range im.o.Schema {

@@ -236,8 +236,14 @@ func (s *source) partitions() {
 			if plain, err := url.PathUnescape(value); err == nil {
 				value = plain
 			}
+			if plain, err := url.PathUnescape(name); err == nil {
+				name = plain
+			}
 			if f.values == nil {
 				f.values = map[string]string{}
+			}
+			if _, twice := f.values[name]; twice {
+				continue
 			}
 			i, known := at[name]
 			if !known {
@@ -248,7 +254,7 @@ func (s *source) partitions() {
 			if value == hiveNull {
 				continue
 			}
-			if _, err := strconv.ParseInt(value, 10, 32); err != nil {
+			if _, err := strconv.ParseInt(value, 10, 32); err != nil || strings.HasPrefix(value, "+") || value == "-0" {
 				s.parts[i].number = false
 			}
 			f.values[name] = value
@@ -309,6 +315,16 @@ func (o opened) ReadAt(ctx context.Context, p []byte, off int64) error {
 
 // open reads the metadata of a file.
 func (s *source) open(ctx context.Context, f *file) (Table, error) {
+	if f.size < 0 { // the source lists it, and reading it says why it is not there
+		body, err := s.Range(ctx, f.name, 0, 1, "")
+		if err == nil {
+			f.size = body.Size()
+			_ = body.Close()
+		}
+		if err != nil {
+			return nil, s.wrong(f, err)
+		}
+	}
 	t, err := s.format.Schema(ctx, opened{s, f})
 	if err != nil {
 		return nil, s.wrong(f, err)

@@ -3,6 +3,7 @@ package table
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"deeplake/core/errs"
@@ -13,15 +14,16 @@ const stateKey = "ingest"
 
 // state is the facts that a later run needs.
 type state struct {
-	Source   string      `json:"source"`
-	Table    bool        `json:"table"`
-	Format   string      `json:"format"`
-	Columns  []string    `json:"columns"`
-	URLs     []URLColumn `json:"urls,omitempty"`
-	Size     int64       `json:"size,omitempty"` // of images that URLs name
-	Files    []taken     `json:"files"`          // that are taken in, in order
-	Partial  *taken      `json:"partial,omitempty"`
-	Complete bool        `json:"complete"`
+	Source   string            `json:"source"`
+	Table    bool              `json:"table"`
+	Format   string            `json:"format"`
+	Columns  []string          `json:"columns"`
+	URLs     []URLColumn       `json:"urls,omitempty"`
+	Size     int64             `json:"size,omitempty"`   // of images that URLs name
+	Files    []taken           `json:"files"`            // that are taken in, in order
+	Schema   map[string]string `json:"schema,omitempty"` // specs that the user gave, as JSON
+	Partial  *taken            `json:"partial,omitempty"`
+	Complete bool              `json:"complete"`
 }
 
 // taken is a file with the rows of it that are taken in.
@@ -88,6 +90,8 @@ func (im *importer) resume() error {
 		return exists("an import with format=%s lies there, got %s; continue it so, or overwrite it", was.Format, im.source.format.Name)
 	case !slices.Equal(was.Columns, im.o.Columns):
 		return exists("an import with columns=%v lies there, got %v; continue it so, or overwrite it", shown(was.Columns), shown(im.o.Columns))
+	case len(im.o.Schema) > 0 && !maps.Equal(was.Schema, im.specs()):
+		return exists("an import with another schema lies there; continue it so, or overwrite it")
 	case !slices.Equal(was.URLs, im.o.URLs) || was.Size != im.size():
 		return exists("an import with other columns of URLs, or another size of their images, lies there; continue it so, or overwrite it")
 	}
@@ -97,6 +101,19 @@ func (im *importer) resume() error {
 	was.Columns = im.o.Columns
 	im.state = was
 	return nil
+}
+
+// specs are the tensors that the user gave, as JSON.
+func (im *importer) specs() map[string]string {
+	out := map[string]string{}
+	for name, spec := range im.o.Schema {
+		p, err := json.Marshal(spec)
+		if err != nil {
+			p = []byte(spec.HType)
+		}
+		out[name] = string(p)
+	}
+	return out
 }
 
 func shown(columns []string) string {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
 from deeplake._data.spec import schema_specs
+from deeplake._errors import InvalidArgumentError
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -55,6 +56,8 @@ def table(
     verbose: bool,
 ) -> Dataset:
     """Makes a dataset of files with a table, in one commit. Ctrl-C leaves nothing behind."""
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
+        raise InvalidArgumentError(f"ingest: size is {size!r}, want an int: the side of images in pixels")
     options: dict[str, Any] = {
         "format": format,
         "schema": {spec["name"]: spec for spec in schema_specs(schema)},
