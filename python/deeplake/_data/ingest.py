@@ -63,14 +63,14 @@ def ingest(
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
-        urls: of files that the core reads: columns of URLs whose objects are fetched, one or several names, or
-            a dict with the tensor of each; "image" without one. Objects are image files, unless
-            `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
+        urls: of files that the core reads: columns of URLs whose objects are fetched, one or
+            several names, or a dict with the tensor of each; "image" without one. Objects are image
+            files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
-        on_error: of files that the core reads: "skip" leaves out rows that no tensor takes, and those without
-            the object of their URL; "raise" refuses both. None refuses the former, and gives the
-            latter a reason in a tensor "image_error".
+        on_error: of files that the core reads: "skip" leaves out rows that no tensor takes, and
+            those without the object of their URL; "raise" refuses both. None refuses the former,
+            and gives the latter a reason in a tensor "image_error".
         overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
         source_storage: settings of the store of the files. None uses those of `storage` on the same
@@ -85,7 +85,8 @@ def ingest(
         AlreadyExistsError: the dataset exists and `overwrite` is False.
         InvalidArgumentError: the source is none of these, cannot be read, or has no rows.
         TensorTypeError: a column has a type that no tensor holds, or a sample does not suit.
-        UnsupportedError: Feather, CSV, and tables with `columns` or `schema` need the package pyarrow.
+        UnsupportedError: Feather, CSV, and tables with `columns` or `schema` need the package
+            pyarrow.
 
     Example:
         ds = deeplake.ingest("captions.parquet", "captions", schema={"kind": "class_label"})
