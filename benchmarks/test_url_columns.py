@@ -34,7 +34,7 @@ FILES, HOSTS = 600, 200
 KINDS = {"ok": 9700, "gone": 100, "busy": 50, "reset": 50, "mute": 100}
 REASONS = {"gone": "404", "busy": "503", "reset": "broke", "mute": "no answer within"}
 LOOPS = (128, 256, 512, 1024, 2048)  # requests at once of the bare loop
-THREADS, TRIED = 64, (16, 32, 64, 128, 256)  # of each process of img2dataset
+THREADS, TRIED = 64, (64, 128, 256)  # of each process of img2dataset
 LOOKED_AT = 500  # images that are compared with their files
 
 
@@ -51,11 +51,9 @@ def measure(full: bool = False) -> Result:
     )
     files = data.jpegs("photos-q92", FILES)
     with tempfile.TemporaryDirectory(dir=data.CACHE) as folder, _server(files) as server:
-        threads, held = THREADS, None
-        if full:
-            threads, held = _best_threads(Job(Path(folder), files, server, 10_000, 2), result)
         job = Job(Path(folder), files, server, count, silence)
         workers = _best_loop(job, result)
+        threads, held = _best_threads(job, result) if full else (THREADS, None)
         _compare(job, result, workers, threads, held)
     return result
 
@@ -225,13 +223,16 @@ def _looking(pid: int | None) -> Iterator[list[int]]:
 
 
 def _best_threads(job: Job, result: Result) -> tuple[int, int]:
-    """Tries the numbers of threads that img2dataset may use. Returns the fastest, and the bytes that it holds."""
-    rates = {threads: job.images / job.peer(threads)["seconds"] for threads in TRIED}
-    title = f"{PEER}, threads of each process; {job.count:,} URLs, given up after {job.silence} s"
-    result.tables.append(Table(title, "images/s"))
+    """Tries the numbers of threads that img2dataset may use. Returns the fastest, and the bytes that it holds.
+
+    A silent URL holds a thread until it is given up: the best number depends on that time.
+    """
+    tried = {threads: job.peer(threads, look=True) for threads in TRIED}
+    rates = {threads: job.images / answer["seconds"] for threads, answer in tried.items()}
+    result.tables.append(Table(f"{PEER}, threads of each process", "images/s"))
     result.tables[-1].lines = [Line(f"{threads} threads", Spread.of([rate])) for threads, rate in rates.items()]
     best = max(rates, key=lambda threads: rates[threads])
-    return best, job.peer(best, look=True)["most"]
+    return best, tried[best]["most"]
 
 
 def _best_loop(job: Job, result: Result) -> int:
