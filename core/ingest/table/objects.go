@@ -21,9 +21,10 @@ const (
 	// fetchRows is the number of rows whose objects are fetched together.
 	fetchRows = 64
 	// Rows are appended in order, so that those behind a URL without an answer wait for it:
-	// fetchAhead parts, and fetchBytes of objects. Both bound the rate, divided by fetchSilence.
+	// fetchAhead parts, and fetchBytes of objects, most of them in files. Both bound the rate,
+	// divided by fetchSilence.
 	fetchAhead   = 2048
-	fetchBytes   = 1 << 30
+	fetchBytes   = 4 << 30
 	fetchSilence = 5 * time.Second // of a request, unless the settings have a timeout
 	// fetchWorkers is the number of requests at once, to all hosts together.
 	fetchWorkers = 512
@@ -66,7 +67,7 @@ func (im *importer) openFetcher(ctx context.Context, how storage.Options) (err e
 		}
 		seen[u.Tensor], seen[u.errors()] = true, true
 	}
-	o := urls.Options{Workers: fetchWorkers, MaxBytes: maxObject, Memory: fetchBytes, Storage: how.Settings, Environ: how.Environ}
+	o := urls.Options{Workers: fetchWorkers, MaxBytes: maxObject, Spill: fetchBytes, Storage: how.Settings, Environ: how.Environ}
 	if how.Settings.Timeout == 0 {
 		o.Silence = fetchSilence
 	}

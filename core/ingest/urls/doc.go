@@ -10,5 +10,6 @@
 // A pool of workers takes the URLs in order (queue.go). A URL whose host is busy waits for the host
 // and holds up no other. A request that is silent for long does not count as one of the workers
 // (watch.go). Bytes of later batches count against a budget (memory.go). The batch that the caller
-// waits for is exempt, so that it always completes.
+// waits for is exempt, so that it always completes. Where memory is scarce, objects of others wait
+// in files (spill.go).
 package urls

@@ -30,6 +30,7 @@ type outcome struct {
 	mute   bool          // the host did not answer
 	to     *url.URL      // a redirection
 	full   bool          // there is no memory for the body
+	place  place         // of the data, if a spill has them
 }
 
 // work takes jobs and fetches them, until take ends it.
@@ -39,7 +40,9 @@ func (f *Fetcher) work(ctx context.Context) error {
 		if j == nil {
 			return nil
 		}
-		f.end(j, f.fetch(ctx, j))
+		out := f.fetch(ctx, j)
+		f.lay(j, &out)
+		f.end(j, out)
 	}
 }
 
@@ -87,8 +90,12 @@ func (f *Fetcher) end(j *job, out outcome) {
 	h := j.host
 	h.active--
 	defer f.settle(h)
-	if j.batch.released || out.data == nil && f.group.Context().Err() != nil {
+	laid := out.place.in != nil
+	if j.batch.released || out.data == nil && !laid && f.group.Context().Err() != nil {
 		f.memory.give(j.held)
+		if laid {
+			f.spill.drop(out.place)
+		}
 		return
 	}
 	if out.to != nil || out.full {
@@ -108,8 +115,12 @@ func (f *Fetcher) end(j *job, out outcome) {
 	if j.moves > 0 {
 		r.URL = storage.RedactURL(j.url.String())
 	}
-	if out.data != nil {
+	switch {
+	case out.data != nil:
 		f.memory.saw(int64(cap(out.data)))
+	case laid:
+		f.memory.saw(out.place.size)
+		j.batch.laid = append(j.batch.laid, laidObject{j.at, out.place})
 	}
 	f.finish(j, r)
 }

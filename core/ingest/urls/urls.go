@@ -25,9 +25,13 @@ type Options struct {
 	Attempts int
 	MaxBytes int64 // of an object; default 64 MiB
 	// Memory bounds the bytes that were fetched and not released; default 256 MiB. Exempt are the
-	// first batch that is not released, and those up to one that the caller waits for. Objects come
-	// no faster than Memory in the time of Silence, where each batch has one without an answer.
+	// first batch that is not released, and those up to one that the caller waits for.
 	Memory int64
+	// Spill bounds the bytes of the files with objects that memory has no room for; default: there
+	// are none. Objects come no faster than Memory and Spill in the time of Silence, where each
+	// batch has one without an answer.
+	Spill       int64
+	SpillFolder string // of these files; default: that of the system for temporary files
 	// Timeout is the time of an object, with all attempts and its body; default 30 s. Waiting for a
 	// busy host does not count.
 	Timeout time.Duration
@@ -56,6 +60,7 @@ type Fetcher struct {
 	guard  *request.Guard
 	group  *task.Group
 	began  time.Time
+	spill  spill
 
 	mu     sync.Mutex // for all that follows
 	queue  queue
@@ -101,6 +106,7 @@ func open(ctx context.Context, o Options, dial dialFunc) (*Fetcher, error) {
 	}
 	f.queue.hosts = map[string]*host{}
 	f.memory.usual = firstBytes
+	f.spill.folder, f.spill.most = o.SpillFolder, o.Spill
 	f.pool.start(&f.mu)
 	f.group.Go(f.watch)
 	return f, nil
@@ -116,7 +122,7 @@ const (
 )
 
 func (o *Options) complete() error {
-	if o.Workers < 0 || o.PerHost < 0 || o.Attempts < 0 || o.MaxBytes < 0 || o.Memory < 0 || o.Timeout < 0 || o.Silence < 0 {
+	if o.Workers < 0 || o.PerHost < 0 || o.Attempts < 0 || o.MaxBytes < 0 || o.Memory < 0 || o.Spill < 0 || o.Timeout < 0 || o.Silence < 0 {
 		return errs.Op("fetch URLs", "").New(errs.Invalid, "an option is negative")
 	}
 	fill(&o.Workers, 256)
@@ -141,7 +147,7 @@ func fill[T comparable](field *T, otherwise T) {
 }
 
 // Close ends all requests, and returns when no goroutine works any more. Wait of a batch that is
-// not complete then returns errs.Closed. It may be called again.
+// not complete, or has objects on the disk, then returns errs.Closed. It may be called again.
 func (f *Fetcher) Close() {
 	f.mu.Lock()
 	f.closed = true
@@ -149,20 +155,23 @@ func (f *Fetcher) Close() {
 	f.group.Stop()
 	_ = f.group.Wait()             // told by Batch.Wait
 	f.guard.CloseIdleConnections() // and those that are still being made
+	f.spill.close()
 }
 
 // Batch is some URLs on their way. All methods may be called in parallel.
 type Batch struct {
 	f       *Fetcher
 	done    chan struct{} // closed with the last result, or by Release
-	results []Result      // each is set once, before done
+	results []Result      // each is set once, before done; those in laid under loading
+	loading sync.Mutex    // of load; taken before Fetcher.mu
 
 	// under Fetcher.mu
 	order    int // of Start
 	urls     []string
-	next     int   // the first of urls that is not queued
-	left     int   // results that are missing
-	held     int64 // bytes of the results
+	next     int          // the first of urls that is not queued
+	left     int          // results that are missing
+	held     int64        // bytes of the results
+	laid     []laidObject // results that the spill has
 	released bool
 }
 
@@ -200,12 +209,7 @@ func (b *Batch) Wait(ctx context.Context) ([]Result, error) {
 			return nil, b.f.ended()
 		}
 	}
-	b.f.mu.Lock()
-	defer b.f.mu.Unlock()
-	if b.released {
-		return nil, errs.Op("fetch URLs", "").New(errs.Closed, "the batch was released")
-	}
-	return b.results, nil
+	return b.load()
 }
 
 // await exempts b, and the batches before it, from the budget.
@@ -245,7 +249,10 @@ func (b *Batch) Release() {
 		close(b.done)
 	}
 	f.memory.give(b.held)
-	b.held, b.results, b.urls = 0, nil, nil
+	for _, one := range b.laid {
+		f.spill.drop(one.place)
+	}
+	b.held, b.results, b.urls, b.laid = 0, nil, nil, nil
 	f.queue.drop(b)
 	f.pool.wake.Broadcast() // there is room, and another batch is the first
 }

@@ -298,6 +298,7 @@ func TestOptions(t *testing.T) {
 		{Attempts: -1},
 		{MaxBytes: -1},
 		{Memory: -1},
+		{Spill: -1},
 		{Timeout: -1},
 		{Silence: -1},
 		{Storage: storage.Settings{Headers: map[string]storage.Secret{"user-agent": "a\r\nb"}}},
