@@ -1,12 +1,12 @@
 // Command urlserver answers the URLs of test_url_columns.py, and reads them with a bare loop.
 //
 //	urlserver -serve FOLDER             prints its port, and answers until its standard input ends
-//	urlserver -fetch FILE -workers N    reads the URLs in the lines of a file; prints one line of JSON
+//	urlserver -fetch FILE -workers N    reads the URLs in the lines of a file; prints a line of JSON
 //
-// The first part of a path says what its URL is: ok is a JPEG file, by its number; gone is 404; busy
-// is 503; reset breaks the connection; mute never answers. It listens at all addresses, so that each
-// of 127.0.0.1, 127.0.0.2 and so on is a host. HTTP is written by hand: with net/http the server
-// would take as much of the cores as the loop that reads from it.
+// The first part of a path names its answer: ok is a JPEG file, by its number; gone is 404; busy is
+// 503; reset breaks the connection; mute never answers. It listens at all addresses, so that each of
+// 127.0.0.1, 127.0.0.2 and so on is a host, and answers this machine alone. HTTP is written by hand:
+// with net/http the server would take as much of the cores as the loop that reads from it.
 package main
 
 import (
@@ -88,6 +88,10 @@ func serve(folder string, latency time.Duration) error {
 		c, err := l.Accept()
 		if err != nil {
 			return err
+		}
+		if from, ok := c.RemoteAddr().(*net.TCPAddr); !ok || !from.IP.IsLoopback() {
+			_ = c.Close()
+			continue
 		}
 		go s.answer(c.(*net.TCPConn))
 	}

@@ -95,47 +95,27 @@ type Skip = table.Skip
 // shownNames bounds the files that a report lists by name.
 const shownNames = 1000
 
-// Report says what an import did.
+// Report says what an import did: that of a table, and what images add. Its format is Images, or
+// that of the tables.
 type Report struct {
-	URI     string `json:"uri"`
-	Format  string `json:"format"`  // Images, or that of the tables
-	Rows    int64  `json:"rows"`    // of the dataset after it
-	Added   int64  `json:"added"`   // by this run
-	Updated int64  `json:"updated"` // rows whose files have changed since they were taken in
+	table.Report
+	Updated int64 `json:"updated"` // rows whose files have changed since they were taken in
 	// earlier rows of changed archives, whose members were added again
-	Removed   int64    `json:"removed"`
-	Unchanged int64    `json:"unchanged"` // files that were taken in before, and are as they were
-	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
-	Bytes     int64    `json:"bytes"`     // read by this run
-	Classes   []string `json:"classes"`
-	Splits    []Split  `json:"splits"` // all rows of the dataset in them
+	Removed int64    `json:"removed"`
+	Classes []string `json:"classes"`
+	Splits  []Split  `json:"splits"` // all rows of the dataset in them
 	// files of another kind than the tensor's, decoded and encoded again
-	Converted int64    `json:"converted"`
-	Codec     string   `json:"codec"`    // the codec of the image tensor
-	Lossy     int64    `json:"lossy"`    // of Converted, into a codec that changes pixels
-	Accepted  int64    `json:"accepted"` // JPEG files that are cut, stored as they are
-	Skipped   int64    `json:"skipped"`
-	Skips     []Skip   `json:"skips"`      // the first of them
-	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
-	GoneNames []string `json:"gone_names"` // the first of them
-	// Fetched counts the objects that URLs of a table named, Failed the URLs without one, by reason
-	Fetched  int64            `json:"fetched"`
-	Failed   int64            `json:"failed"`
-	Reasons  map[string]int64 `json:"reasons"`
-	Commit   string           `json:"commit"`
-	Version  uint64           `json:"version"`
-	Complete bool             `json:"complete"` // false: canceled; another run goes on from here
+	Converted int64  `json:"converted"`
+	Codec     string `json:"codec"`    // the codec of the image tensor
+	Lossy     int64  `json:"lossy"`    // of Converted, into a codec that changes pixels
+	Accepted  int64  `json:"accepted"` // JPEG files that are cut, stored as they are
 }
 
 // Progress is where an import stands.
 type Progress struct {
-	Done       bool    `json:"done"`
-	Rows       int64   `json:"rows"`
-	Files      int64   `json:"files"`
-	Bytes      int64   `json:"bytes"`
-	TotalFiles int64   `json:"total_files"`
-	TotalBytes int64   `json:"total_bytes"` // 0: not known
-	Report     *Report `json:"report"`
+	table.Progress
+	Done   bool    `json:"done"`
+	Report *Report `json:"report"`
 }
 
 // Job is an import that runs in the background. All methods may be called in parallel.
@@ -179,7 +159,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	im := &importer{
 		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
 		numbering: map[string]numbering{}, names: reservedNames(),
-		report: &Report{Format: Images, Skips: []Skip{}, GoneNames: []string{}},
+		report: &Report{Report: table.Report{Format: Images, Skips: []Skip{}, GoneNames: []string{}}},
 	}
 	j.run(func(ctx context.Context) (*Report, error) {
 		defer func() { _ = lake.Close() }()

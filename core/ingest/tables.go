@@ -97,17 +97,12 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 		}}
 	}
 	r, err := table.Run(ctx, env.For(o.Storage.Settings), uri, source, to, func(now table.Progress) {
-		j.update(func(p *Progress) {
-			p.Rows, p.Files, p.Bytes, p.TotalFiles, p.TotalBytes = now.Rows, now.Files, now.Bytes, now.TotalFiles, now.TotalBytes
-		})
+		j.update(func(p *Progress) { p.Progress = now })
 	})
 	if r == nil {
 		return nil, err
 	}
-	return &Report{
-		URI: r.URI, Format: r.Format, Rows: r.Rows, Added: r.Added, Unchanged: r.Unchanged, Resumed: r.Resumed, Bytes: r.Bytes, Skipped: r.Skipped,
-		Skips: r.Skips, Gone: r.Gone, GoneNames: r.GoneNames, Fetched: r.Fetched, Failed: r.Failed, Reasons: r.Reasons, Commit: r.Commit, Version: r.Version, Complete: r.Complete,
-	}, err
+	return &Report{Report: *r}, err
 }
 
 // hasTables reports whether names at the beginning of the listing are of tables, and none is of an

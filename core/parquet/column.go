@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 
 	"deeplake/core/errs"
+	"deeplake/core/internal/ahead"
 )
 
 // maxHeader bounds the bytes of a page header, which may hold statistics.
@@ -13,7 +14,7 @@ const maxHeader = 16 << 20
 // column reads the entries of a leaf, through all row groups.
 type column struct {
 	*node
-	stream stream
+	stream *ahead.Stream
 	chunks []chunkMeta // of the row groups from the first one on
 	top    bool        // numbers of a dictionary may stay numbers
 
@@ -118,7 +119,7 @@ func (c *column) entries(v *vector, n int) error {
 		if err := c.entriesOf(v, k); err != nil {
 			return err
 		}
-		if v.bytes() > maxVector {
+		if v.bytes() > maxVector && v.count > 1 { // a single value is as large as its page
 			return errTooLarge()
 		}
 		n -= k
@@ -185,13 +186,13 @@ func (c *column) nextPage(ctx context.Context) (more bool, err error) {
 func (c *column) skipRest(ctx context.Context, meta *chunkMeta) error {
 	for c.spent < meta.size {
 		n := min(meta.size-c.spent, 1<<20)
-		if err := c.stream.need(ctx, n); err != nil {
+		if err := c.stream.Need(ctx, n); err != nil {
 			return err
 		}
-		if int64(len(c.stream.p)) < n {
+		if int64(len(c.stream.Bytes())) < n {
 			return errs.New(errs.Corrupt, "the file is cut")
 		}
-		c.stream.take(n)
+		c.stream.Take(n)
 		c.spent += n
 	}
 	return nil
@@ -201,18 +202,18 @@ func (c *column) skipRest(ctx context.Context, meta *chunkMeta) error {
 func (c *column) header(ctx context.Context, meta *chunkMeta) (pageHeader, error) {
 	for size := int64(1 << 10); ; size *= 8 {
 		size = min(size, meta.size-c.spent)
-		if err := c.stream.need(ctx, size); err != nil {
+		if err := c.stream.Need(ctx, size); err != nil {
 			return pageHeader{}, err
 		}
-		have := min(int64(len(c.stream.p)), meta.size-c.spent)
-		h, n, err := parsePageHeader(c.stream.p[:have])
+		have := min(int64(len(c.stream.Bytes())), meta.size-c.spent)
+		h, n, err := parsePageHeader(c.stream.Bytes()[:have])
 		if err != nil && have >= size && size < meta.size-c.spent && size < maxHeader {
 			continue // the header may go on
 		}
 		if err != nil {
 			return h, err
 		}
-		c.stream.take(int64(n))
+		c.stream.Take(int64(n))
 		c.spent += int64(n)
 		return h, nil
 	}
@@ -232,13 +233,13 @@ func (c *column) page(ctx context.Context, meta *chunkMeta) error {
 	case h.size > maxPage || h.wide > maxPage:
 		return errs.New(errs.Unsupported, "a page has %d bytes, want at most %d", max(h.size, h.wide), maxPage)
 	}
-	if err := c.stream.need(ctx, h.size); err != nil {
+	if err := c.stream.Need(ctx, h.size); err != nil {
 		return err
 	}
-	if int64(len(c.stream.p)) < h.size {
+	if int64(len(c.stream.Bytes())) < h.size {
 		return errs.New(errs.Corrupt, "the file is cut")
 	}
-	p := c.stream.take(h.size)
+	p := c.stream.Take(h.size)
 	c.spent += h.size
 	if h.hasCRC && crc32.ChecksumIEEE(p) != h.crc {
 		return errs.New(errs.Corrupt, "the checksum of a page is wrong")
@@ -273,7 +274,7 @@ func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte) error {
 	if err := d.read(dict, dict.count); err != nil {
 		return err
 	}
-	if dict.bytes() > maxVector {
+	if dict.bytes() > maxVector && dict.count > 1 {
 		return errTooLarge()
 	}
 	c.dict = dict

@@ -9,5 +9,6 @@
 // decoder reads is bounded by its page. FuzzFile tries forged files.
 //
 // The package has a reader of its own because parquet-go 0.32 allocates what page headers declare,
-// does not check numbers of dictionaries, and needs 1.2 to 1.5 times the time of pyarrow.
+// before it decompresses a page, and decodes pages as a whole. It reads values in less time than
+// this package makes columns; pyarrow takes as long as this package.
 package parquet

@@ -8,6 +8,7 @@ import (
 
 	"deeplake/core/arrow"
 	"deeplake/core/errs"
+	"deeplake/core/internal/ahead"
 	"deeplake/core/internal/task"
 )
 
@@ -31,7 +32,7 @@ const (
 
 // File is an open Parquet file. All methods may be called in parallel.
 type File struct {
-	r      ReaderAt
+	r      ahead.ReaderAt
 	footer *footer
 	root   *node
 	leaves []*node
@@ -39,7 +40,7 @@ type File struct {
 }
 
 // Open reads the metadata of a file of size bytes.
-func Open(ctx context.Context, r ReaderAt, size int64) (*File, error) {
+func Open(ctx context.Context, r ahead.ReaderAt, size int64) (*File, error) {
 	if size < 12 {
 		return nil, errs.New(errs.Corrupt, "it has %d bytes, which is no Parquet file", size)
 	}
@@ -89,7 +90,7 @@ func (m memory) ReadAt(_ context.Context, p []byte, off int64) error {
 }
 
 // metadata reads the bytes of the footer.
-func metadata(ctx context.Context, r ReaderAt, size int64) ([]byte, error) {
+func metadata(ctx context.Context, r ahead.ReaderAt, size int64) ([]byte, error) {
 	end := make([]byte, min(size, footerGuess))
 	if err := r.ReadAt(ctx, end, size-int64(len(end))); err != nil {
 		return nil, err
@@ -230,14 +231,16 @@ func (f *File) Read(ctx context.Context, o Options) (*Rows, error) {
 func (r *Rows) column(leaf, first, used int, top bool) *column {
 	c := &column{node: r.f.leaves[leaf], top: top && r.f.leaves[leaf].typ.Format != "n"}
 	step := min(max(aheadBytes/2/int64(used), leastStep), maxStep)
-	c.stream = stream{file: r.f.r, group: r.group, step: step, ahead: int(min(max(aheadBytes/(int64(used)*step), 2), 16))}
+	o := ahead.Options{Group: r.group, Step: step, Depth: int(min(max(aheadBytes/(int64(used)*step), 2), 16))}
+	var pages []ahead.Segment
 	for i := first; i < len(r.f.footer.groups); i++ {
 		meta := r.f.footer.groups[i].columns[leaf]
 		c.chunks = append(c.chunks, meta)
 		if meta.size > 0 {
-			c.stream.rest = append(c.stream.rest, segment{meta.from(), meta.size})
+			pages = append(pages, ahead.Segment{Off: meta.from(), Size: meta.size})
 		}
 	}
+	c.stream = ahead.New(r.f.r, o, pages...)
 	return c
 }
 
@@ -252,28 +255,41 @@ func (r *Rows) Close() {
 // Position is the number of the next row in the file.
 func (r *Rows) Position() int64 { return r.next }
 
-// size returns the rows of the next batch.
-func (r *Rows) size() int {
-	at := r.next
+// size returns the rows of a batch from a row on: those of later row groups only as far as its
+// bytes allow.
+func (r *Rows) size(from int64) int {
+	rows, bytes := int64(0), int64(batchBytes)
 	for i := range r.f.footer.groups {
 		g := &r.f.footer.groups[i]
-		if at >= g.rows {
-			at -= g.rows
+		if from >= g.rows {
+			from -= g.rows
 			continue
 		}
-		each := int64(1)
-		for k, c := range r.leaves {
-			if c != nil {
-				meta := &g.columns[k]
-				each += meta.wide/g.rows + min(meta.values/g.rows, batchBytes)*int64(2+max(c.width(), 8))
-			}
+		each := r.each(i)
+		n := min(g.rows-from, batchRows-rows, bytes/each)
+		if rows += n; from+n < g.rows {
+			break
 		}
-		for _, n := range r.columns {
-			each += n.padded(1)
-		}
-		return int(min(r.end-r.next, batchRows, max(1, batchBytes/each)))
+		bytes -= n * each
+		from = 0
 	}
-	return 0
+	return int(min(r.end-r.next, max(1, rows)))
+}
+
+// each is the bytes of a row of a group, by the sizes that the metadata states.
+func (r *Rows) each(group int) int64 {
+	g := &r.f.footer.groups[group]
+	each := int64(1)
+	for k, c := range r.leaves {
+		if c != nil {
+			meta := &g.columns[k]
+			each += meta.wide/g.rows + min(meta.values/g.rows, batchBytes)*int64(2+max(c.width(), 8))
+		}
+	}
+	for _, n := range r.columns {
+		each += n.padded(1)
+	}
+	return each
 }
 
 // padded is the bytes that lists of a fixed size have in each row, null or not.
@@ -293,14 +309,14 @@ func (n *node) padded(items int64) (bytes int64) {
 // Next returns the next batch: a struct of the columns. It is nil at the end. Its memory stays
 // valid.
 func (r *Rows) Next(ctx context.Context) (*arrow.Column, error) {
-	for r.skip > 0 {
-		n := int(min(r.skip, batchRows))
+	for r.skip > 0 { // of the group that has the next row
+		n := int(min(r.skip, int64(max(1, r.size(r.next-r.skip)))))
 		if _, err := r.read(ctx, n); err != nil {
 			return nil, err
 		}
 		r.skip -= int64(n)
 	}
-	rows := r.size()
+	rows := r.size(r.next)
 	if rows == 0 {
 		return nil, nil
 	}

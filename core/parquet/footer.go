@@ -106,13 +106,13 @@ func parseFooter(p []byte) (*footer, error) {
 	t.fields(func(id int64, _ byte) bool {
 		switch id {
 		case 2:
-			t.list(func(int) { f.schema = append(f.schema, t.element()) })
+			t.list(func() { f.schema = append(f.schema, t.element()) })
 		case 3:
 			f.rows = t.int()
 		case 4:
-			t.list(func(int) { f.groups = append(f.groups, t.group()) })
+			t.list(func() { f.groups = append(f.groups, t.group()) })
 		case 5:
-			t.list(func(int) {
+			t.list(func() {
 				var pair [3]string
 				t.fields(func(id int64, _ byte) bool {
 					if id != 1 && id != 2 {
@@ -206,7 +206,7 @@ func (t *thrift) group() rowGroup {
 	t.fields(func(id int64, _ byte) bool {
 		switch id {
 		case 1:
-			t.list(func(int) { g.columns = append(g.columns, t.chunk()) })
+			t.list(func() { g.columns = append(g.columns, t.chunk()) })
 		case 3:
 			g.rows = t.int()
 		default:
@@ -258,7 +258,6 @@ func (t *thrift) chunk() chunkMeta {
 // The kinds of pages.
 const (
 	dataPage       = 0
-	indexPage      = 1
 	dictionaryPage = 2
 	dataPageV2     = 3
 )
@@ -270,8 +269,6 @@ type pageHeader struct {
 	crc        uint32
 	hasCRC     bool
 	values     int64
-	nulls      int64
-	rows       int64
 	encoding   int64
 	defBytes   int64 // of levels in pages of version 2
 	repBytes   int64
@@ -316,10 +313,6 @@ func (t *thrift) pageFields(h *pageHeader, of int64) {
 			h.defCoding = t.int()
 		case of == 5 && id == 4:
 			h.repCoding = t.int()
-		case of == 8 && id == 2:
-			h.nulls = t.int()
-		case of == 8 && id == 3:
-			h.rows = t.int()
 		case of == 8 && id == 5:
 			h.defBytes = t.int()
 		case of == 8 && id == 6:

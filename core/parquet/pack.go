@@ -27,8 +27,14 @@ const (
 	lz4Pages    = 7
 )
 
-// maxPage bounds the bytes of a page.
-const maxPage = 512 << 20
+const (
+	// maxPage bounds the bytes of a page, as the format does. Writers that look at the size of a
+	// page after a thousand values make such pages of large ones.
+	maxPage = 1<<31 - 1
+	// freePage is the bytes of a page that a few compressed ones may stand for. A larger page has
+	// at most densePage bytes for each compressed one, as pictures and sound do.
+	freePage, densePage = 512 << 20, 64
+)
 
 // most bounds the bytes that a byte of these compressions stands for. So a small page that claims
 // to be large is refused before memory is allocated.
@@ -49,6 +55,9 @@ func unpack(codec int64, p []byte, wide int64) ([]byte, error) {
 	}
 	if wide < 0 || wide > maxPage {
 		return nil, errs.New(errs.Unsupported, "a page has %d bytes, want at most %d", wide, maxPage)
+	}
+	if wide > max(freePage, int64(len(p))*densePage) {
+		return nil, errs.New(errs.Unsupported, "a page of %d bytes has %d after decompression, want at most %d; write the file again, with smaller pages", len(p), wide, int64(freePage))
 	}
 	if bound, ok := most[codec]; ok && wide > int64(len(p))*bound+1024 {
 		return nil, errs.New(errs.Corrupt, "a page of %d bytes claims to have %d after decompression", len(p), wide)

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"deeplake/core/arrow"
 	"deeplake/core/errs"
+	"deeplake/core/internal/ahead"
 	"deeplake/core/tensor"
 )
 
@@ -76,7 +79,7 @@ func documents(t testing.TB, c *arrow.Column) (out []any) {
 	return out
 }
 
-func readAll(t testing.TB, r ReaderAt, size int64, o Options) (map[string][]any, int64) {
+func readAll(t testing.TB, r ahead.ReaderAt, size int64, o Options) (map[string][]any, int64) {
 	t.Helper()
 	f, err := Open(t.Context(), r, size)
 	if err != nil {
@@ -187,13 +190,17 @@ func TestReadAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, ahead := range []bool{false, true} {
-			rows, err := f.Read(t.Context(), Options{Ahead: ahead})
+		for _, isAhead := range []bool{false, true} {
+			rows, err := f.Read(t.Context(), Options{Ahead: isAhead})
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, c := range rows.leaves {
-				c.stream.step, c.stream.ahead = 7, 3
+				var pages []ahead.Segment
+				for i := range c.chunks {
+					pages = append(pages, ahead.Segment{Off: c.chunks[i].from(), Size: c.chunks[i].size})
+				}
+				c.stream = ahead.New(f.r, ahead.Options{Group: rows.group, Step: 7, Depth: 3}, pages...)
 			}
 			batch, err := rows.Next(t.Context())
 			if err != nil {
@@ -202,7 +209,7 @@ func TestReadAhead(t *testing.T) {
 			fields, _ := batch.Fields()
 			for _, c := range fields {
 				if got := documents(t, c); !slices.EqualFunc(got, want[c.Name()], same) {
-					t.Errorf("%s, ahead %v: column %q is %v", name, ahead, c.Name(), got)
+					t.Errorf("%s, ahead %v: column %q is %v", name, isAhead, c.Name(), got)
 				}
 			}
 			rows.Close()
@@ -277,7 +284,7 @@ func TestSizesThatLie(t *testing.T) {
 	var before, after runtime.MemStats
 	for _, codec := range []int64{plainPages, snappyPages, gzipPages, brotliPages, hadoopPages, zstdPages, lz4Pages, lzoPages, 99} {
 		runtime.ReadMemStats(&before)
-		for _, wide := range []int64{-1, 1 << 29, maxPage, maxPage + 1, 1 << 40} {
+		for _, wide := range []int64{-1, 1 << 29, 1 << 30, maxPage, maxPage + 1, 1 << 40} {
 			if _, err := unpack(codec, []byte("some bytes of no compression"), wide); err == nil {
 				t.Errorf("codec %d: a page of %d bytes is accepted", codec, wide)
 			}
@@ -287,11 +294,36 @@ func TestSizesThatLie(t *testing.T) {
 			t.Errorf("codec %d: %d bytes were allocated", codec, n)
 		}
 	}
+	// A large page is taken where its compressed bytes are many, and not where they are few. Those
+	// of "dense" are no Zstandard, which is found out behind the bounds.
+	zeros, random := make([]byte, freePage+1), make([]byte, freePage/densePage+1)
+	for name, c := range map[string]struct {
+		p    []byte
+		wide int64
+		want errs.Kind
+	}{
+		"dense":    {random, int64(len(random)) * densePage, errs.Corrupt},
+		"too thin": {random, int64(len(random))*densePage + 1, errs.Unsupported},
+		"zeros":    {packedZeros(t, zeros), int64(len(zeros)), errs.Unsupported},
+	} {
+		if _, err := unpack(zstdPages, c.p, c.wide); !errs.Is(err, c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
 	// 2^31 integers of two bytes: a block of endless equal ones.
 	endless := []byte{0x80, 0x80, 0x80, 0x80, 0x08, 1, 0xff, 0xff, 0xff, 0xff, 0x07, 0}
 	if _, err := newDeltas(endless); err == nil {
 		t.Error("a block of 2^31 integers is accepted")
 	}
+}
+
+func packedZeros(t *testing.T, p []byte) []byte {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.EncodeAll(p, nil)
 }
 
 // FuzzFile reads forged files: whatever their bytes, the result is rows or an error.

@@ -102,13 +102,13 @@ func (t *thrift) fields(field func(id int64, kind byte) bool) {
 }
 
 // list calls item for each item of a list, which reads it.
-func (t *thrift) list(item func(i int)) {
+func (t *thrift) list(item func()) {
 	n, _ := t.items()
-	for i := range n {
+	for range n {
 		if t.err != nil {
 			return
 		}
-		item(i)
+		item()
 	}
 }
 

@@ -62,7 +62,8 @@ func errTooLarge() error {
 
 // decoder reads the values of a page.
 type decoder interface {
-	// read appends the next n values.
+	// read appends the next n values, at most piece of a data page. Those that take more memory
+	// than their page are bounded here, others by the caller.
 	read(v *vector, n int) error
 }
 
@@ -104,9 +105,6 @@ func (d *boolPlain) read(v *vector, n int) error {
 type boolRuns struct{ *runs }
 
 func (d boolRuns) read(v *vector, n int) error {
-	if n > maxVector {
-		return errTooLarge()
-	}
 	at := len(v.fixed)
 	v.fixed = append(v.fixed, make([]byte, n)...)
 	return read(d.runs, v.fixed[at:])
@@ -130,9 +128,6 @@ func (d *textPlain) read(v *vector, n int) error {
 		v.data = append(v.data, d.p[4:4+size]...)
 		v.ends = append(v.ends, int64(len(v.data)))
 		d.p = d.p[4+size:]
-	}
-	if len(v.data) > maxVector {
-		return errTooLarge()
 	}
 	return nil
 }
@@ -221,9 +216,6 @@ func (d *integers) read(v *vector, n int) error {
 		}
 		n -= len(part)
 	}
-	if len(v.fixed) > maxVector {
-		return errTooLarge()
-	}
 	return nil
 }
 
@@ -268,9 +260,6 @@ func (d *textLengths) read(v *vector, n int) error {
 		}
 		v.data = append(v.data, text...)
 		v.ends = append(v.ends, int64(len(v.data)))
-	}
-	if len(v.data) > maxVector || len(v.ends) > maxVector {
-		return errTooLarge()
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ var (
 	sys        = "golang.org/x/sys/unix"
 	invariants = "core/internal/invariant"
 	task       = "core/internal/task"
+	ahead      = "core/internal/ahead"
 	slab       = "core/slab"
 	lru        = "core/internal/lru"
 	area       = "core/internal/area"
@@ -57,6 +58,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/private", why: "folders that no other account changes", project: []string{"core/errs"}},
 	{dir: "core/internal/peer", why: "the account at the other end of a connection; connects to nothing"},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
+	{dir: "core/internal/ahead", why: "bytes of a file in order, requested ahead; no stores", project: []string{"core/errs", task}, never: noIO},
 	{dir: "core/internal/ranges", why: "the ranges of HTTP; sends nothing", project: ofStores, never: noNet},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: with(ofStores, "core/internal/ranges"), modules: []string{"golang.org/x/net/http/httpproxy"}},
 
@@ -115,7 +117,7 @@ var packageRules = []packageRule{
 	},
 	{dir: "core/arrow", why: "columns of Arrow's C interface as values; calls and releases nothing, no datasets", project: ofValues, never: noIO},
 	{
-		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO,
+		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, ahead, "core/arrow"}, never: noIO,
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
 	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow"}, never: noIO},
@@ -185,7 +187,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, "core/storage", "core/arrow", "core/codec", "core/jsonl", "core/parquet", "core/dataset", "core/ingest/urls"),
+		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/codec", "core/jsonl", "core/parquet", "core/dataset", "core/ingest/urls"),
 		modules: []string{zstd, "github.com/klauspost/compress/gzip"},
 	},
 	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},

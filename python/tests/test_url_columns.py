@@ -18,6 +18,7 @@ import deeplake
 import numpy as np
 import pyarrow as pa
 import pytest
+from kills import killed_after_a_commit
 from PIL import Image
 from pyarrow import parquet
 
@@ -228,16 +229,7 @@ def test_kill_and_go_on(server: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
     draw, kills = random.Random(5), 0
     for _ in range(3):
-        before = rows_of(uri)
-        running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while running.poll() is None and rows_of(uri) == before:
-            pass
-        try:
-            running.wait(timeout=draw.random() * 0.1)
-        except subprocess.TimeoutExpired:
-            running.kill()
-            running.wait()
-            kills += 1
+        kills += killed_after_a_commit(command, lambda: rows_of(uri), 0.1, draw)
         assert rows_of(uri) % 64 == 0 or rows_of(uri) == rows
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -61,7 +61,7 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 			return false
 		}
 	}
-	from := im.state.start(f)
+	from := f.start
 	fail := func(err error) bool { return send(item{file: f, from: from, err: err}) }
 	t, err := im.source.open(ctx, f)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"deeplake/core/arrow"
 	"deeplake/core/errs"
+	"deeplake/core/internal/ahead"
 	"deeplake/core/internal/task"
 	"deeplake/core/jsonl"
 )
@@ -20,7 +21,7 @@ import (
 const (
 	// typeBytes of a file tell its columns.
 	typeBytes = 1 << 20
-	// blockBytes and aheadBlocks are what is requested ahead of a file that is read in order.
+	// aheadBlocks of blockBytes are requested ahead of a file that is read in order.
 	blockBytes  = 4 << 20
 	aheadBlocks = 4
 	// windowBytes bounds the memory of a compressed file.
@@ -56,17 +57,26 @@ func openLines(ctx context.Context, f opened) (Table, error) {
 }
 
 // reader opens the file, and returns a function that ends its requests.
-func (t *lines) reader(ctx context.Context, o jsonl.Options, ahead bool) (*jsonl.Reader, func(), error) {
-	s := &sequence{ctx: ctx, f: t.file, left: t.file.f.size}
-	if ahead {
-		s.group = task.New(ctx, 0)
+func (t *lines) reader(ctx context.Context, o jsonl.Options, isAhead bool) (*jsonl.Reader, func(), error) {
+	how := ahead.Options{Step: blockBytes, Depth: aheadBlocks}
+	end := func() {}
+	if isAhead {
+		how.Group = task.New(ctx, 0)
+		end = func() {
+			how.Group.Stop()
+			_ = how.Group.Wait()
+		}
 	}
-	plain, err := unpacked(s)
+	var all []ahead.Segment
+	if size := t.file.f.size; size > 0 {
+		all = []ahead.Segment{{Size: size}}
+	}
+	plain, err := unpacked(ahead.New(t.file, how, all...).Reader(ctx))
 	if err != nil {
-		s.close()
+		end()
 		return nil, nil, err
 	}
-	return jsonl.NewReader(plain, o), s.close, nil
+	return jsonl.NewReader(plain, o), end, nil
 }
 
 // unpacked decompresses a file whose first bytes say that it is compressed.
@@ -138,76 +148,3 @@ func (r *lineRows) Next(ctx context.Context) (Batch, error) {
 
 // Close ends the requests.
 func (r *lineRows) Close() { r.end() }
-
-// sequence reads a file in order, some blocks ahead. One goroutine at a time uses it.
-type sequence struct {
-	ctx   context.Context
-	f     opened
-	group *task.Group // nil: blocks are read when they are needed
-	asked int64       // bytes that were requested
-	left  int64       // bytes that were not
-	queue []*part
-	p     []byte
-}
-
-// part is a block on its way.
-type part struct {
-	done chan struct{}
-	p    []byte
-	err  error
-}
-
-func (s *sequence) request() {
-	depth := 1
-	if s.group != nil {
-		depth = aheadBlocks
-	}
-	for len(s.queue) < depth && s.left > 0 {
-		b := &part{done: make(chan struct{}), p: make([]byte, min(s.left, blockBytes))}
-		off := s.asked
-		s.asked += int64(len(b.p))
-		s.left -= int64(len(b.p))
-		s.queue = append(s.queue, b)
-		fetch := func(ctx context.Context) error {
-			defer close(b.done)
-			b.err = s.f.ReadAt(ctx, b.p, off)
-			return nil
-		}
-		if s.group != nil {
-			s.group.Go(fetch)
-		} else {
-			_ = fetch(s.ctx) // told by the part
-		}
-	}
-}
-
-// Read gives the next bytes.
-func (s *sequence) Read(dst []byte) (int, error) {
-	for len(s.p) == 0 {
-		s.request()
-		if len(s.queue) == 0 {
-			return 0, io.EOF
-		}
-		b := s.queue[0]
-		s.queue = s.queue[1:]
-		select {
-		case <-b.done:
-		case <-s.ctx.Done():
-			return 0, errs.Wrap(errs.Canceled, "read", "", s.ctx.Err())
-		}
-		if b.err != nil {
-			return 0, b.err
-		}
-		s.p = b.p
-	}
-	n := copy(dst, s.p)
-	s.p = s.p[n:]
-	return n, nil
-}
-
-func (s *sequence) close() {
-	if s.group != nil {
-		s.group.Stop()
-		_ = s.group.Wait()
-	}
-}

@@ -49,28 +49,34 @@ type Skip struct {
 
 // Report says what an import did.
 type Report struct {
-	URI       string // of the dataset
-	Format    string // of the files
-	Rows      int64  // of the dataset after it
-	Added     int64  // by this run
-	Unchanged int64  // files that were taken in before
-	Resumed   int64  // rows that an earlier, interrupted run had committed
-	Bytes     int64  // of the files that this run took in
-	Skipped   int64
-	Skips     []Skip           // the first of them
-	Fetched   int64            // objects that URLs named
-	Failed    int64            // URLs without an object
-	Reasons   map[string]int64 // of Failed
-	Gone      int64            // files that are no longer there; their rows stay
-	GoneNames []string
-	Commit    string
-	Version   uint64
-	Complete  bool // false: canceled; another run goes on from here
+	URI       string   `json:"uri"`       // of the dataset
+	Format    string   `json:"format"`    // of the files
+	Rows      int64    `json:"rows"`      // of the dataset after it
+	Added     int64    `json:"added"`     // by this run
+	Unchanged int64    `json:"unchanged"` // files that were taken in before, and are as they were
+	Resumed   int64    `json:"resumed"`   // rows that an earlier, interrupted run had committed
+	Bytes     int64    `json:"bytes"`     // read by this run
+	Skipped   int64    `json:"skipped"`
+	Skips     []Skip   `json:"skips"`      // the first of them
+	Gone      int64    `json:"gone"`       // files that are no longer there; their rows stay
+	GoneNames []string `json:"gone_names"` // the first of them
+	Commit    string   `json:"commit"`
+	Version   uint64   `json:"version"`
+	Complete  bool     `json:"complete"` // false: canceled; another run goes on from here
+
+	// Fetched counts the objects that URLs named, Failed the URLs without one, by reason.
+	Fetched int64            `json:"fetched"`
+	Failed  int64            `json:"failed"`
+	Reasons map[string]int64 `json:"reasons"`
 }
 
 // Progress is where an import stands.
 type Progress struct {
-	Rows, Files, Bytes, TotalFiles, TotalBytes int64
+	Rows       int64 `json:"rows"`
+	Files      int64 `json:"files"`
+	Bytes      int64 `json:"bytes"`
+	TotalFiles int64 `json:"total_files"`
+	TotalBytes int64 `json:"total_bytes"` // 0: not known
 }
 
 // importer is one run of an import.
@@ -81,7 +87,8 @@ type importer struct {
 	uri    string // of the source, without secrets
 	source *source
 	d      *dataset.Dataset
-	fresh  bool
+	fresh  bool // the dataset has no rows and no tensors yet
+	made   bool // by this run
 	report *Report
 	tell   func(Progress)
 	now    Progress
@@ -201,7 +208,7 @@ func (im *importer) firstReason() string {
 	return ": " + im.report.Skips[0].Reason
 }
 
-// open opens the dataset of an earlier run, or sets fresh.
+// open opens the dataset of an earlier run, or an empty one. fresh says that it has no rows yet.
 func (im *importer) open(ctx context.Context) error {
 	im.tensors = map[string]bool{}
 	im.fresh = true
@@ -229,12 +236,13 @@ func (im *importer) create(ctx context.Context) (err error) {
 		return nil
 	}
 	im.d, err = dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, AtCommit: true, Storage: im.o.Storage})
+	im.made = err == nil
 	return err
 }
 
 // unmake removes or withdraws a dataset that this run has made and not committed. It returns err.
 func (im *importer) unmake(err error) error {
-	if im.d == nil || !im.fresh || im.report.Version > 0 {
+	if !im.made || im.report.Version > 0 {
 		return err
 	}
 	ctx := context.Background()

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"io"
 	"net/url"
 	"os"
 	"path"
@@ -32,7 +33,8 @@ type file struct {
 	name   string // the source's name of it; it may hold secrets
 	size   int64
 	tag    string
-	rows   int64
+	rows   int64             // -1: not known
+	start  int64             // the first row to take: earlier ones were, by an interrupted run
 	values map[string]string // of partitions; a missing one is null
 }
 
@@ -304,13 +306,11 @@ func (o opened) ReadAt(ctx context.Context, p []byte, off int64) error {
 		return err
 	}
 	defer body.Close()
-	for at := 0; at < len(p); {
-		n, err := body.Read(p[at:])
-		if at += n; err != nil && at < len(p) {
-			return errs.New(errs.Corrupt, "it ends after %d bytes, want %d: %w", off+int64(at), o.f.size, err)
-		}
+	if n := body.Len(); n < int64(len(p)) {
+		return errs.New(errs.Corrupt, "it ends after %d bytes, want %d", off+n, o.f.size)
 	}
-	return nil
+	_, err = io.ReadFull(body, p)
+	return errs.Wrap(errs.Storage, "read", "", err)
 }
 
 // open reads the metadata of a file.

@@ -33,14 +33,6 @@ type taken struct {
 	Rows int64  `json:"rows"`
 }
 
-// start is the row at which reading a file begins.
-func (s *state) start(f *file) int64 {
-	if s.Partial != nil && s.Partial.Key == f.key {
-		return s.Partial.Rows
-	}
-	return 0
-}
-
 // at says that rows of a file are appended.
 func (s *state) at(f *file, rows int64) { s.Partial = &taken{f.key, f.tag, rows} }
 
@@ -144,6 +136,7 @@ func (im *importer) newFiles() ([]*file, error) {
 		case was.Tag != "" && f.tag != "" && was.Tag != f.tag && isPartial:
 			return nil, errs.New(errs.Conflict, "%s has changed since %d rows of it were taken in; overwrite the dataset", f.key, was.Rows)
 		case isPartial:
+			f.start = was.Rows
 			files = slices.Insert(files, 0, f) // before files that are new since
 		case was.Tag != "" && f.tag != "" && was.Tag != f.tag:
 			im.skip(f.key, errs.New(errs.Conflict, "it has changed since it was taken in; its rows stay as they were"))

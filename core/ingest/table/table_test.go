@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -120,6 +121,29 @@ func (w *world) check(t testing.TB, files int) {
 	}
 }
 
+// interrupted runs an import, a request of whose source fails, and another one that goes on. It
+// checks the rows of some files, and reports whether the first run failed.
+func (w *world) interrupted(t testing.TB, o Options, request int64, files int) bool {
+	t.Helper()
+	var requests atomic.Int64
+	w.lake.Fail = func(string, int64, int64) error {
+		if requests.Add(1) == request+1 {
+			return errs.New(errs.Storage, "the network is gone")
+		}
+		return nil
+	}
+	_, failed := w.run(t.Context(), o)
+	if failed != nil && !errs.Is(failed, errs.Storage) {
+		t.Fatal(failed)
+	}
+	r, err := w.run(t.Context(), o)
+	if err != nil || r.Rows != int64(files*rowsOf) {
+		t.Fatal(request, r, err)
+	}
+	w.check(t, files)
+	return failed != nil
+}
+
 // some are the columns of most tests.
 func some() Options { return Options{Columns: []string{"int", "text", "list"}} }
 
@@ -163,26 +187,11 @@ func TestSourceFails(t *testing.T) {
 	failures := 0
 	for skip := range int64(40) {
 		w := newWorld(t, "a-plain.parquet", "b-pages.parquet", "c-version2.parquet")
-		var requests atomic.Int64
-		w.lake.Fail = func(string, int64, int64) error {
-			if requests.Add(1) == skip+1 {
-				return errs.New(errs.Storage, "the network is gone")
-			}
-			return nil
-		}
 		o := some()
 		o.Checkpoint = 10
-		if _, err := w.run(t.Context(), o); err != nil {
+		if w.interrupted(t, o, skip, 3) {
 			failures++
-			if !errs.Is(err, errs.Storage) {
-				t.Fatal(err)
-			}
 		}
-		r, err := w.run(t.Context(), o)
-		if err != nil || r.Rows != 3*rowsOf {
-			t.Fatal(skip, r, err)
-		}
-		w.check(t, 3)
 	}
 	if failures < 5 {
 		t.Errorf("%d requests failed", failures)
@@ -339,26 +348,11 @@ func TestLines(t *testing.T) {
 			w.lake.Put("a.jsonl", linesOf(t, "", broken))
 			w.lake.Put("b.ndjson.gz", linesOf(t, "gz", broken))
 			w.lake.Put("c.jsonl.zst", linesOf(t, "zst", broken))
-			var requests atomic.Int64
-			w.lake.Fail = func(string, int64, int64) error {
-				if requests.Add(1) == skip+1 {
-					return errs.New(errs.Storage, "the network is gone")
-				}
-				return nil
-			}
 			o := some()
 			o.Checkpoint, o.LeaveOut = 10, broken
-			if _, err := w.run(t.Context(), o); err != nil {
+			if w.interrupted(t, o, skip, 3) {
 				failures++
-				if !errs.Is(err, errs.Storage) {
-					t.Fatal(err)
-				}
 			}
-			r, err := w.run(t.Context(), o)
-			if err != nil || r.Rows != 3*rowsOf {
-				t.Fatal(skip, r, err)
-			}
-			w.check(t, 3)
 		}
 	}
 	if failures < 6 {
@@ -430,5 +424,66 @@ func TestNoTable(t *testing.T) {
 	}
 	if _, err := Run(t.Context(), w.env, "mem://d", "lake://b", Options{Format: "excel"}, func(Progress) {}); !errs.Is(err, errs.Invalid) {
 		t.Fatal(err)
+	}
+}
+
+// brokenBody is an answer that breaks off, or that is shorter than the request.
+type brokenBody struct {
+	storage.Body
+	length int64
+	err    error
+}
+
+// Range gives the body.
+func (b brokenBody) Range(context.Context, string, int64, int64, string) (storage.Body, error) {
+	return b, nil
+}
+
+// Len is the announced length.
+func (b brokenBody) Len() int64 { return b.length }
+
+// Read fails.
+func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
+
+// Close does nothing.
+func (b brokenBody) Close() error { return nil }
+
+// TestBodiesThatBreak: a connection that breaks is a fault of the store, which no import leaves
+// out. An answer that is too short is a fault of the file.
+func TestBodiesThatBreak(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		body brokenBody
+		want errs.Kind
+	}{
+		{brokenBody{length: 10, err: errors.New("connection reset")}, errs.Storage},
+		{brokenBody{length: 10, err: errs.New(errs.Denied, "expired")}, errs.Denied},
+		{brokenBody{length: 9}, errs.Corrupt},
+	} {
+		err := opened{&source{Ranger: c.body}, &file{size: 10}}.ReadAt(t.Context(), make([]byte, 10), 0)
+		if !errs.Is(err, c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+// TestEmptyDatasetsStay: a failed import leaves an empty dataset that was there.
+func TestEmptyDatasetsStay(t *testing.T) {
+	t.Parallel()
+	for _, once := range []bool{false, true} {
+		w := newWorld(t)
+		w.lake.Put("a.parquet", []byte("no file of the format"))
+		d, err := dataset.Create(t.Context(), w.env, "mem://d", dataset.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = d.Close()
+		if _, err := w.run(t.Context(), Options{Once: once}); !errs.Is(err, errs.Corrupt) {
+			t.Fatal(err)
+		}
+		if d, err = dataset.Open(t.Context(), w.env, "mem://d", dataset.OpenOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_ = d.Close()
 	}
 }

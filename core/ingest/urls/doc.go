@@ -3,7 +3,7 @@
 // bytes, or a short reason that names the cause. It decodes nothing, and knows neither datasets nor
 // tables.
 //
-// The URLs are hostile text. Only public addresses are connected to, at each redirection anew
+// The URLs are hostile text. Each redirection included, only public addresses are dialled
 // (core/internal/request). Nothing of the user's settings is sent except User-Agent and Accept. The
 // head of an answer, its body, the memory and the time of an object are bounded.
 //

@@ -73,18 +73,7 @@ func TestMemory(t *testing.T) {
 			const batches, each = 12, 8
 			inBubble(t, Options{Workers: 8, Memory: c.memory}, handler, func(t *testing.T, fetcher *Fetcher, s *site) {
 				f = fetcher
-				var started []*Batch
-				for n := range batches {
-					started = append(started, f.Start(names(fmt.Sprintf("http://a.example/%d/", n), each)))
-				}
-				clock.Pass(4 * time.Second)
-				synctest.Wait()
-				whole := 0
-				f.mu.Lock()
-				for _, b := range started {
-					whole += each - b.left
-				}
-				f.mu.Unlock()
+				started, whole := startAll(f, batches, each)
 				if most := int(c.memory)/c.size + each; whole > most || whole < each-1 {
 					t.Errorf("%d objects are there before the first is taken, want %d to %d", whole, each-1, most)
 				}
@@ -232,4 +221,19 @@ func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
+}
+
+// startAll starts batches of objects, and returns how many objects have come after four seconds.
+func startAll(f *Fetcher, batches, each int) (started []*Batch, come int) {
+	for n := range batches {
+		started = append(started, f.Start(names(fmt.Sprintf("http://a.example/%d/", n), each)))
+	}
+	clock.Pass(4 * time.Second)
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, b := range started {
+		come += each - b.left
+	}
+	return started, come
 }

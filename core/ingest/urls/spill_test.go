@@ -45,18 +45,7 @@ func TestSpill(t *testing.T) {
 			}
 			o := Options{Workers: 8, Memory: 20 * size, Spill: c.spill, SpillFolder: folder}
 			inBubble(t, o, handler, func(t *testing.T, f *Fetcher, _ *site) {
-				var started []*Batch
-				for n := range batches {
-					started = append(started, f.Start(names(fmt.Sprintf("http://a.example/%d/", n), each)))
-				}
-				clock.Pass(4 * time.Second)
-				synctest.Wait()
-				whole := 0
-				f.mu.Lock()
-				for _, b := range started {
-					whole += each - b.left
-				}
-				f.mu.Unlock()
+				started, whole := startAll(f, batches, each)
 				if whole < c.least || whole > c.most {
 					t.Errorf("%d objects are there before the first is taken, want %d to %d", whole, c.least, c.most)
 				}
@@ -65,7 +54,7 @@ func TestSpill(t *testing.T) {
 				}
 				for n, b := range started {
 					if n == 3 {
-						b.Release() // nobody has waited for it
+						b.Release() // without a Wait before
 						continue
 					}
 					for range 2 {

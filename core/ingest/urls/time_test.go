@@ -257,8 +257,8 @@ func TestLateRequestsAreBounded(t *testing.T) {
 	})
 }
 
-// TestDeadHost: a host that has often not answered is not asked for a while, so that a table with
-// thousands of its objects comes to an end. When it answers again, all is well.
+// TestDeadHost: a host without answers gets no requests for a while, so that a table with thousands
+// of its objects ends. When it answers again, its objects come.
 func TestDeadHost(t *testing.T) {
 	t.Parallel()
 	var up atomic.Bool

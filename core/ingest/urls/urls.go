@@ -220,7 +220,7 @@ func (f *Fetcher) await(b *Batch) {
 	f.pool.wake.Broadcast()
 }
 
-// ended returns the error of what a Fetcher that has ended did not complete.
+// ended returns the error of batches that a closed or canceled Fetcher did not complete.
 func (f *Fetcher) ended() error {
 	cause := context.Cause(f.group.Context())
 	f.mu.Lock()
@@ -234,8 +234,8 @@ func (f *Fetcher) ended() error {
 	return errs.Op("fetch URLs", "").New(errs.Canceled, "%w", cause)
 }
 
-// Release gives the memory of the results back to the budget, and ends what is not complete. Data
-// that the caller keeps stay as they are, and are no longer counted. It may be called again.
+// Release gives the memory of the results back to the budget, and ends requests that are on their
+// way. Data that the caller keeps stay as they are, uncounted. It may be called again.
 func (b *Batch) Release() {
 	f := b.f
 	f.mu.Lock()

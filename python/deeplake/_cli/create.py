@@ -14,7 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import FORMATS, IN_CORE, format_of
+from deeplake._data.files import FORMATS, IMAGES, IN_CORE, format_of
 from deeplake._data.importing import failed_urls, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -24,7 +24,6 @@ from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
 
 _FROM = "from-"
-_IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 _LOOK = 1000  # entries of a folder that are looked at
 
 
@@ -280,7 +279,7 @@ def _refuse_images(place: str) -> None:
         return
     for level in ("*", "*/*"):
         for path in itertools.islice(folder.glob(level), _LOOK):
-            if path.suffix.lower() in _IMAGES and path.is_file():
+            if path.suffix.lower() in IMAGES and path.is_file():
                 raise click.UsageError(
                     f"{place} has images, like {path.relative_to(folder)}, and no dataset; `deeplake create NEW "
                     f"from-{place}` makes a dataset of them in another folder"

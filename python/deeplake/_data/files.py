@@ -23,7 +23,8 @@ _FORMATS = {
     ".ndjson": "json",
 }
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # which are unpacked by the name of a csv or json file
-_IMAGES = (".jpg", ".jpeg", ".png", ".webp", ".tar", ".tgz")  # what else an import takes in
+IMAGES = (".jpg", ".jpeg", ".png", ".webp")
+_OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
 FORMATS = ("parquet", "feather", "csv", "json")
 IN_CORE = ("parquet", "json")
 _LOOK = 1000  # files of a folder that are looked at
@@ -47,7 +48,7 @@ def format_of(path: Path) -> str | None:
     if not path.is_dir():
         return _named(path)
     files = list(islice((file for file in path.rglob("*") if _counts(file, path)), _LOOK))
-    if any(file.suffix.lower() in _IMAGES for file in files):
+    if any(file.suffix.lower() in _OTHERS for file in files):
         return None
     found = {name for file in files if (name := _named(file)) is not None}
     return found.pop() if len(found) == 1 else None
