@@ -42,3 +42,5 @@ fi
 "$python" -c 'import sys
 if sys.version_info < (3, 10):
     sys.exit(f"{sys.executable} is Python {sys.version.split()[0]}, want 3.10 or newer; name another with: make PYTHON=python3.12")'
+free=$(df -Pk . | awk 'NR == 2 { print int($4 / 1048576) }')
+[ "${free:-99}" -ge 16 ] || echo "warning: ${free} GiB of disk are free here; the build and the packages of the tests take up to 16" >&2
