@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sees to what a build needs from the system: compilers, Python's headers and venv, headers of libjpeg and libdeflate.
-# As root with apt-get it installs what is missing; otherwise it names it and fails. These two libraries may be missing:
-# the build then says so and takes Go's slower decoders.
+# Sees to what a build needs from the system: compilers, Python's headers and venv, headers of libjpeg, libdeflate and
+# libzstd. As root with apt-get it installs what is missing; otherwise it names it and fails. These three libraries may
+# be missing: the build then says so and takes Go's slower codecs.
 # Usage: system-packages.sh PYTHON
 set -eu
 python=${1:-python3}
@@ -17,6 +17,7 @@ missing() { # prints the Debian packages that are missing
     compiles '#include <stdio.h>
 #include <jpeglib.h>' || echo libjpeg-dev
     compiles '#include <libdeflate.h>' || echo libdeflate-dev
+    compiles '#include <zstd.h>' || echo libzstd-dev
     if ! command -v "$python" >/dev/null; then
         echo python3 python3-venv python3-dev
     else
@@ -36,7 +37,7 @@ fi
 if [ -n "$packages" ]; then
     echo "missing on this system, by the names of Debian's packages:" $packages >&2
     for package in $packages; do
-        case $package in libjpeg-dev | libdeflate-dev) ;; *) exit 1 ;; esac
+        case $package in libjpeg-dev | libdeflate-dev | libzstd-dev) ;; *) exit 1 ;; esac
     done
 fi
 "$python" -c 'import sys

@@ -39,6 +39,13 @@ libdeflate-devel on Fedora and RHEL, libdeflate on macOS (brew).
 """
 
 
+NO_LIBZSTD = """
+{problem}: building without it. Text and labels are then compressed at half the speed.
+Install the headers of libzstd and build again: libzstd-dev on Debian and Ubuntu,
+libzstd-devel on Fedora and RHEL, zstd on macOS (brew).
+"""
+
+
 class MissingGoError(Exception):
     """No Go was found that is new enough; the message says what was and what to do."""
 
@@ -83,8 +90,12 @@ def c_compiler() -> str:
 
 
 def build_tags() -> list[str]:
-    """The Go build tags of this machine; `nolibjpeg` and `nolibdeflate` among them where headers are missing."""
-    missing = [("nolibjpeg", libjpeg_problem()), ("nolibdeflate", libdeflate_problem())]
+    """The Go build tags of this machine; among them `nolibjpeg`, `nolibdeflate`, `nolibzstd` where headers are missing."""
+    missing = [
+        ("nolibjpeg", libjpeg_problem()),
+        ("nolibdeflate", libdeflate_problem()),
+        ("nolibzstd", libzstd_problem()),
+    ]
     return BASE_TAGS + [tag for tag, problem in missing if problem is not None]
 
 
@@ -95,6 +106,8 @@ def without(tags: list[str]) -> str:
         text += NO_LIBJPEG.format(problem=libjpeg_problem() or "libjpeg is left out")
     if "nolibdeflate" in tags:
         text += NO_LIBDEFLATE.format(problem=libdeflate_problem() or "libdeflate is left out")
+    if "nolibzstd" in tags:
+        text += NO_LIBZSTD.format(problem=libzstd_problem() or "libzstd is left out")
     return text
 
 
@@ -118,6 +131,12 @@ def libdeflate_problem() -> str | None:
     """Why the PNG codec cannot be built with the libdeflate of this machine; None if it can."""
     source = "#include <libdeflate.h>\nint main(void) { return libdeflate_zlib_decompress == 0; }\n"
     return _problem(source, "deflate", "libdeflate.h", "libdeflate")
+
+
+def libzstd_problem() -> str | None:
+    """Why blocks cannot be compressed with the libzstd of this machine; None if they can."""
+    source = "#include <zstd.h>\nint main(void) { return ZSTD_compress2 == 0; }\n"
+    return _problem(source, "zstd", "zstd.h", "libzstd")
 
 
 def _problem(source: str, library: str, header: str, name: str) -> str | None:

@@ -2,32 +2,17 @@
 
 package format
 
-import (
-	"sync"
+import "deeplake/core/codec/zstd"
 
-	"github.com/klauspost/compress/zstd"
-)
-
-// zstdEncoder is made once, holds no data between calls and serves parallel callers.
-var zstdEncoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true), zstd.WithEncoderCRC(false))
-	if err != nil {
-		return nil
-	}
-	return e
-})
+// zstdEncoder holds no data between calls and serves parallel callers.
+var zstdEncoder = zstd.NewEncoder(zstd.Dense)
 
 // pack compresses raw if that saves at least one eighth; else it returns raw itself.
 func pack(raw []byte) (byte, []byte) {
 	if len(raw) < 64 {
 		return packNone, raw
 	}
-	e := zstdEncoder()
-	if e == nil {
-		return packNone, raw
-	}
-	if out := e.EncodeAll(raw, nil); len(out) <= len(raw)-(len(raw)+7)/8 {
+	if out, err := zstdEncoder.Encode(nil, raw); err == nil && len(out) <= len(raw)-(len(raw)+7)/8 {
 		return packZstd, out
 	}
 	return packNone, raw
@@ -36,17 +21,19 @@ func pack(raw []byte) (byte, []byte) {
 // packWhile is pack of parts of so many bytes. It ends with the error of look, which it calls
 // before each.
 func packWhile(raw []byte, part int, look func() error) (byte, []byte, error) {
-	e := zstdEncoder()
-	if len(raw) <= part || e == nil {
+	if len(raw) <= part {
 		codec, stored := pack(raw)
 		return codec, stored, look()
 	}
 	var out []byte
 	for from := 0; from < len(raw); from += part {
-		if err := look(); err != nil {
+		err := look()
+		if err == nil {
+			out, err = zstdEncoder.Encode(out, raw[from:min(from+part, len(raw))])
+		}
+		if err != nil {
 			return 0, nil, err
 		}
-		out = e.EncodeAll(raw[from:min(from+part, len(raw))], out)
 	}
 	if len(out) <= len(raw)-(len(raw)+7)/8 {
 		return packZstd, out, nil
@@ -58,15 +45,17 @@ func packWhile(raw []byte, part int, look func() error) (byte, []byte, error) {
 // each, where that is smaller, since zstd has one code for all literals of a block.
 func packParts(raw []byte, cuts []int) (byte, []byte) {
 	codec, whole := pack(raw)
-	e := zstdEncoder()
-	if codec == packNone && len(raw) < 64 || e == nil {
+	if codec == packNone && len(raw) < 64 {
 		return codec, whole
 	}
 	var out []byte
 	from := 0
 	for _, to := range append(cuts, len(raw)) {
 		if to > from {
-			out = e.EncodeAll(raw[from:to], out)
+			var err error
+			if out, err = zstdEncoder.Encode(out, raw[from:to]); err != nil {
+				return codec, whole
+			}
 		}
 		from = to
 	}

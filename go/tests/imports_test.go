@@ -110,7 +110,7 @@ var packageRules = []packageRule{
 	{dir: "core/transform", why: "image transforms between decoder and batch; neither codecs nor datasets", project: ofValues, never: noIO},
 
 	// The stable numeric ids of codecs are bytes on disk, so format imports the contracts of codec.
-	{dir: "core/format", why: "every byte on disk; no I/O", project: with(ofValues, "core/codec"), modules: []string{zstd, roaring}, never: noIO},
+	{dir: "core/format", why: "every byte on disk; no I/O", project: with(ofValues, "core/codec", "core/codec/zstd"), modules: []string{zstd, roaring}, never: noIO},
 	{
 		dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets",
 		project: with(ofValues, slab, "core/storage", "core/codec", "core/format"), never: noIO,

@@ -96,12 +96,17 @@ func probed(t *testing.T, env ...string) string {
 	return string(out)
 }
 
-// TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2.
+// TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2, and
+// for builds without libzstd.
 func TestPortableCodecs(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(probed(t)), "\n")
 	env, tags := []string{"CGO_ENABLED=1", "CGO_CFLAGS=-O1 -DDLI_PORTABLE"}, lines[len(lines)-1]
 	if out := goCommand(t, env, "test", "-count=1", "-tags", tags, "./core/codec/jpeg", "./core/codec/png"); strings.Count(out, "ok  ") != 2 {
+		t.Error(out)
+	}
+	// Without C.
+	if out := goCommand(t, nil, "test", "-count=1", "./core/codec/zstd"); strings.Count(out, "ok  ") != 1 {
 		t.Error(out)
 	}
 }
