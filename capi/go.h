@@ -40,6 +40,16 @@ void dli_stream_release(dl_arrow_stream* s);
 void dli_schema_release(struct ArrowSchema* s);
 void dli_array_release(struct ArrowArray* a);
 
+/* Memory of `size` zeroed bytes that `users` structures of Arrow share, and the batch that the last
+ * one lets go of. The structures get their release pointers by dli_schema_shares and
+ * dli_array_shares. */
+struct dli_shared* dli_shared_new(uint64_t held, int64_t users, int64_t size);
+void* dli_shared_data(struct dli_shared* s);
+void dli_schema_shares(struct ArrowSchema* t);
+void dli_array_shares(struct ArrowArray* a);
+void* dli_nothing(void);
+void dlgo_batch_released(uint64_t held);
+
 /* Functions that are C alone have no half: their declaration is never used. */
 #define DLI_DECLARE(name) extern __typeof__(dl_##name) dlgo_##name;
 DL_FUNCTIONS(DLI_DECLARE)

@@ -19,6 +19,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"deeplake/core/arrow/stream"
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
@@ -39,6 +40,8 @@ type library struct {
 	datasets table[*dataset.Dataset]
 	views    table[*session.View]
 	columns  table[*column]
+	batches  table[*batches]
+	held     table[*stream.Batch] // whose arrays are in use
 	loaders  table[*loading]
 	epochs   table[*epochHandle]
 	imports  table[*ingest.Job]

@@ -1,6 +1,7 @@
 /* The exported functions. Each refuses in a forked process, where the Go runtime would hang, and
  * else calls its Go half. */
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "go.h"
 
@@ -62,6 +63,53 @@ void dli_schema_release(struct ArrowSchema* s) {
 void dli_array_release(struct ArrowArray* a) {
     if (a->release != NULL) a->release(a);
 }
+
+/* What the structures of a type or a batch share: their memory, freed with the last of them. A
+ * consumer may move structures out of their parent. */
+struct dli_shared {
+    _Atomic int64_t users;
+    uint64_t held; /* the batch; 0: a type */
+};
+
+struct dli_shared* dli_shared_new(uint64_t held, int64_t users, int64_t size) {
+    struct dli_shared* s = calloc(1, sizeof *s + (size_t)size);
+    if (s == NULL) return NULL;
+    atomic_init(&s->users, users);
+    s->held = held;
+    return s;
+}
+
+void* dli_shared_data(struct dli_shared* s) { return s + 1; }
+
+void* dli_nothing(void) {
+    static _Alignas(64) char nothing[64];
+    return nothing;
+}
+
+static void leave(struct dli_shared* s) {
+    if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1) return;
+    /* A forked process has no Go: the memory stays until its end. */
+    if (s->held != 0 && !forked) dlgo_batch_released(s->held);
+    free(s);
+}
+
+static void release_type(struct ArrowSchema* t) {
+    for (int64_t i = 0; i < t->n_children; i++) dli_schema_release(t->children[i]);
+    if (t->dictionary != NULL) dli_schema_release(t->dictionary);
+    t->release = NULL;
+    leave(t->private_data);
+}
+
+static void release_values(struct ArrowArray* a) {
+    for (int64_t i = 0; i < a->n_children; i++) dli_array_release(a->children[i]);
+    if (a->dictionary != NULL) dli_array_release(a->dictionary);
+    a->release = NULL;
+    leave(a->private_data);
+}
+
+void dli_schema_shares(struct ArrowSchema* t) { t->release = release_type; }
+
+void dli_array_shares(struct ArrowArray* a) { a->release = release_values; }
 
 int32_t dl_abi_version(void) { return DL_ABI_MAJOR * 65536 + DL_ABI_MINOR; }
 
@@ -220,6 +268,15 @@ FORWARD(view_sources,
         (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_buffer* json,
          dl_error* err),
         (ctx, view, rows, n, json, err))
+FORWARD(view_batches,
+        (dl_context ctx, dl_view view, dl_text* options, dl_batches* out, dl_error* err),
+        (ctx, view, options, out, err))
+FORWARD(batches_schema, (dl_batches batches, struct ArrowSchema* out, dl_error* err),
+        (batches, out, err))
+FORWARD(batches_next,
+        (dl_context ctx, dl_batches batches, struct ArrowArray* out, dl_error* err),
+        (ctx, batches, out, err))
+FORWARD(batches_close, (dl_batches batches, dl_error* err), (batches, err))
 FORWARD(view_read,
         (dl_context ctx, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
          dl_device_in* device, dl_batch_export** out, dl_error* err),

@@ -486,6 +486,25 @@ DL_API dl_status dl_column_stored_one(dl_context ctx, dl_column column, int64_t 
 
 DL_API dl_status dl_column_close(dl_column column, dl_error* err);
 
+/* ---- Record batches of Arrow ---- */
+
+/* Opens the rows of a view as record batches. JSON options: "tensors" (names in order; null: all),
+ * "images" ("encoded": files as bytes, "pixels": arrays) and "batch_rows" (at most; 0: as many as
+ * are read at once). The view must stay open as long as the handle. The caller closes *out. */
+DL_API dl_status dl_view_batches(dl_context ctx, dl_view view, dl_text* options, dl_batches* out,
+                                 dl_error* err);
+
+/* Describes the type of the batches, a struct of the tensors. The caller releases it. */
+DL_API dl_status dl_batches_schema(dl_batches batches, struct ArrowSchema* out, dl_error* err);
+
+/* Reads the next batch, which the caller releases; out->release is NULL behind the last one. Its
+ * memory stays valid after the batches, the view and the dataset were closed. Numbers of a local
+ * dataset lie in mapped files, so nothing may be written there. */
+DL_API dl_status dl_batches_next(dl_context ctx, dl_batches batches, struct ArrowArray* out,
+                                 dl_error* err);
+
+DL_API dl_status dl_batches_close(dl_batches batches, dl_error* err);
+
 /* clang-format off */
 #define DL_FUNCTIONS(X) \
     X(abi_version) X(version) X(error_table) X(devices) X(configure) X(memory_references) X(context_new) \
@@ -500,7 +519,7 @@ DL_API dl_status dl_column_close(dl_column column, dl_error* err);
     X(dataset_rename_tensor) X(dataset_change_classes) X(dataset_delete_tensor) X(dataset_views) X(dataset_delete_view) \
     X(dataset_rechunk) X(dataset_gc) X(dataset_fsck) X(dataset_progress) X(dataset_copy_to) \
     X(dataset_copy) X(view_len) X(view_describe) X(view_select) X(view_slice) X(view_rows) X(view_outdated) X(view_sources) \
-    X(view_read) X(row_transform) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
+    X(view_batches) X(batches_schema) X(batches_next) X(batches_close) X(view_read) X(row_transform) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
     X(query_functions) X(query_check_function) X(query_parameters) X(column_open) X(column_sizes) X(column_stored) \
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \

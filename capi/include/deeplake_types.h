@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 7
+#define DL_ABI_MINOR 8
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))
@@ -109,6 +109,9 @@ typedef const dl_view dl_views; /* dl_views*: several */
 typedef struct dl_column {
     uint64_t id;
 } dl_column; /* one tensor of one view */
+typedef struct dl_batches {
+    uint64_t id;
+} dl_batches; /* rows of a view as record batches of Arrow */
 typedef struct dl_loader {
     uint64_t id;
 } dl_loader;

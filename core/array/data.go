@@ -300,3 +300,41 @@ func (v vec[T]) span() (uintptr, uintptr) {
 	first := uintptr(unsafe.Pointer(unsafe.SliceData(v)))
 	return first, first + uintptr(len(v))*unsafe.Sizeof(v[0])
 }
+
+// Bytes returns the memory of numbers or bools, with its capacity; nil of texts.
+func Bytes(data any) []byte {
+	switch data := data.(type) {
+	case []bool:
+		return memory(data)
+	case []uint8:
+		return memory(data)
+	case []uint16:
+		return memory(data)
+	case []uint32:
+		return memory(data)
+	case []uint64:
+		return memory(data)
+	case []int8:
+		return memory(data)
+	case []int16:
+		return memory(data)
+	case []int32:
+		return memory(data)
+	case []int64:
+		return memory(data)
+	case []float32:
+		return memory(data)
+	case []float64:
+		return memory(data)
+	}
+	return nil
+}
+
+func memory[T any](s []T) []byte {
+	if cap(s) == 0 {
+		return []byte{}
+	}
+	var one T
+	size := int(unsafe.Sizeof(one))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
+}

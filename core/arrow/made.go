@@ -8,6 +8,7 @@ type Data struct {
 	Valid      []byte  // a bit for each row; nil: no row is null
 	Values     []byte  // of numbers, times, decimals and fixed bytes; bits of bools; all texts
 	Ends       []int64 // Rows+1 offsets of texts in Values, or of lists in their child
+	Ends32     []int32 // in place of Ends, in an array for other programs
 	Children   []*Data
 	Dictionary *Data
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"deeplake/core/array"
 	"deeplake/core/dataset"
 	"deeplake/core/query"
 	"deeplake/core/tensor"
@@ -26,7 +27,7 @@ func BenchmarkScan(b *testing.B) {
 				for i := range data {
 					data[i] = int64(i % 1000)
 				}
-				if err := d.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(data)}}}, n); err != nil {
+				if err := d.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(data)}}}, n); err != nil {
 					b.Fatal(err)
 				}
 				if _, err := d.Commit(ctx, ""); err != nil {

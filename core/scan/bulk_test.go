@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"deeplake/core/array"
 	"deeplake/core/dataset"
 	"deeplake/core/loader"
 	"deeplake/core/read"
@@ -50,7 +51,7 @@ func TestRemoteBulk(t *testing.T) {
 	for i := range x {
 		x[i] = r.Int64()
 	}
-	if err := d.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}}}, rows); err != nil {
+	if err := d.Append(ctx, []tensor.Rows{{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}}}, rows); err != nil {
 		t.Fatal(err)
 	}
 	_ = must[version.Committed](t)(d.Commit(ctx, ""))

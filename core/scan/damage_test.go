@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"deeplake/core/array"
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
@@ -198,13 +199,13 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 			rows[6].Samples = append(rows[6].Samples, tensor.Sample{DType: tensor.Uint8, Shape: tensor.Shape{side, side}, Data: bytes.Repeat([]byte{byte(tick)}, int(side*side))})
 			rows[7].RowItems = append(rows[7].RowItems, tick%3)
 			for k := range tick % 3 {
-				rows[7].Samples = append(rows[7].Samples, tensor.Sample{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf([]int64{tick + k})})
+				rows[7].Samples = append(rows[7].Samples, tensor.Sample{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes([]int64{tick + k})})
 			}
 			rows[8].Samples = append(rows[8].Samples, tensor.Sample{Form: tensor.FormLink, Link: &tensor.Link{URL: fmt.Sprintf("lake://test/%d.png", uint64(tick)%8)}})
 		}
-		rows[0].Array = &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}
+		rows[0].Array = &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}
 		rows[1].Array = rows[0].Array
-		rows[4].Array = &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(label)}
+		rows[4].Array = &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(label)}
 		check(d.Append(ctx, rows, n))
 	}
 	commit := func(message string) { _ = must[version.Committed](t)(d.Commit(ctx, message)) }
@@ -215,7 +216,7 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 			tick++
 			values[i] = tick
 		}
-		check(d.Update(ctx, rows, []tensor.Rows{{Tensor: tensorName, Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(values)}}}))
+		check(d.Update(ctx, rows, []tensor.Rows{{Tensor: tensorName, Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(values)}}}))
 	}
 	vs := d.Versions()
 	add(4)
@@ -249,7 +250,7 @@ func newVictim(t testing.TB, number int64, names int) *victim {
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "dense", DType: "int64"}))
 	many := make([]int64, 2200)
 	check(d.CreateTensor(ctx, dataset.TensorSpec{Name: "wide", HType: "class_label", ClassNames: manyNames(names)}))
-	rows := []tensor.Rows{{Tensor: "dense", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(many)}}}
+	rows := []tensor.Rows{{Tensor: "dense", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(many)}}}
 	for _, name := range []string{"x", "packed", "text", "json", "label", "image", "tiled", "list", "link", "wide"} {
 		holes := tensor.Rows{Tensor: name}
 		if name == "list" {

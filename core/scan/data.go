@@ -26,16 +26,6 @@ func bound(d tensor.DType, bits uint64) any {
 	return nil
 }
 
-// bytesOf returns the memory of numbers, to be read into.
-func bytesOf[T any](s []T) []byte {
-	if cap(s) == 0 {
-		return []byte{}
-	}
-	var one T
-	size := int(unsafe.Sizeof(one))
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), cap(s)*size)[:len(s)*size]
-}
-
 // buffer is memory for elements. Words of 8 bytes align all element types.
 type buffer []uint64
 
@@ -49,7 +39,7 @@ func numbers[T any](m buffer, n int64) (any, []byte) {
 	}
 	var one T
 	s := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(m))), int64(cap(m))*8/int64(unsafe.Sizeof(one)))[:n]
-	return s, bytesOf(s)
+	return s, array.Bytes(s)
 }
 
 // newData makes n elements of a dtype in the form of columns, and returns them as stored bytes,
@@ -95,6 +85,11 @@ func (r *reader) newData(d tensor.DType, n int64) (data any, bytes []byte, err e
 // memory returns n words, recycled ones where possible.
 func (r *reader) memory(n int64) buffer {
 	var m buffer
+	if r.ring != nil && n*8 >= smallWords {
+		if m = r.slabWords(n); m != nil {
+			return m
+		}
+	}
 	for i, f := range r.free {
 		if int64(cap(f)) >= n && int64(cap(f)) <= 2*n {
 			m, r.free = f[:n], slices.Delete(r.free, i, i+1)
@@ -184,33 +179,7 @@ func Half(bits uint16) float32 {
 }
 
 // storedBytes shows the elements of a column as the bytes of its dtype.
-func storedBytes(c *array.Column) []byte {
-	switch data := c.Data.(type) {
-	case []bool:
-		return bytesOf(data)
-	case []uint8:
-		return data
-	case []uint16:
-		return bytesOf(data)
-	case []uint32:
-		return bytesOf(data)
-	case []uint64:
-		return bytesOf(data)
-	case []int8:
-		return bytesOf(data)
-	case []int16:
-		return bytesOf(data)
-	case []int32:
-		return bytesOf(data)
-	case []int64:
-		return bytesOf(data)
-	case []float32:
-		return bytesOf(data)
-	case []float64:
-		return bytesOf(data)
-	}
-	return nil
-}
+func storedBytes(c *array.Column) []byte { return array.Bytes(c.Data) }
 
 // valueBytes returns the bytes of row i, which is not NULL, as a dataset would store them. They may
 // be shared.

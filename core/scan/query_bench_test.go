@@ -60,16 +60,16 @@ func BenchmarkQuery(b *testing.B) {
 		name  string
 		dtype tensor.DType
 		data  []byte
-	}{{"a", tensor.Int64, bytesOf(u)}, {"b", tensor.Float64, bytesOf(v)}, {"c", tensor.Float32, bytesOf(w)}, {"d", tensor.Int32, bytesOf(x)}, {"e", tensor.Uint8, y}} {
+	}{{"a", tensor.Int64, array.Bytes(u)}, {"b", tensor.Float64, array.Bytes(v)}, {"c", tensor.Float32, array.Bytes(w)}, {"d", tensor.Int32, array.Bytes(x)}, {"e", tensor.Uint8, y}} {
 		if err := d.CreateTensor(ctx, dataset.TensorSpec{Name: c.name, DType: c.dtype.String(), Shape: scalar}); err != nil {
 			b.Fatal(err)
 		}
 	}
 	err := d.Append(ctx, []tensor.Rows{
-		{Tensor: "a", Array: &tensor.Array{DType: tensor.Int64, Shape: scalar, Data: bytesOf(u)}},
-		{Tensor: "b", Array: &tensor.Array{DType: tensor.Float64, Shape: scalar, Data: bytesOf(v)}},
-		{Tensor: "c", Array: &tensor.Array{DType: tensor.Float32, Shape: scalar, Data: bytesOf(w)}},
-		{Tensor: "d", Array: &tensor.Array{DType: tensor.Int32, Shape: scalar, Data: bytesOf(x)}},
+		{Tensor: "a", Array: &tensor.Array{DType: tensor.Int64, Shape: scalar, Data: array.Bytes(u)}},
+		{Tensor: "b", Array: &tensor.Array{DType: tensor.Float64, Shape: scalar, Data: array.Bytes(v)}},
+		{Tensor: "c", Array: &tensor.Array{DType: tensor.Float32, Shape: scalar, Data: array.Bytes(w)}},
+		{Tensor: "d", Array: &tensor.Array{DType: tensor.Int32, Shape: scalar, Data: array.Bytes(x)}},
 		{Tensor: "e", Array: &tensor.Array{DType: tensor.Uint8, Shape: scalar, Data: y}},
 	}, n)
 	if err != nil {
@@ -91,7 +91,7 @@ func BenchmarkQuery(b *testing.B) {
 	d2 := d
 	d = must[*dataset.Dataset](b)(dataset.Create(ctx, testEnv(), "file://"+b.TempDir()+"/v", dataset.CreateOptions{}))
 	defer func() { _ = d2.Close() }()
-	add("vector", tensor.Float32, tensor.Shape{axes}, vectors, bytesOf(f))
+	add("vector", tensor.Float32, tensor.Shape{axes}, vectors, array.Bytes(f))
 	t = open()
 	for name, text := range map[string]string{
 		"dot":    "SELECT vector ORDER BY DOT(vector, ?) DESC LIMIT 100",

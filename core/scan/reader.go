@@ -10,6 +10,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/query"
 	"deeplake/core/read"
+	"deeplake/core/slab"
 	"deeplake/core/tensor"
 )
 
@@ -24,6 +25,9 @@ type reader struct {
 	free     []buffer         // given back, see Recycle
 	given    map[uintptr]bool // where memory lies that may be given back
 	borrowed []any            // keeps borrowed columns valid
+	ring     *slab.Ring       // of the memory of an Owned; nil: Go's heap
+	slabs    []*slab.Slab     // of one Read
+	counts   bool             // times keep the unit of their tensor
 
 	decoded int64
 }
@@ -47,7 +51,7 @@ func (r *reader) Read(ctx context.Context, column int, rows query.Rows, want que
 		rows.N = int64(len(rows.List))
 	}
 	c, err := r.readField(ctx, f, column, rows, want, part)
-	if err == nil && want == query.Values {
+	if err == nil && want == query.Values && !r.counts {
 		c, err = f.micros(c)
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"deeplake/core/array"
 	"deeplake/core/dataset"
 	"deeplake/core/query"
 	"deeplake/core/storage"
@@ -31,9 +32,9 @@ func numbersSet(t testing.TB, env *dataset.Env, uri string, n int) *dataset.View
 		v[2*i], v[2*i+1] = float32(i%1013), float32(i%17)
 	}
 	if err := d.Append(ctx, []tensor.Rows{
-		{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
-		{Tensor: "y", Array: &tensor.Array{DType: tensor.Float64, Shape: tensor.Shape{}, Data: bytesOf(y)}},
-		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{2}, Data: bytesOf(v)}},
+		{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}},
+		{Tensor: "y", Array: &tensor.Array{DType: tensor.Float64, Shape: tensor.Shape{}, Data: array.Bytes(y)}},
+		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{2}, Data: array.Bytes(v)}},
 	}, int64(n)); err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func remoteSet(t *testing.T, rows int) (env *dataset.Env, store func() *remoteSt
 			data[i*40_000] = byte(x[i])
 		}
 		if err := d.Append(ctx, []tensor.Rows{
-			{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
+			{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}},
 			{Tensor: "data", Array: &tensor.Array{DType: tensor.Uint8, Shape: tensor.Shape{40_000}, Data: data}},
 		}, 500); err != nil {
 			t.Fatal(err)

@@ -153,14 +153,14 @@ func small(t testing.TB, env *dataset.Env, uri string) *dataset.Dataset {
 	x := []int64{5, 3, 8, 1, 9, 2}
 	label := []int64{0, 1, 0, 1, 1, 0}
 	rows := []tensor.Rows{
-		{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
+		{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}},
 		{Tensor: "y"}, {Tensor: "name"},
-		{Tensor: "label", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(label)}},
-		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{2}, Data: bytesOf([]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})}},
-		{Tensor: "day", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(x)}},
+		{Tensor: "label", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(label)}},
+		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{2}, Data: array.Bytes([]float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})}},
+		{Tensor: "day", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(x)}},
 	}
 	for i := range x {
-		y := tensor.Sample{DType: tensor.Float64, Shape: tensor.Shape{}, Data: bytesOf([]float64{float64(i) / 2})}
+		y := tensor.Sample{DType: tensor.Float64, Shape: tensor.Shape{}, Data: array.Bytes([]float64{float64(i) / 2})}
 		if i == 2 {
 			y = tensor.Sample{Form: tensor.FormHole}
 		}
@@ -425,7 +425,7 @@ func large(t testing.TB, env *dataset.Env) *Result {
 	for i := range data {
 		data[i] = float32(i / n)
 	}
-	if err := d.Append(ctx, []tensor.Rows{{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{n}, Data: bytesOf(data)}}}, rows); err != nil {
+	if err := d.Append(ctx, []tensor.Rows{{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{n}, Data: array.Bytes(data)}}}, rows); err != nil {
 		t.Fatal(err)
 	}
 	_ = must[version.Committed](t)(d.Commit(ctx, ""))

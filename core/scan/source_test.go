@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"deeplake/core/array"
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
@@ -33,7 +34,7 @@ func imported(t *testing.T, env *dataset.Env, uri string) *dataset.View {
 		}
 		files.Samples = append(files.Samples, s)
 	}
-	x := tensor.Rows{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf([]int64{0, 1, 2, 3})}}
+	x := tensor.Rows{Tensor: "x", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes([]int64{0, 1, 2, 3})}}
 	if err := d.Append(ctx, []tensor.Rows{x, files}, 4); err != nil {
 		t.Fatal(err)
 	}

@@ -39,11 +39,11 @@ func stateRows(n int, updated bool, r *rand.Rand) []tensor.Rows {
 		v[i] = float32(r.NormFloat64())
 	}
 	out := []tensor.Rows{
-		{Tensor: "a", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{}, Data: bytesOf(a)}},
-		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{16}, Data: bytesOf(v)}}, texts,
+		{Tensor: "a", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{}, Data: array.Bytes(a)}},
+		{Tensor: "v", Array: &tensor.Array{DType: tensor.Float32, Shape: tensor.Shape{16}, Data: array.Bytes(v)}}, texts,
 	}
 	if !updated {
-		out = append(out, tensor.Rows{Tensor: "d", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: bytesOf(d)}})
+		out = append(out, tensor.Rows{Tensor: "d", Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: array.Bytes(d)}})
 	}
 	return out
 }

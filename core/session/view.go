@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"deeplake/core/arrow/stream"
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -214,6 +215,12 @@ func (v *View) Read(ctx context.Context, rows []int64, o loader.ReadOptions) (*l
 // Stored returns a reader of the stored bytes of a tensor.
 func (v *View) Stored(tensor string) (*loader.StoredReader, error) {
 	return loader.NewStoredReader(v.source, tensor)
+}
+
+// Batches returns the rows as record batches of Arrow. The caller closes them, before the view.
+func (v *View) Batches(ctx context.Context, o stream.Options) (*stream.Stream, error) {
+	table := v.table().Table()
+	return stream.Open(ctx, stream.Source{Table: table, Tensors: v.Describe().Tensors, Stored: v.Stored}, o)
 }
 
 // Column returns a tensor of the view, for readers of single samples. It is valid as long as the

@@ -117,6 +117,10 @@ var packageRules = []packageRule{
 	},
 	{dir: "core/arrow", why: "columns of Arrow's C interface as values; calls and releases nothing, no datasets", project: ofValues, never: noIO},
 	{
+		dir: "core/arrow/stream", why: "rows of a view as batches of Arrow; writes nothing", never: noIO,
+		project: with(ofValues, slab, task, "core/arrow", "core/array", "core/dataset", "core/loader", "core/scan"),
+	},
+	{
 		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, ahead, "core/arrow"}, never: noIO,
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
@@ -178,7 +182,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/scan", why: "datasets as tables of a query, and results as rows to load; computes nothing", never: noIO,
 		project: with(ofValues, task, invariants, "core/storage", "core/storage/mem", "core/format", "core/chunk", "core/read", "core/dataset", "core/dataset/origin",
-			"core/dataset/pieces", "core/array", "core/query"),
+			"core/dataset/pieces", "core/array", "core/query", slab),
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
@@ -202,7 +206,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/session", why: "view, query, save, read and load, for every front end; no handles, no text of options", never: noIO,
-		project: with(ofValues, "core/storage", "core/names", "core/chunk", "core/dataset", "core/array", "core/query", "core/read", "core/scan",
+		project: with(ofValues, "core/storage", "core/names", "core/chunk", "core/dataset", "core/array", "core/arrow/stream", "core/query", "core/read", "core/scan",
 			"core/loader", "core/order"),
 	},
 	{
@@ -233,7 +237,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "capi", why: "translation of all of it to C",
-		project: with(ofValues, "core/arrow", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
+		project: with(ofValues, "core/arrow", "core/arrow/stream", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
 			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
 	},
 }

@@ -96,8 +96,8 @@ func probed(t *testing.T, env ...string) string {
 	return string(out)
 }
 
-// TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2, and
-// for builds without libzstd.
+// TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2,
+// and for builds without libzstd.
 func TestPortableCodecs(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(probed(t)), "\n")

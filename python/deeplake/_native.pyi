@@ -128,9 +128,8 @@ def visualize(view: View, dataset: Dataset | None = None, options: Mapping[str, 
         options: `page` (the directory of the built page), `host`, `port`, `allow_hosts`, and those of stores.
     """
 
-@final
-class Dataset:
-    """An open dataset: a handle, no state of its own."""
+class _Handle:
+    """What stubs of handles have in common; the extension has no such class."""
 
     @property
     def alive(self) -> bool:
@@ -138,6 +137,13 @@ class Dataset:
     @property
     def generation(self) -> int:
         """The generation that made the handle."""
+    def close(self) -> None:
+        """Closes the handle. Doing so twice, or in a forked child, does nothing."""
+
+@final
+class Dataset(_Handle):
+    """An open dataset: a handle, no state of its own."""
+
     def close(self) -> None:
         """Closes the handle; uncommitted rows are dropped. Doing so twice, or in a forked child, does nothing."""
     def branches(self) -> list[dict[str, Any]]:
@@ -264,14 +270,9 @@ class Dataset:
         """Returns all rows as they are now, uncommitted ones included. It does not change when the dataset does."""
 
 @final
-class View:
+class View(_Handle):
     """Rows of one version of a dataset, in an order."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
-    def close(self) -> None: ...
     def __len__(self) -> int: ...
     def names(self) -> list[str]:
         """Returns the names of the tensors."""
@@ -289,6 +290,8 @@ class View:
         """Returns whether a sample may have changed since the view was made. Tensor "" is any, row -1 is any."""
     def sources(self, rows: npt.ArrayLike) -> list[str | None]:
         """Returns for each row the file from which it was imported; None: it was not."""
+    def batches(self, options: Mapping[str, Any]) -> Batches:
+        """Opens record batches of Arrow. Options: `tensors`, `images` ("encoded", "pixels"), `batch_rows` (0: any)."""
     def column(self, name: str) -> Column:
         """Returns one tensor of the view. Raises NotFoundError."""
     def plot(self, rows: npt.ArrayLike, options: Mapping[str, Any]) -> bytes:
@@ -312,14 +315,19 @@ class View:
         """
 
 @final
-class Column:
+class Batches(_Handle):
+    """Rows of a view as record batches of Arrow."""
+
+    def schema(self) -> Any:
+        """Returns a capsule named "arrow_schema"."""
+    def next(self) -> Any:
+        """Returns a capsule named "arrow_array", None behind the last batch."""
+    def stream(self) -> Any:
+        """Returns a capsule named "arrow_array_stream" of the batches that are left."""
+
+class Column(_Handle):
     """One tensor of a view, for reading stored bytes fast."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
-    def close(self) -> None: ...
     def sizes(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Returns the stored bytes of each sample, -1 for a hole."""
     def bytes(self, row: int) -> builtins.bytes | None:
@@ -428,13 +436,9 @@ class Memory:
         """Returns the array that begins at a byte. Raises InvalidArgumentError if it ends behind the memory."""
 
 @final
-class Loader:
+class Loader(_Handle):
     """Batches of a view, for any number of epochs."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
     def close(self) -> None:
         """Stops every epoch of the loader. Batches handed out stay valid."""
     def __len__(self) -> int:
@@ -525,13 +529,9 @@ def vocabulary() -> dict[str, Any]:
     """Returns the `functions` that every query knows: `name`, `signature`, `doc`; and the `words` of the language."""
 
 @final
-class Epoch:
+class Epoch(_Handle):
     """One pass over a view. It is its own iterator."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
     def __iter__(self) -> Epoch: ...
     def __next__(self) -> Batch:
         """Returns the next batch. Raises StopIteration at the end; an error of a sample at its batch."""
@@ -558,13 +558,9 @@ KEY_ANY: int
 KEY_OWN: int
 
 @final
-class Visualizer:
+class Visualizer(_Handle):
     """A server of pages. Closing it ends all requests."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
     def link(self, key: int) -> dict[str, str]:
         """Returns `address` and a new `key`, for http://ADDRESS/#key=KEY. A key works once.
 
@@ -575,13 +571,9 @@ class Visualizer:
         """Ends the server and forgets the handle."""
 
 @final
-class Ingest:
+class Ingest(_Handle):
     """An import that runs in the background."""
 
-    @property
-    def alive(self) -> bool: ...
-    @property
-    def generation(self) -> int: ...
     def poll(self, timeout: float = 0.1) -> dict[str, Any]:
         """Waits until there is news, at most `timeout` seconds. Returns the progress.
 

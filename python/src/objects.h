@@ -111,6 +111,7 @@ py::class_<T> declare(py::module_& m, const char* name) {
 void register_dataset(py::module_& m);
 void register_versions(py::module_& m, py::class_<Dataset>& dataset);
 void register_view(py::module_& m);
+void register_batches(py::module_& m, py::class_<View>& view);
 void register_column(py::module_& m);
 void register_batch(py::module_& m);
 void register_memory(py::module_& m);

@@ -159,7 +159,8 @@ std::shared_ptr<Batch> transform_row(const py::object& columns, const py::object
 
 void register_view(py::module_& m) {
     using py::arg;
-    declare<View>(m, "View")
+    py::class_<View> view = declare<View>(m, "View");
+    view
         .def("__len__", length)
         .def("names", names)
         .def("describe", describe)
@@ -171,6 +172,7 @@ void register_view(py::module_& m) {
         .def("outdated", outdated, arg("tensor"), arg("row"))
         .def("plot", plot, arg("rows"), arg("options"))
         .def("read", read, arg("rows"), arg("options") = py::none());
+    register_batches(m, view);
     m.def("transform_row", transform_row, arg("columns"), arg("options"));
 }
 
