@@ -273,8 +273,7 @@ FORWARD(view_batches,
         (ctx, view, options, out, err))
 FORWARD(batches_schema, (dl_batches batches, struct ArrowSchema* out, dl_error* err),
         (batches, out, err))
-FORWARD(batches_next,
-        (dl_context ctx, dl_batches batches, struct ArrowArray* out, dl_error* err),
+FORWARD(batches_next, (dl_context ctx, dl_batches batches, struct ArrowArray* out, dl_error* err),
         (ctx, batches, out, err))
 FORWARD(batches_close, (dl_batches batches, dl_error* err), (batches, err))
 FORWARD(view_read,

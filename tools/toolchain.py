@@ -90,7 +90,7 @@ def c_compiler() -> str:
 
 
 def build_tags() -> list[str]:
-    """The Go build tags of this machine; among them `nolibjpeg`, `nolibdeflate`, `nolibzstd` where headers are missing."""
+    """The Go build tags of this machine; one, such as `nolibzstd`, for each library without headers."""
     missing = [
         ("nolibjpeg", libjpeg_problem()),
         ("nolibdeflate", libdeflate_problem()),

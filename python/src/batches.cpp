@@ -41,8 +41,7 @@ void read_next(const BatchesHandle& handle, ArrowArray* out) {
     const Core& c = handle.core();
     const dl_batches h = handle.get();
     call_long(
-        c,
-        [&](dl_context ctx, dl_error* err) { return c.batches_next(ctx, h, out, err); },
+        c, [&](dl_context ctx, dl_error* err) { return c.batches_next(ctx, h, out, err); },
         [&](std::uint64_t press) { interrupt_functions(*handle.view, press); });
 }
 

@@ -160,8 +160,7 @@ std::shared_ptr<Batch> transform_row(const py::object& columns, const py::object
 void register_view(py::module_& m) {
     using py::arg;
     py::class_<View> view = declare<View>(m, "View");
-    view
-        .def("__len__", length)
+    view.def("__len__", length)
         .def("names", names)
         .def("describe", describe)
         .def("select", select, arg("rows"))

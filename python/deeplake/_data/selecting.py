@@ -88,6 +88,48 @@ class Selecting(Reading):
         views = [fixed._select(rows) for rows in parts_of(fixed._source, ends, seed, stratify)]
         return dict(zip(fractions, views, strict=True)) if named else views
 
+    @checks_keywords
+    def to_pyarrow_dataset(self, *, tensors: Sequence[str] | None = None) -> Any:
+        """Returns the rows as a `pyarrow.dataset.Dataset`, for engines that push down columns and
+        filters: DuckDB, pyarrow. Columns that they do not name are not read.
+
+        Conditions on integers and texts become a query of ours first, which prunes chunks by their
+        bounds. pyarrow checks the filter again.
+
+        Args:
+            tensors: names of tensors; None takes all but pictures.
+
+        Raises:
+            UnsupportedError: pyarrow is not installed, or Arrow has no type for a tensor.
+
+        Example:
+            pets = ds.to_pyarrow_dataset()
+            duckdb.sql("SELECT count(*) FROM pets WHERE id > 5")
+        """
+        from deeplake._hosts.scanning import to_pyarrow_dataset
+
+        return to_pyarrow_dataset(self._select(range(self._source.pinned().length())), tensors)
+
+    @checks_keywords
+    def to_polars(self, *, tensors: Sequence[str] | None = None, lazy: bool = False) -> Any:
+        """Returns the rows as a `polars.DataFrame`, or as a `polars.LazyFrame`, which reads the
+        columns and the number of rows that its query needs.
+
+        Args:
+            tensors: names of tensors; None takes all but pictures.
+            lazy: return a LazyFrame. Its batches are filtered one by one.
+
+        Raises:
+            UnsupportedError: polars or pyarrow is not installed, or Arrow has no type for a tensor.
+
+        Example:
+            ds.to_polars(lazy=True).filter(pl.col("id") > 5).select("text").collect()
+        """
+        from deeplake._hosts.scanning import to_lazy_frame
+
+        frame = to_lazy_frame(self._select(range(self._source.pinned().length())), tensors)
+        return frame if lazy else frame.collect()
+
     def _select(self, rows: Rows) -> View:
         raise NotImplementedError
 

@@ -16,6 +16,8 @@ from deeplake._rows.row import largest_sample
 from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of
 
+BATCH_ROWS = 1 << 16  # of a batch, at most
+
 # The bytes and rows of cells that one call of the core reads.
 _BLOCK_ROWS, _BLOCK_BYTES = 1 << 16, 64 << 20
 
@@ -78,14 +80,24 @@ def to_arrow_reader(source: Pinned, tensors: Sequence[str] | None, images: str, 
 
 def to_arrow_stream(source: Pinned, requested_schema: Any) -> Any:
     """Returns the capsule of a stream of the rows, without pictures that no query names."""
+    names = names_of(source, None)
+    if requested_schema is not None:
+        # pyarrow casts to the types that a consumer prefers.
+        return to_arrow_reader(source, names, "encoded", BATCH_ROWS).__arrow_c_stream__(requested_schema)
+    return _open(source, names, "encoded", 0).stream()
+
+
+def names_of(source: Pinned, tensors: Sequence[str] | None) -> list[str]:
+    """Returns the tensors that go to other programs: without names, all but pictures that no query
+    names.
+    """
+    if tensors is not None:
+        return _names(source, tensors, "encoded")
     of = getattr(source.version, "of", None)
     names = source.names()
     if of is None or set(of.names()) <= set(names):
         names = [name for name in names if _goes(source.require(name))]
-    if requested_schema is not None:
-        # pyarrow casts to what a consumer prefers.
-        return to_arrow_reader(source, names, "encoded", _BLOCK_ROWS).__arrow_c_stream__(requested_schema)
-    return _open(source, names, "encoded", 0).stream()
+    return names
 
 
 def _goes(about: Mapping[str, Any]) -> bool:
