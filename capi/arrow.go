@@ -111,10 +111,10 @@ func dlgo_batches_close(h C.dl_batches, e *C.dl_error) C.dl_status {
 	})
 }
 
-// dlgo_batch_released frees the memory of a batch, after the last of its arrays was released.
+// dli_batch_released frees the memory of a batch, after the last of its arrays was released.
 //
-//export dlgo_batch_released
-func dlgo_batch_released(held C.uint64_t) {
+//export dli_batch_released
+func dli_batch_released(held C.uint64_t) {
 	if batch, err := lib.held.take(uint64(held)); err == nil {
 		batch.Release()
 	}

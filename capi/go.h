@@ -48,7 +48,7 @@ void* dli_shared_data(struct dli_shared* s);
 void dli_schema_shares(struct ArrowSchema* t);
 void dli_array_shares(struct ArrowArray* a);
 void* dli_nothing(void);
-void dlgo_batch_released(uint64_t held);
+void dli_batch_released(uint64_t held);
 
 /* Functions that are C alone have no half: their declaration is never used. */
 #define DLI_DECLARE(name) extern __typeof__(dl_##name) dlgo_##name;

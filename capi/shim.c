@@ -89,7 +89,7 @@ void* dli_nothing(void) {
 static void leave(struct dli_shared* s) {
     if (atomic_fetch_sub_explicit(&s->users, 1, memory_order_acq_rel) != 1) return;
     /* A forked process has no Go: the memory stays until its end. */
-    if (s->held != 0 && !forked) dlgo_batch_released(s->held);
+    if (s->held != 0 && !forked) dli_batch_released(s->held);
     free(s);
 }
 

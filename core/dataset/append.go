@@ -149,9 +149,6 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 		if columns[i], err = w.checkColumn(ctx, types[i], c, int64(len(rows))); err != nil {
 			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
 		}
-		if columns[i].hasHole() {
-			return errs.Op("update tensor", c.Tensor).New(errs.Unsupported, "a sample cannot be replaced by None; delete the row, or store an empty sample")
-		}
 	}
 	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {
 		return errs.Wrap(errs.Invalid, "update", "", err)
@@ -161,10 +158,50 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	}
 	at := func(i int64) int64 { return physical[i] }
 	for _, c := range columns {
-		if err := w.writeColumn(ctx, c, int64(len(rows)), at, true); err != nil {
+		holes := c.holes() // before writeColumn makes samples of arrays
+		err := w.writeColumn(ctx, c, int64(len(rows)), at, true)
+		if err == nil && len(holes) > 0 {
+			err = w.writeHoles(c.ct.schema.ID, lastHoles(physical, holes))
+		}
+		if err != nil {
 			return w.fail(errs.Wrap(errs.Storage, "update tensor", c.ct.schema.Name, err))
 		}
 	}
+	return nil
+}
+
+// lastHoles returns the rows of an update that a hole comes to last. holes are places in rows,
+// which may repeat.
+func lastHoles(rows, holes []int64) []int64 {
+	last := make(map[int64]int64, len(rows))
+	for i, row := range rows {
+		last[row] = int64(i)
+	}
+	var out []int64
+	for _, i := range holes {
+		if last[rows[i]] == i {
+			out = append(out, rows[i])
+		}
+	}
+	return out
+}
+
+// writeHoles takes the samples of rows away.
+func (w *writer) writeHoles(id format.UUID, rows []int64) error {
+	if o := w.fixing[id]; o != nil {
+		// Updates before this one would come later, were their chunk left open.
+		if err := w.seal(w.fixing, id, o, true); err != nil {
+			return err
+		}
+	}
+	if open := w.waiting[id]; len(open) > 0 {
+		gone := map[int64]bool{}
+		for _, row := range rows {
+			gone[row] = true
+		}
+		w.waiting[id] = slices.DeleteFunc(open, func(r waiting) bool { return gone[r.row] })
+	}
+	w.txn.UpdateHoles(id, rows)
 	return nil
 }
 
@@ -182,9 +219,26 @@ func (w *writer) touched(cols []tensor.Rows) []string {
 	return names
 }
 
-// hasHole reports whether a row has no sample.
-func (c *checked) hasHole() bool {
-	return slices.Contains(c.missing, true) || slices.Contains(c.items, hole) || slices.ContainsFunc(c.samples, func(s tensor.Sample) bool { return s.Form == tensor.FormHole })
+// holes returns the rows without a sample.
+func (c *checked) holes() (rows []int64) {
+	for i, missing := range c.missing {
+		if missing {
+			rows = append(rows, int64(i))
+		}
+	}
+	for i, n := range c.items {
+		if n == hole {
+			rows = append(rows, int64(i))
+		}
+	}
+	if c.items == nil {
+		for i := range c.samples {
+			if c.samples[i].Form == tensor.FormHole {
+				rows = append(rows, int64(i))
+			}
+		}
+	}
+	return rows
 }
 
 // adopt stores the properties that samples decide for their tensors: an open dtype or shape, new

@@ -75,7 +75,9 @@ func (c *modelChange) apply(s modelState) modelState {
 	}
 	for i := range out.rows {
 		for _, t := range out.tensors {
-			if v, ok := c.updated[modelCell{out.rows[i].id, t.name}]; ok {
+			if v, ok := c.updated[modelCell{out.rows[i].id, t.name}]; ok && v == nil {
+				delete(out.rows[i].data, t.name)
+			} else if ok {
 				out.rows[i].data[t.name] = v
 			}
 		}
@@ -220,7 +222,7 @@ func (m *model) column(t modelTensor, n int, holes bool) (tensor.Rows, [][]byte)
 	}
 	for i := range want {
 		var samples []tensor.Sample
-		if holes && t.kind != 3 && m.rng.IntN(8) == 0 {
+		if holes && m.rng.IntN(8) == 0 {
 			samples = []tensor.Sample{{Form: tensor.FormHole}}
 		} else {
 			samples, want[i] = m.sample(t.kind)
@@ -361,7 +363,7 @@ func (m *model) update(h *modelHandle) {
 			rows[i] = min(first+int64(i), int64(len(s.rows))-1)
 		}
 	}
-	col, want := m.column(t, len(rows), false)
+	col, want := m.column(t, len(rows), true)
 	m.ok(h.d.Update(context.Background(), rows, []tensor.Rows{col}))
 	m.say("update %v of %v", rows, t)
 	for i, row := range rows {

@@ -353,6 +353,9 @@ func (w *world) change(h *handle, s step, calm func()) error {
 	case stepUpdate:
 		id := now.order[s.b%uint64(len(now.order))]
 		value := fmt.Sprint("u", w.number())
+		if s.b%5 == 0 && now.row(live[at]).vals[id] != "" {
+			value = "-" // in the place of a text
+		}
 		err = h.d.Update(w.ctx, []int64{int64(at)}, []tensor.Rows{{Tensor: now.tensors[id], Samples: []tensor.Sample{textSample(value)}}})
 		done = func() { h.update(live[at], id, value) }
 	case stepDelete:
@@ -392,7 +395,11 @@ func (h *handle) update(row, id int, value string) {
 	h.pend.updated[row][id] = value
 }
 
+// textSample is a text; "-" is a hole.
 func textSample(s string) tensor.Sample {
+	if s == "-" {
+		return tensor.Sample{Form: tensor.FormHole}
+	}
 	return tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(s)}
 }
 

@@ -55,17 +55,16 @@ func (c *columnChange) updates(base, start int64) []chunkmap.Edit {
 		e := c.updated[row]
 		e.Row = shift(row)
 		// An edit ends where the appended rows begin, as these have one of their own.
-		if n := len(edits); n > 0 && edits[n-1].To == e.Row && row != base {
-			last := &edits[n-1].Entries[len(edits[n-1].Entries)-1]
-			edits[n-1].To++
-			if chunkmap.Follows(last, &e) {
-				last.Rows++
-			} else {
-				edits[n-1].Entries = append(edits[n-1].Entries, e)
-			}
-			continue
+		if n := len(edits); n == 0 || edits[n-1].To != e.Row || row == base {
+			edits = append(edits, chunkmap.Edit{From: e.Row, To: e.Row})
 		}
-		edits = append(edits, chunkmap.Edit{From: e.Row, To: e.Row + 1, Entries: []format.Entry{e}})
+		ed := &edits[len(edits)-1]
+		ed.To++
+		if k := len(ed.Entries); e.Rows > 0 && k > 0 && chunkmap.Follows(&ed.Entries[k-1], &e) {
+			ed.Entries[k-1].Rows++
+		} else if e.Rows > 0 {
+			ed.Entries = append(ed.Entries, e)
+		}
 	}
 	return edits
 }

@@ -95,7 +95,9 @@ func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format
 			add(&c.appended[i])
 		}
 		for _, e := range c.updated {
-			add(&e)
+			if e.Rows > 0 { // else a hole
+				add(&e)
+			}
 		}
 		for _, edit := range c.rewrites {
 			for i := range edit.Entries {

@@ -63,7 +63,7 @@ type attempt struct {
 // columnChange holds the changes of a transaction to one tensor.
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
-	updated  map[int64]format.Entry // one row each, rows as in Txn
+	updated  map[int64]format.Entry // one row each, rows as in Txn; without rows: a hole
 	// rows of the base that got other chunks with the same samples, in any order
 	rewrites []chunkmap.Edit
 	bytes    int64
@@ -252,6 +252,15 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 			c.updated[row] = e
 			e.First++
 		}
+	}
+}
+
+// UpdateHoles takes the samples of rows away, counted as in Txn.
+func (t *Txn) UpdateHoles(id format.UUID, rows []int64) {
+	c := t.column(id)
+	t.changes++
+	for _, row := range rows {
+		c.updated[row] = format.Entry{Row: row}
 	}
 }
 

@@ -116,7 +116,7 @@ DATASET: Mapping[str, Neighbour] = {
     "drop": Neighbour("pandas, polars", "{0}.delete(rows), or {0}.delete_tensor(name)"),
     "rename_column": Neighbour("Hugging Face, Deep Lake 4", "{0}.rename_tensor(old, new)"),
     "pop": Neighbour("Deep Lake 3", "{0}.delete(row)"),
-    "merge_insert": Neighbour("Lance", "{0}.update(view, row) and {0}.extend(rows)"),
+    "merge_insert": Neighbour("Lance, Delta", '{0}.extend(rows, on="id")'),
     "flush": Neighbour("h5py, Deep Lake 3", "{0}.commit()"),
     "rollback": Neighbour("databases", "{0}.discard()"),
     "numpy": Neighbour("Deep Lake 3", '{0}["x"].numpy()'),

@@ -644,9 +644,9 @@ def test_updates_of_committed_rows(name: str) -> None:
         ds.update(slice(0, 2), {"x": part})
         assert read(ds, spec) == before[1:3] + before[2:]
     ds.commit()
-    with pytest.raises(deeplake.UnsupportedError, match="cannot be replaced by None"):
-        ds.update(slice(0, 1), {"x": pa.array([None], kind)})
-    assert read(ds, spec) == before[1:3] + before[2:]
+    ds.update(slice(0, 1), {"x": pa.array([None], kind)})
+    ds.commit()
+    assert ds[0]["x"] is None and read(ds[1:], spec) == before[2:3] + before[2:]
 
 
 def test_first_batches_without_values() -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 from deeplake import _index
-from deeplake._data.hugging_face import is_of_hugging_face, reader_of
+from deeplake._data.extending import Matched, Unmatched, Upserted, extend, upsert
 from deeplake._data.reading import Reading
-from deeplake._data.rows import columns_of, own_columns
 from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.tensor import Tensor
-from deeplake._samples.frames import check_frame, columns_of_frame, is_column, is_frame, is_stream, samples_of
+from deeplake._samples.frames import is_column, samples_of
 from deeplake._versions.commit import Commit, commit_of
 
 
@@ -244,53 +243,55 @@ class Writing:
             raise InvalidArgumentError("append: the row is empty; give None for tensors without a sample")
         self._source.append({name: [sample] for name, sample in row.items()})
 
-    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any) -> None:
+    @overload
+    def extend(self, rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any) -> None: ...
+
+    @overload
+    def extend(
+        self,
+        rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any,
+        *,
+        on: str,
+        matched: Matched = "update",
+        unmatched: Unmatched = "append",
+    ) -> Upserted: ...
+
+    @checks_keywords
+    def extend(
+        self,
+        rows: Mapping[str, Any] | Iterable[Mapping[str, Any]] | Any,
+        *,
+        on: str | None = None,
+        matched: Matched = "update",
+        unmatched: Unmatched = "append",
+    ) -> Upserted | None:
         """Adds rows, all or none of them.
 
         Args:
             rows: a dict from each tensor name to its samples, a sequence of rows as dicts, or a
                 table of pandas, Arrow or polars. Samples are a sequence, an array of shape
                 (rows, ...) or a column of a table. The dict is the fast form.
+            on: a tensor of integers or text that identifies rows. A row whose key is in the dataset
+                replaces the samples of the tensors that it names. New rows may leave tensors out.
+            matched: of a row whose key is in the dataset: "update", "skip" it, or "error".
+            unmatched: of a row with a new key: "append", "skip" it, or "error".
+
+        Returns:
+            With `on`, the numbers of rows that were updated, appended and skipped.
 
         Raises:
             TensorTypeError: a sample does not suit its tensor. The message names tensor and row.
-            InvalidArgumentError: columns differ in length, or a tensor has no column.
+            InvalidArgumentError: columns differ in length, or a tensor has no column. Or two rows
+                have the same key, in `rows` or in the dataset.
 
         Example:
             ds.extend({"x": np.zeros((100, 3), np.float32), "labels": [0] * 100})
+            ds.extend({"id": [7, 8], "score": [0.5, None]}, on="id")
         """
-        if isinstance(rows, Mapping):
-            columns: Mapping[str, Any] = rows
-        elif isinstance(rows, Reading):
-            columns = own_columns(rows)
-            if not self._source.handle().describe()["tensors"]:
-                self._extend_new(rows.schema, columns)
-                return
-        elif is_of_hugging_face(rows):
-            self._source.append_stream(reader_of(rows))
-            return
-        elif is_stream(rows):
-            check_frame(rows)
-            self._source.append_stream(rows)
-            return
-        elif is_frame(rows):
-            columns = columns_of_frame(rows)
-        else:
-            columns = columns_of(rows)
-        self._source.append(self._samples("extend", columns))
-
-    def _extend_new(self, schema: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-        """Adds rows to a dataset without tensors, and tensors as those that they come from."""
-        made: list[str] = []
-        try:
-            for name, about in schema.items():
-                self.create_tensor(name, **about)
-                made.append(name)
-            self._source.append(self._samples("extend", columns))
-        except BaseException:
-            for name in made:
-                self.delete_tensor(name)
-            raise
+        if on is not None:
+            return upsert(self, rows, on, matched, unmatched)
+        extend(self, rows)
+        return None
 
     def update(self, index: Any, row: Mapping[str, Any]) -> None:
         """Replaces samples, all or none of them.
