@@ -201,7 +201,11 @@ func (w *writer) writeHoles(id format.UUID, rows []int64) error {
 		}
 		w.waiting[id] = slices.DeleteFunc(open, func(r waiting) bool { return gone[r.row] })
 	}
-	w.txn.UpdateHoles(id, rows)
+	var runs []format.RowRange
+	for _, row := range rows {
+		runs = append(runs, format.RowRange{Start: row, Count: 1})
+	}
+	w.txn.AddHoles(id, runs, true)
 	return nil
 }
 

@@ -180,7 +180,7 @@ func (t *retensor) run(ctx context.Context) error {
 		t.sealed(s)
 	}
 	if len(t.holes) > 0 {
-		t.w.txn.RewriteHoles(t.ct.schema.ID, t.holes)
+		t.w.txn.AddHoles(t.ct.schema.ID, t.holes, false)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func TestRevert(t *testing.T) {
 		{"delete, then rows before it", deleted(1, 2), deleted(0), "", []string{"x1.1 label1.1 ", "x1.2 label1.2 "}, nil, "x1.0 label1.0 "},
 		{"delete, then a rewrite", deleted(1, 2), func(f *versiontest.Fixture, txn *version.Txn) {
 			f.Rewrite(txn, 6, 0, 5)
-			txn.RewriteHoles(f.Label, []format.RowRange{{Start: 1, Count: 2}})
+			txn.AddHoles(f.Label, []format.RowRange{{Start: 1, Count: 2}}, false)
 		}, "", []string{"x6.0 label1.0 ", "x1.1 label1.1 ", "x1.2 label1.2 "}, nil, ""},
 		{"names stay", classed("a", "b"), nothing, "", []string{"label [a b]"}, nil, ""},
 		{"create", created, nothing, "", []string{base}, nil, "n []"},

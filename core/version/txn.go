@@ -255,15 +255,6 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 	}
 }
 
-// UpdateHoles takes the samples of rows away, counted as in Txn.
-func (t *Txn) UpdateHoles(id format.UUID, rows []int64) {
-	c := t.column(id)
-	t.changes++
-	for _, row := range rows {
-		c.updated[row] = format.Entry{Row: row}
-	}
-}
-
 // place gives the directories of a new chunk their place in a side page, and counts the chunk.
 func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry {
 	t.changes++
@@ -486,11 +477,18 @@ func (t *Txn) DeletedRows() []int64 {
 	return rows
 }
 
-// RewriteHoles takes away what deleted rows of the base hold in a tensor.
-func (t *Txn) RewriteHoles(id format.UUID, runs []format.RowRange) {
+// AddHoles takes away what rows hold in a tensor, counted as in Txn. With update they lose their
+// samples, else they must be deleted rows of the base.
+func (t *Txn) AddHoles(id format.UUID, runs []format.RowRange, update bool) {
 	c := t.column(id)
 	t.changes++
 	for _, run := range runs {
-		c.rewrites = append(c.rewrites, chunkmap.Edit{From: run.Start, To: run.Start + run.Count})
+		if !update {
+			c.rewrites = append(c.rewrites, chunkmap.Edit{From: run.Start, To: run.Start + run.Count})
+			continue
+		}
+		for row := run.Start; row < run.Start+run.Count; row++ {
+			c.updated[row] = format.Entry{Row: row}
+		}
 	}
 }
