@@ -56,6 +56,15 @@ func (o *Owned) Read(ctx context.Context, column int, from, n int64) (*array.Col
 	return c, nil, nil
 }
 
+// Lengths returns the bytes of texts and opaque values, of index pages alone.
+func (o *Owned) Lengths(ctx context.Context, column int, from, n int64) ([]int64, error) {
+	c, err := o.r.Read(ctx, column, query.Rows{From: from, N: n}, query.Length, nil)
+	if err != nil {
+		return nil, err
+	}
+	return array.Elems[int64](c.Expand()), nil
+}
+
 // Close frees the decoders.
 func (o *Owned) Close() { o.r.Close() }
 

@@ -13,7 +13,6 @@ import (
 	"deeplake/core/loader"
 	"deeplake/core/scan"
 	"deeplake/core/slab"
-	"deeplake/core/tensor"
 )
 
 // What pictures are.
@@ -44,14 +43,21 @@ const (
 	keptBytes  = 64 << 20
 	// fewer rows in place are copied with those behind them
 	leastBorrowed = 1 << 12
+	// batches that are read at once from a store
+	lanes = 4
+	// stored texts of a column from which batches are cut by their sizes
+	manyBytes = 1 << 20
 )
 
 // Stream gives batches in order. One goroutine at a time may use it.
 type Stream struct {
 	source  Source
 	columns []*column
-	readers []*scan.Owned
+	readers [][]*scan.Owned        // of each lane: one for each column
 	stored  []*loader.StoredReader // of columns of files
+	ahead   *task.Group            // of batches that are read before they are taken; nil: none is
+	queue   []*future              // of those, in order
+	taken   int                    // the number of batches that were begun
 	names   []*arrow.Data          // dictionaries of columns with labels
 	slabs   []*slab.Slab           // of the dictionaries
 	ring    *slab.Ring
@@ -79,6 +85,13 @@ func (b *Batch) Release() {
 	b.slabs, b.keep = nil, nil
 }
 
+// future is a batch on its way.
+type future struct {
+	done  chan struct{}
+	batch *Batch
+	err   error
+}
+
 // Open returns the stream of a source. The caller closes it; batches outlive it.
 func Open(ctx context.Context, source Source, o Options) (*Stream, error) {
 	if o.Images != Encoded && o.Images != Pixels {
@@ -87,7 +100,11 @@ func Open(ctx context.Context, source Source, o Options) (*Stream, error) {
 	if o.BatchRows < 0 {
 		return nil, errs.Op("convert to Arrow", "").New(errs.Invalid, "batches have %d rows, want at least 1", o.BatchRows)
 	}
-	s := &Stream{source: source, ring: slab.NewLocalRing(keptBytes), step: batchRows}
+	s := &Stream{source: source, ring: slab.NewLocalRing(keptBytes), step: batchRows, readers: make([][]*scan.Owned, 1)}
+	if source.Table.Remote() {
+		s.readers = make([][]*scan.Owned, lanes)
+		s.ahead = task.New(context.Background(), 0)
+	}
 	if err := s.open(ctx, o); err != nil {
 		s.Close()
 		return nil, err
@@ -125,8 +142,11 @@ func (s *Stream) open(ctx context.Context, o Options) error {
 			return errs.Wrap(errs.Unsupported, "convert tensor", name, err)
 		}
 		c.index, c.bytes = index, largest(&s.source.Tensors[at], c, fields[index].Bytes, fields[index].Size)
+		c.uneven = c.form != formNumbers && !c.list && s.source.Tensors[at].Bytes > manyBytes
 		s.columns = append(s.columns, c)
-		s.readers = append(s.readers, s.source.Table.Owned(s.ring))
+		for lane := range s.readers {
+			s.readers[lane] = append(s.readers[lane], s.source.Table.Owned(s.ring))
+		}
 		s.names = append(s.names, nil)
 		if c.labels != nil {
 			names, memory, err := dictionary(c.labels, s.ring)
@@ -176,7 +196,7 @@ func (s *Stream) rank(ctx context.Context, i int) error {
 		c.first(nil)
 		return nil
 	}
-	values, memory, err := s.readers[i].Read(ctx, c.index, 0, n)
+	values, memory, err := s.readers[0][i].Read(ctx, c.index, 0, n)
 	if err != nil {
 		return err
 	}
@@ -190,10 +210,22 @@ func (s *Stream) rank(ctx context.Context, i int) error {
 // Type returns the type of the batches, a struct of the columns.
 func (s *Stream) Type() *arrow.Type { return s.typ }
 
-// Close frees readers. Batches stay valid.
+// Close frees readers, and batches that nobody took. Others stay valid.
 func (s *Stream) Close() {
-	for _, r := range s.readers {
-		r.Close()
+	if s.ahead != nil {
+		s.ahead.Stop()
+		_ = s.ahead.Wait() // the futures have the errors
+		for _, f := range s.queue {
+			if f.batch != nil {
+				f.batch.Release()
+			}
+		}
+		s.queue = nil
+	}
+	for _, lane := range s.readers {
+		for _, r := range lane {
+			r.Close()
+		}
 	}
 	for _, r := range s.stored {
 		if r != nil {
@@ -211,118 +243,103 @@ func (s *Stream) Close() {
 // stream has no more batches.
 func (s *Stream) Next(ctx context.Context) (*Batch, error) {
 	rows := s.source.Table.Rows()
-	if s.at >= rows {
+	if s.ahead == nil {
+		if s.at >= rows {
+			return nil, nil
+		}
+		n, err := s.fit(ctx, 0)
+		var b *Batch
+		if err == nil {
+			b, err = s.batch(ctx, 0, s.at, n)
+		}
+		if err != nil {
+			s.at = rows
+			return nil, err
+		}
+		s.at += b.Data.Rows
+		return b, nil
+	}
+	for len(s.queue) < lanes && s.at < rows {
+		n, err := s.fit(ctx, s.taken%lanes)
+		if err != nil {
+			return nil, err
+		}
+		s.begin(s.at, n)
+		s.at += n
+	}
+	if len(s.queue) == 0 {
 		return nil, nil
 	}
+	f := s.queue[0]
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		return nil, errs.Cause(ctx, "convert to Arrow")
+	}
+	s.queue = s.queue[1:]
+	if f.err != nil {
+		s.at = rows
+		for _, other := range s.queue {
+			if <-other.done; other.batch != nil {
+				other.batch.Release()
+			}
+		}
+		s.queue = nil
+	}
+	return f.batch, f.err
+}
+
+// fit returns the number of rows of the next batch: fewer where the values of a column would exceed
+// its bytes.
+func (s *Stream) fit(ctx context.Context, lane int) (int64, error) {
+	n := min(s.step, s.source.Table.Rows()-s.at)
+	for i, c := range s.columns {
+		if !c.uneven {
+			continue
+		}
+		sizes, err := s.readers[lane][i].Lengths(ctx, c.index, s.at, n)
+		if err != nil {
+			return 0, err
+		}
+		total := int64(0)
+		for k, size := range sizes {
+			if total += size; total > batchBytes && k > 0 {
+				n = int64(k)
+				break
+			}
+		}
+	}
+	return n, nil
+}
+
+// begin reads a batch of n rows in the background. A lane is free again when its batch was taken.
+func (s *Stream) begin(from, n int64) {
+	f, lane := &future{done: make(chan struct{})}, s.taken%lanes
+	s.taken++
+	s.queue = append(s.queue, f)
+	s.ahead.Go(func(ctx context.Context) error {
+		defer close(f.done)
+		f.err = task.Call(func() (err error) {
+			f.batch, err = s.batch(ctx, lane, from, n)
+			return err
+		})
+		return nil
+	})
+}
+
+// batch makes a batch of n rows, or of fewer where these lie in the memory of this machine.
+func (s *Stream) batch(ctx context.Context, lane int, from, n int64) (*Batch, error) {
 	m := &memory{ring: s.ring, batch: &Batch{}}
 	for _, names := range s.slabs {
 		names.Retain()
 		m.own(names)
 	}
-	data, n, err := s.next(ctx, m, min(s.step, rows-s.at))
+	part := &part{s: s, readers: s.readers[lane], from: from, n: n, memory: m}
+	data, err := part.columns(ctx)
 	if err != nil {
 		m.batch.Release()
-		s.at = rows
 		return nil, err
 	}
-	m.batch.Data = &arrow.Data{Rows: n, Children: data}
-	s.at += n
+	m.batch.Data = &arrow.Data{Rows: part.n, Children: data}
 	return m.batch, nil
-}
-
-// next makes the columns of the next n rows at most.
-func (s *Stream) next(ctx context.Context, m *memory, n int64) ([]*arrow.Data, int64, error) {
-	borrowed, n, err := s.borrow(ctx, m, n)
-	if err != nil {
-		return nil, 0, err
-	}
-	out := make([]*arrow.Data, len(s.columns))
-	group := task.New(ctx, max(2, task.Cores()))
-	for i, c := range s.columns {
-		if borrowed[i] == nil {
-			group.Go(func(ctx context.Context) (err error) {
-				if c.form == formFiles {
-					out[i], err = s.files(ctx, m, i, n)
-				} else {
-					out[i], err = s.read(ctx, m, i, n)
-				}
-				return err
-			})
-		}
-	}
-	for i, values := range borrowed {
-		if values != nil && err == nil {
-			out[i], err = s.convert(m, i, values, true)
-		}
-	}
-	if failed := group.Wait(); failed != nil {
-		err = failed
-	}
-	return out, n, err
-}
-
-// borrow finds the columns whose next n rows lie in memory, and cuts n so that they lie together.
-func (s *Stream) borrow(ctx context.Context, m *memory, n int64) ([]*array.Column, int64, error) {
-	borrowed := make([]*array.Column, len(s.columns))
-	cut := n
-	for i, c := range s.columns {
-		if c.form != formNumbers || c.list || c.labels != nil || c.time.Kind == tensor.Date || c.axes > 0 && c.fixed == nil {
-			continue
-		}
-		values, keep, err := s.readers[i].Borrow(ctx, c.index, s.at, n)
-		if err != nil {
-			return nil, 0, err
-		}
-		if values == nil || int64(values.N) < n && values.N < leastBorrowed {
-			continue
-		}
-		borrowed[i] = values
-		m.hold(keep)
-		cut = min(cut, int64(values.N))
-	}
-	for i, c := range borrowed {
-		if c != nil && int64(c.N) > cut {
-			borrowed[i] = c.Slice(0, int(cut))
-		}
-	}
-	return borrowed, cut, nil
-}
-
-// read makes a column of the next n rows, which it copies.
-func (s *Stream) read(ctx context.Context, m *memory, i int, n int64) (*arrow.Data, error) {
-	values, slab, err := s.readers[i].Read(ctx, s.columns[i].index, s.at, n)
-	if err != nil {
-		return nil, err
-	}
-	if slab != nil {
-		m.own(slab)
-	}
-	return s.convert(m, i, values.Expand(), slab != nil)
-}
-
-// files makes a column of the next n files.
-func (s *Stream) files(ctx context.Context, m *memory, i int, n int64) (*arrow.Data, error) {
-	rows, sizes := make([]int64, n), make([]int64, n)
-	for k := range rows {
-		rows[k] = s.at + int64(k)
-	}
-	if err := s.stored[i].Sizes(ctx, rows, sizes); err != nil {
-		return nil, err
-	}
-	out := &arrow.Data{Rows: n}
-	var err error
-	if out.Ends, err = m.offsets(n, func(k int64) int64 { return max(0, sizes[k]) }); err != nil {
-		return nil, err
-	}
-	if out.Valid, err = m.valid(n, func(k int64) bool { return sizes[k] < 0 }); err != nil {
-		return nil, err
-	}
-	if out.Values, err = m.bytes(out.Ends[n]); err != nil {
-		return nil, err
-	}
-	places := make([][]byte, n)
-	for k := range places {
-		places[k] = out.Values[out.Ends[k]:out.Ends[k+1]:out.Ends[k+1]]
-	}
-	return out, s.stored[i].Read(ctx, rows, places)
 }

@@ -1,9 +1,17 @@
 package stream
 
 import (
+	"bytes"
+	"context"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"deeplake/core/array"
 	"deeplake/core/codec/all"
@@ -13,15 +21,22 @@ import (
 	"deeplake/core/scan"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
+	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
 )
 
 // rowsOf makes a committed dataset of numbers, texts, labels and bools on a disk.
 func rowsOf(t *testing.T, n int64) *dataset.View {
 	t.Helper()
+	return rowsIn(t, storage.Registry{"file": local.Open}, "file://"+t.TempDir()+"/ds", n)
+}
+
+// rowsIn makes them in a store.
+func rowsIn(t *testing.T, stores storage.Registry, uri string, n int64) *dataset.View {
+	t.Helper()
 	ctx := t.Context()
-	env := &dataset.Env{Stores: storage.Registry{"file": local.Open}, Codecs: all.All(), Writer: "test"}
-	d, err := dataset.Create(ctx, env, "file://"+t.TempDir()+"/ds", dataset.CreateOptions{})
+	env := &dataset.Env{Stores: stores, Codecs: all.All(), Writer: "test"}
+	d, err := dataset.Create(ctx, env, uri, dataset.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +153,201 @@ func TestOptions(t *testing.T) {
 		if _, err := Open(t.Context(), source, c.o); !errs.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.o, err, c.want)
 		}
+	}
+}
+
+// slowStore is a store with requests of 25 ms. Under testing/synctest they take no real time.
+type slowStore struct {
+	storage.Provider
+	mu      sync.Mutex
+	running int
+	most    int    // requests at a time
+	lost    string // the beginning of keys that cannot be read
+}
+
+var _ storage.Ranger = (*slowStore)(nil)
+
+func (f *slowStore) request(ctx context.Context, key string) error {
+	f.mu.Lock()
+	f.running++
+	f.most = max(f.most, f.running)
+	lost := f.lost != "" && strings.HasPrefix(key, f.lost)
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		f.running--
+		f.mu.Unlock()
+	}()
+	timer := time.NewTimer(25 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return errs.Cause(ctx, "get")
+	}
+	if lost {
+		return errs.Op("get", key).New(errs.Denied, "no access")
+	}
+	return nil
+}
+
+func (f *slowStore) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := f.request(ctx, key); err != nil {
+		return nil, err
+	}
+	return f.Provider.Get(ctx, key)
+}
+
+func (f *slowStore) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+	if err := f.request(ctx, key); err != nil {
+		return err
+	}
+	return f.Provider.ReadAt(ctx, key, dst, off)
+}
+
+func (f *slowStore) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+	data := make([]byte, n)
+	if err := f.ReadAt(ctx, key, data, off); err != nil {
+		return nil, err
+	}
+	return &body{Reader: bytes.NewReader(data), n: n}, nil
+}
+
+type body struct {
+	io.Reader
+	n int64
+}
+
+func (b *body) Len() int64   { return b.n }
+func (b *body) Size() int64  { return -1 }
+func (b *body) Tag() string  { return "" }
+func (b *body) Close() error { return nil }
+
+// TestStores reads batches of a store: several at a time, in order, until one fails or the caller
+// gives up.
+func TestStores(t *testing.T) {
+	const n = 60_000
+	space := &mem.Space{}
+	slow := &slowStore{}
+	stores := storage.Registry{"mem": func(ctx context.Context, name string, o storage.Options) (storage.Provider, error) {
+		p, err := space.Open(ctx, name, o)
+		slow.Provider = p
+		return slow, err
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		source := sourceOf(rowsIn(t, stores, "mem://d", n))
+		open := func() *Stream {
+			s, err := Open(t.Context(), source, Options{Images: Encoded, BatchRows: 3000})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		s, began, rows := open(), time.Now(), int64(0)
+		slow.most = 0
+		for {
+			b, err := s.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b == nil {
+				break
+			}
+			for i := range b.Data.Rows {
+				if got := binary.LittleEndian.Uint64(b.Data.Children[0].Values[8*i:]); got != uint64(rows+i) {
+					t.Fatalf("row %d has %d", rows+i, got)
+				}
+			}
+			rows += b.Data.Rows
+			b.Release()
+		}
+		s.Close()
+		if took := time.Since(began); rows != n || took > 20*25*time.Millisecond || slow.most < lanes {
+			t.Errorf("%d rows took %v, %d requests at a time", rows, took, slow.most)
+		}
+
+		s = open()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if b, err := s.Next(ctx); b != nil || !errs.Is(err, errs.Canceled) {
+			t.Errorf("a call that ends early: %v, %v", b, err)
+		}
+		cancel()
+		if b, err := s.Next(t.Context()); err != nil || b == nil {
+			t.Errorf("the call after it: %v, %v", b, err)
+		} else {
+			b.Release()
+		}
+		s.Close() // with batches on their way
+		if stats := s.ring.Stats(); stats.Slabs != 0 {
+			t.Errorf("closed with %+v", stats)
+		}
+
+		s = open()
+		defer s.Close()
+		slow.mu.Lock()
+		slow.lost = "data/"
+		slow.mu.Unlock()
+		if b, err := s.Next(t.Context()); b != nil || !errs.Is(err, errs.Denied) {
+			t.Errorf("a store that refuses: %v, %v", b, err)
+		}
+		if b, err := s.Next(t.Context()); b != nil || err != nil {
+			t.Errorf("after an error: %v, %v", b, err)
+		}
+	})
+}
+
+// TestLongTexts cuts batches by the bytes of texts.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	env := &dataset.Env{Stores: storage.Registry{"mem": (&mem.Space{}).Open}, Codecs: all.All(), Writer: "test"}
+	d, err := dataset.Create(ctx, env, "mem://d", dataset.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if err := d.CreateTensor(ctx, dataset.TensorSpec{Name: "t", HType: "text", Compression: "none"}); err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]tensor.Sample, 2000)
+	for i := range texts {
+		texts[i] = tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte{'a'}}
+		if i >= 1000 && i < 1010 {
+			texts[i].Data = bytes.Repeat([]byte{'b'}, 20<<20)
+		}
+	}
+	if err := d.Append(ctx, []tensor.Rows{{Tensor: "t", Samples: texts}}, int64(len(texts))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Commit(ctx, ""); err != nil {
+		t.Fatal(err)
+	}
+	v, err := d.View(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(ctx, sourceOf(v), Options{Images: Encoded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows := int64(0)
+	for {
+		b, err := s.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b == nil {
+			break
+		}
+		if n := len(b.Data.Children[0].Values); n > batchBytes {
+			t.Errorf("a batch of %d rows has %d bytes", b.Data.Rows, n)
+		}
+		rows += b.Data.Rows
+		b.Release()
+	}
+	if rows != int64(len(texts)) {
+		t.Errorf("%d rows came", rows)
 	}
 }
 

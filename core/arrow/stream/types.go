@@ -34,6 +34,7 @@ type column struct {
 	axes   int          // of an array
 	fixed  tensor.Shape // nil: axes vary
 	bytes  int64        // of a row, at most; an estimate
+	uneven bool         // some rows may have many more bytes
 }
 
 // files are the compressions whose samples are files.
