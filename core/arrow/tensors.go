@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"regexp"
 	"slices"
 
 	"deeplake/core/tensor"
@@ -14,8 +15,15 @@ type Holder interface {
 	Empty() bool
 }
 
+var indexName = regexp.MustCompile(`^__index_level_\d+__$`)
+
+// IsIndex reports whether a column is the index of a data frame, as pandas names it in tables. No
+// tensor may have such a name.
+func IsIndex(name string) bool { return indexName.MatchString(name) }
+
 // Tensors returns the columns of a struct of columns for the tensors of their names. The fields of
-// a struct belong to the group of its name. ok is false if the column is no struct.
+// a struct belong to the group of its name. The index of a data frame is left out. ok is false if
+// the column is no struct.
 func (c *Column) Tensors(of Holder) (rows []tensor.Rows, ok bool, err error) {
 	fields, ok := c.Fields()
 	if !ok {
@@ -28,6 +36,9 @@ func (c *Column) Tensors(of Holder) (rows []tensor.Rows, ok bool, err error) {
 func columns(rows []tensor.Rows, of Holder, group string, fields []*Column) ([]tensor.Rows, error) {
 	for _, f := range fields {
 		name := group + f.Name()
+		if IsIndex(name) && len(fields) > 1 {
+			continue
+		}
 		isTensor, isGroup, err := of.Holds(name)
 		if err != nil {
 			return nil, err

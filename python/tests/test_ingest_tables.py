@@ -14,6 +14,7 @@ from typing import Any
 import deeplake
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -476,3 +477,18 @@ def test_tables_with_logs(tmp_path: Path) -> None:
     assert ds.to_arrow().to_pylist() == iceberg.scan().to_arrow().to_pylist()
     with pytest.raises(deeplake.InvalidArgumentError, match="Iceberg table"):
         deeplake.ingest(tmp_path / "w", place(), format="parquet", verbose=False)
+
+
+def test_the_index_of_pandas_is_left_out(tmp_path: Any) -> None:
+    frame = pd.DataFrame({"a": [1, 2]}, index=["x", "y"])
+    table = pa.Table.from_pandas(frame)
+    assert table.column_names == ["a", "__index_level_0__"]
+    frame.to_parquet(tmp_path / "frame.parquet")
+    for source in (frame, table, tmp_path / "frame.parquet"):
+        ds = deeplake.ingest(source, place(), verbose=False)
+        assert list(ds.tensors) == ["a"] and list(ds["a"][:]) == [1, 2]
+        ds.extend(table)
+        ds.commit()
+        assert list(ds["a"][:]) == [1, 2, 1, 2]
+    kept = deeplake.ingest(frame.reset_index(), place(), verbose=False)
+    assert list(kept["index"][:]) == ["x", "y"]

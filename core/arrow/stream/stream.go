@@ -210,7 +210,7 @@ func (s *Stream) rank(ctx context.Context, i int) error {
 // Type returns the type of the batches, a struct of the columns.
 func (s *Stream) Type() *arrow.Type { return s.typ }
 
-// Close frees readers, and batches that nobody took. Others stay valid.
+// Close frees readers, and batches that were read ahead. Others stay valid.
 func (s *Stream) Close() {
 	if s.ahead != nil {
 		s.ahead.Stop()

@@ -180,7 +180,9 @@ func (im *importer) columnsOf(f *file, batch *arrow.Column) ([]tensorColumn, err
 	}
 	var out []tensorColumn
 	for _, c := range fields {
-		out = im.flatten(out, "", c)
+		if !arrow.IsIndex(c.Name()) || len(fields) == 1 {
+			out = im.flatten(out, "", c)
+		}
 	}
 	for _, p := range im.source.parts {
 		isWanted := im.o.Columns == nil || slices.Contains(im.o.Columns, p.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 Matched = Literal["update", "skip", "error"]
 Unmatched = Literal["append", "skip", "error"]
+
+# The index of a data frame, as pandas names it in tables.
+_INDEX = re.compile(r"__index_level_\d+__")
 
 # Rows of the dataset whose keys are compared at a time.
 _BLOCK = 1 << 17
@@ -81,7 +85,7 @@ def upsert(ds: Writing, rows: Any, on: str, matched: Matched, unmatched: Unmatch
         raise TensorTypeError(
             f'extend: the key "{on}" has htype {about["htype"]} and dtype {about["dtype"]}, want integers or text'
         )
-    columns = _columns(rows)
+    columns = {name: column for name, column in _columns(rows).items() if not _INDEX.fullmatch(name)}
     if on not in columns:
         raise InvalidArgumentError(
             f'extend: the rows have no column "{on}", which is the key; they have {quoted(columns)}'
