@@ -155,7 +155,7 @@ def test_views_of_versions_saved_and_pickled(tmp_path):
         ("label", ["dog", "cat", "dog"], [1, 0, 1]),
         ("text", "new", ["new"] * 3),
         ("meta", {"k": 1}, [{"k": 1}] * 3),
-        ("meta", [1, "a", None], None),
+        ("meta", [1, "a", None], [1, "a", None]),
         ("meta", 5, [5, 5, 5]),
         ("v", 1, [[1, 1, 1, 1]] * 3),
         ("v", [1, 2, 3, 4], [[1, 2, 3, 4]] * 3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from typing import Any
 
@@ -28,9 +29,17 @@ def json_samples(what: str, values: Any, *, sequence: bool) -> Any:
             f"{what} has JSON text, like {example[:80]!r}; a str of pandas is stored as a JSON string. To store the "
             "values, parse it first: frame[name].map(json.loads)",
             UserWarning,
-            stacklevel=6,
+            stacklevel=_callers_level(),
         )
     return values
+
+
+def _callers_level() -> int:
+    """Returns the stack level of the user's code, for a warning of the function that calls this."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("deeplake."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _unparsed(values: list[Any]) -> str:
