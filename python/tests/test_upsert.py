@@ -140,6 +140,14 @@ def test_refusals_change_nothing(rows: dict[str, Any], options: dict[str, Any], 
     ds.discard()
 
 
+@pytest.mark.parametrize("rows", [[], {}, iter(()), {"k": []}, pa.table({"k": pa.array([], pa.int64())})])
+def test_batches_without_rows(rows: Any) -> None:
+    ds = fresh(k={"dtype": "int64"})
+    ds.extend({"k": [1]})
+    assert ds.extend(rows, on="k") == (0, 0, 0) and len(ds) == 1
+    ds.discard()
+
+
 def test_keys_beyond_the_dtype() -> None:
     ds = fresh(k={"dtype": "uint8"}, a={"dtype": "int64"})
     ds.extend({"k": [1, None], "a": [1, 2]})

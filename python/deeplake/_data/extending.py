@@ -86,6 +86,8 @@ def upsert(ds: Writing, rows: Any, on: str, matched: Matched, unmatched: Unmatch
             f'extend: the key "{on}" has htype {about["htype"]} and dtype {about["dtype"]}, want integers or text'
         )
     columns = {name: column for name, column in _columns(rows).items() if not _INDEX.fullmatch(name)}
+    if not columns:
+        return Upserted(0, 0, 0)  # a batch without rows
     if on not in columns:
         raise InvalidArgumentError(
             f'extend: the rows have no column "{on}", which is the key; they have {quoted(columns)}'

@@ -61,6 +61,8 @@ def spread(name: str, value: Any, rows: int, about: Mapping[str, Any], shape: tu
     """
     if isinstance(value, Column) or is_column(value) or (isinstance(value, list | tuple) and _whole(value)):
         return value
+    if isinstance(value, list | tuple) and value and all(one is None for one in value):
+        return value  # samples: no array has None in it
     if about["sequence"]:
         return [value] * rows if value is None else value
     axes = _axes(value)
