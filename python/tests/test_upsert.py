@@ -126,6 +126,8 @@ def test_a_new_tensor_is_filled_by_key() -> None:
         ({"a": [1], "k": [1]}, {"on": "a"}, 'the key "a" has htype generic and dtype float64'),
         ({"c": ["x"]}, {"on": "c"}, 'the key "c" has htype class_label'),
         ({"k": [5, 8], "a": ["x", "y"]}, {"on": "k"}, 'tensor "a"'),
+        ({"k": 5, "a": 1}, {"on": "k"}, 'column "k" is of type int, want an array'),
+        ({"k": "5", "a": "1"}, {"on": "k"}, 'column "k" is of type str'),
         ({"k": [5, 8], "nothing": [1, 2]}, {"on": "k"}, "nothing"),
         ({"k": [5, 8], "p": [np.zeros((2, 2, 3), np.uint8), "no picture"]}, {"on": "k"}, "p"),
     ],
@@ -137,7 +139,10 @@ def test_refusals_change_nothing(rows: dict[str, Any], options: dict[str, Any], 
     with pytest.raises(deeplake.Error, match=match):
         ds.extend(rows, **options)
     assert ds.to_arrow().equals(before)
-    ds.discard()
+    ds.commit()
+    with pytest.raises(deeplake.Error, match=match):
+        ds.extend(rows, **options)
+    assert ds.to_arrow().equals(before) and not ds.dirty
 
 
 @pytest.mark.parametrize("rows", [[], {}, iter(()), {"k": []}, pa.table({"k": pa.array([], pa.int64())})])

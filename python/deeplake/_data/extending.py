@@ -92,6 +92,12 @@ def upsert(ds: Writing, rows: Any, on: str, matched: Matched, unmatched: Unmatch
         raise InvalidArgumentError(
             f'extend: the rows have no column "{on}", which is the key; they have {quoted(columns)}'
         )
+    for name, column in columns.items():
+        if not isinstance(column, Column) and (not hasattr(column, "__len__") or isinstance(column, str | bytes)):
+            raise TensorTypeError(
+                f'extend: column "{name}" is of type {type(column).__name__}, want an array, or a list with one '
+                "sample for each row"
+            )
     keys = _keys(on, columns[on], text)
     for name, column in columns.items():
         if (n := len(column.__deeplake_values__ if isinstance(column, Column) else column)) != len(keys):
@@ -124,7 +130,7 @@ def _write(
     new: npt.NDArray[np.int64],
 ) -> None:
     live = ds._source
-    before = live.length()
+    before, dirty = live.length(), ds.dirty
     if len(new):
         added = {name: _taken(column, new) for name, column in columns.items()}
         missing = {name: [None] * len(new) for name in live.names() if name not in columns}
@@ -136,8 +142,10 @@ def _write(
     try:
         live.update(targets, ds._samples("extend", values))
     except BaseException:
-        if len(new):
+        if len(new) and dirty:
             ds.delete(slice(before, before + len(new)))
+        elif len(new):
+            ds.discard()
         raise
 
 
