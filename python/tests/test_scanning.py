@@ -204,6 +204,9 @@ def test_polars(ds: deeplake.Dataset) -> None:
     ):
         assert query(lazy).collect().equals(query(table.lazy()).collect())
     assert ds[:0].to_polars().shape == (0, 6)
+    for lazily in (False, True):
+        with pytest.raises(deeplake.NotFoundError, match="no tensor"):
+            ds.to_polars(tensors=["ids"], lazy=lazily)
     assert pl.scan_pyarrow_dataset(ds.to_pyarrow_dataset()).filter(pl.col("id") < 5).collect()["id"].to_list() == [
         0,
         1,

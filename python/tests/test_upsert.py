@@ -126,6 +126,8 @@ def test_a_new_tensor_is_filled_by_key() -> None:
         ({"a": [1], "k": [1]}, {"on": "a"}, 'the key "a" has htype generic and dtype float64'),
         ({"c": ["x"]}, {"on": "c"}, 'the key "c" has htype class_label'),
         ({"k": [5, 8], "a": ["x", "y"]}, {"on": "k"}, 'tensor "a"'),
+        ({"k": [5], "a": [1], "c": [None], "p": [None]}, {"matched": "skip"}, "need on="),
+        ({"k": np.array([1, 1]), "a": [1, 2]}, {"on": "k"}, "have the same key 1 in"),
         ({"k": 5, "a": 1}, {"on": "k"}, 'column "k" is of type int, want an array'),
         ({"k": "5", "a": "1"}, {"on": "k"}, 'column "k" is of type str'),
         ({"k": [5, 8], "nothing": [1, 2]}, {"on": "k"}, "nothing"),

@@ -184,11 +184,11 @@ def _keys(on: str, column: Any, text: bool) -> list[Any]:
         if not isinstance(value, kind) or isinstance(value, bool):
             want = "a str" if text else "an int"
             raise TensorTypeError(f'extend: row {row} has the key {value!r} in "{on}", want {want}')
-        key: Any = value
-        first = seen.setdefault(key if text else int(key), row)
+        key: Any = value if text else int(value)
+        first = seen.setdefault(key, row)
         if first != row:
             raise InvalidArgumentError(
-                f'extend: rows {first} and {row} have the same key {value!r} in "{on}"; keep one of them'
+                f'extend: rows {first} and {row} have the same key {key!r} in "{on}"; keep one of them'
             )
     return list(seen)
 

@@ -290,6 +290,8 @@ class Writing:
         """
         if on is not None:
             return upsert(self, rows, on, matched, unmatched)
+        if (matched, unmatched) != ("update", "append"):
+            raise InvalidArgumentError("extend: matched and unmatched need on=, the tensor that identifies rows")
         extend(self, rows)
         return None
 

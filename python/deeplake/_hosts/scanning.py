@@ -35,6 +35,8 @@ def to_lazy_frame(view: View, tensors: Sequence[str] | None) -> Any:
     pl = package("convert to polars", "polars", "pip install polars")
     plugins = package("convert to polars", "polars.io.plugins", "pip install polars")
     names = arrow.names_of(view._source.pinned(), tensors)
+    for name in names:
+        view._source.require(name)
 
     def scan(with_columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[Any]:
         left = len(view) if n_rows is None else n_rows
