@@ -13,6 +13,7 @@ import (
 	"deeplake/core/arrow"
 	"deeplake/core/arrow/stream"
 	"deeplake/core/errs"
+	"deeplake/core/session"
 )
 
 // batches is a dl_batches.
@@ -21,17 +22,27 @@ type batches struct {
 	*stream.Stream
 }
 
+// onBatches runs body with the batches of a handle. hasOut is false if the result has no place.
+func onBatches(h C.dl_batches, hasOut bool, e *C.dl_error, body func(b *batches) error) C.dl_status {
+	return call(e, func() error {
+		if err := wantOut("convert to Arrow", hasOut); err != nil {
+			return err
+		}
+		b, err := lib.batches.get(uint64(h.id))
+		if err != nil {
+			return err
+		}
+		return body(b)
+	})
+}
+
 //export dlgo_view_batches
 func dlgo_view_batches(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.dl_batches, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
+	return onView(h, e, func(v *session.View) error {
 		if err := wantOut("convert to Arrow", out != nil); err != nil {
 			return err
 		}
 		ctx, err := contextOf(c)
-		if err != nil {
-			return err
-		}
-		v, err := lib.views.get(uint64(h.id))
 		if err != nil {
 			return err
 		}
@@ -50,29 +61,13 @@ func dlgo_view_batches(c C.dl_context, h C.dl_view, options *C.dl_text, out *C.d
 
 //export dlgo_batches_schema
 func dlgo_batches_schema(h C.dl_batches, out *C.struct_ArrowSchema, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
-		if err := wantOut("convert to Arrow", out != nil); err != nil {
-			return err
-		}
-		b, err := lib.batches.get(uint64(h.id))
-		if err != nil {
-			return err
-		}
-		return exportSchema(b.Type(), out)
-	})
+	return onBatches(h, out != nil, e, func(b *batches) error { return exportSchema(b.Type(), out) })
 }
 
 //export dlgo_batches_next
 func dlgo_batches_next(c C.dl_context, h C.dl_batches, out *C.struct_ArrowArray, e *C.dl_error) C.dl_status {
-	return call(e, func() error {
-		if err := wantOut("convert to Arrow", out != nil); err != nil {
-			return err
-		}
+	return onBatches(h, out != nil, e, func(b *batches) error {
 		ctx, err := contextOf(c)
-		if err != nil {
-			return err
-		}
-		b, err := lib.batches.get(uint64(h.id))
 		if err != nil {
 			return err
 		}
@@ -165,7 +160,7 @@ type export struct {
 	at     unsafe.Pointer
 }
 
-// take returns the next bytes, which are zero. All but texts have multiples of eight.
+// take returns the next bytes, which are zero. Callers take multiples of eight, and texts last.
 func (a *export) take(bytes int) unsafe.Pointer {
 	p := a.at
 	a.at = unsafe.Add(p, bytes)
@@ -191,8 +186,8 @@ func (a *export) schema(t *arrow.Type, out *C.struct_ArrowSchema) {
 		C.dli_schema_shares(c)
 		if n := len(t.Children); n > 0 {
 			c.n_children, c.children = C.int64_t(n), (**C.struct_ArrowSchema)(a.take(8*n))
-			for i, p := range unsafe.Slice(c.children, n) {
-				p = (*C.struct_ArrowSchema)(a.take(C.sizeof_struct_ArrowSchema))
+			for i := range n {
+				p := (*C.struct_ArrowSchema)(a.take(C.sizeof_struct_ArrowSchema))
 				unsafe.Slice(c.children, n)[i] = p
 				all = append(all, pair{t.Children[i], p})
 			}
@@ -210,11 +205,9 @@ func (a *export) schema(t *arrow.Type, out *C.struct_ArrowSchema) {
 func (a *export) array(t *arrow.Type, d *arrow.Data, out *C.struct_ArrowArray) {
 	*out = C.struct_ArrowArray{length: C.int64_t(d.Rows), private_data: unsafe.Pointer(a.shared)}
 	C.dli_array_shares(out)
-	buffers := []unsafe.Pointer{place(d.Valid)}
+	buffers := []unsafe.Pointer{nil}
 	if d.Valid != nil {
-		out.null_count = -1
-	} else {
-		buffers[0] = nil
+		buffers[0], out.null_count = place(d.Valid), -1 // not counted
 	}
 	switch t.Format {
 	case "u", "U", "Z":

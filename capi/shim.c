@@ -64,8 +64,8 @@ void dli_array_release(struct ArrowArray* a) {
     if (a->release != NULL) a->release(a);
 }
 
-/* What the structures of a type or a batch share: their memory, freed with the last of them. A
- * consumer may move structures out of their parent. */
+/* The head of the memory that the structures of a type or a batch share. Releasing the last of them
+ * frees it. A consumer may move structures out of their parent. */
 struct dli_shared {
     _Atomic int64_t users;
     uint64_t held; /* the batch; 0: a type */

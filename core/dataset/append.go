@@ -160,8 +160,8 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 	for _, c := range columns {
 		holes := c.holes() // before writeColumn makes samples of arrays
 		err := w.writeColumn(ctx, c, int64(len(rows)), at, true)
-		if err == nil && len(holes) > 0 {
-			err = w.writeHoles(c.ct.schema.ID, lastHoles(physical, holes))
+		if last := lastHoles(physical, holes); err == nil && len(last) > 0 {
+			err = w.writeHoles(c.ct.schema.ID, last)
 		}
 		if err != nil {
 			return w.fail(errs.Wrap(errs.Storage, "update tensor", c.ct.schema.Name, err))
@@ -173,6 +173,9 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 // lastHoles returns the rows of an update that a hole comes to last. holes are places in rows,
 // which may repeat.
 func lastHoles(rows, holes []int64) []int64 {
+	if len(holes) == 0 {
+		return nil
+	}
 	last := make(map[int64]int64, len(rows))
 	for i, row := range rows {
 		last[row] = int64(i)

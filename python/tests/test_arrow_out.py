@@ -158,7 +158,7 @@ def columns(rows: range) -> dict[str, list[Any]]:
 
 @pytest.fixture(scope="module", params=["mem", "file"])
 def ds(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[deeplake.Dataset]:
-    """Rows in several chunks; those that are not a multiple of 50 were committed, some updated."""
+    """Rows in five commits: the first of each is updated later, and five more rows are deleted."""
     place = f"mem://out-{uuid.uuid4().hex}" if request.param == "mem" else tmp_path_factory.mktemp("out") / "ds"
     with deeplake.create(place, schema=SCHEMA) as out:
         for start in range(0, ROWS, 50):

@@ -240,7 +240,7 @@ func (s *Stream) leaf(m *memory, i int, values *array.Column, n int64, null []bo
 		}
 	}
 	if values.Data == nil || n == 0 {
-		out.Values, err = m.zeros(n * int64(max(1, c.dtype.Size())))
+		out.Values, err = m.zeros(n * 8) // of the widest numbers
 		return out, err
 	}
 	values = array.Flat(values)

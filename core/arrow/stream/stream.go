@@ -64,6 +64,7 @@ type Stream struct {
 	typ     *arrow.Type
 	at      int64
 	step    int64 // rows of a batch, at most
+	failed  error // of every call that follows; nil: none
 }
 
 // Batch is some rows. Its memory is valid until Release.
@@ -212,16 +213,8 @@ func (s *Stream) Type() *arrow.Type { return s.typ }
 
 // Close frees readers, and batches that were read ahead. Others stay valid.
 func (s *Stream) Close() {
-	if s.ahead != nil {
-		s.ahead.Stop()
-		_ = s.ahead.Wait() // the futures have the errors
-		for _, f := range s.queue {
-			if f.batch != nil {
-				f.batch.Release()
-			}
-		}
-		s.queue = nil
-	}
+	s.failed = errs.Op("convert to Arrow", "").New(errs.Closed, "the stream is closed")
+	s.drop()
 	for _, lane := range s.readers {
 		for _, r := range lane {
 			r.Close()
@@ -239,27 +232,45 @@ func (s *Stream) Close() {
 	s.ring.Close()
 }
 
-// Next returns the next batch, nil behind the last one. The caller releases it. After an error, the
-// stream has no more batches.
+// Next returns the next batch, nil behind the last one. The caller releases it. A call that ctx
+// ends may be repeated: no row is lost. After any other error, and after Close, every call fails.
 func (s *Stream) Next(ctx context.Context) (*Batch, error) {
-	rows := s.source.Table.Rows()
-	if s.ahead == nil {
-		if s.at >= rows {
-			return nil, nil
-		}
-		n, err := s.fit(ctx, 0)
-		var b *Batch
-		if err == nil {
-			b, err = s.batch(ctx, 0, s.at, n)
-		}
-		if err != nil {
-			s.at = rows
-			return nil, err
-		}
-		s.at += b.Data.Rows
-		return b, nil
+	if s.failed != nil {
+		return nil, s.failed
 	}
-	for len(s.queue) < lanes && s.at < rows {
+	var b *Batch
+	var err error
+	if s.ahead == nil {
+		b, err = s.now(ctx)
+	} else {
+		b, err = s.oldest(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.failed = err
+		s.drop()
+	}
+	return b, err
+}
+
+// now reads the next batch.
+func (s *Stream) now(ctx context.Context) (*Batch, error) {
+	if s.at >= s.source.Table.Rows() {
+		return nil, nil
+	}
+	n, err := s.fit(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.batch(ctx, 0, s.at, n)
+	if err == nil {
+		s.at += b.Data.Rows
+	}
+	return b, err
+}
+
+// oldest begins batches until all lanes have one, and waits for the first of them.
+func (s *Stream) oldest(ctx context.Context) (*Batch, error) {
+	for len(s.queue) < lanes && s.at < s.source.Table.Rows() {
 		n, err := s.fit(ctx, s.taken%lanes)
 		if err != nil {
 			return nil, err
@@ -276,17 +287,26 @@ func (s *Stream) Next(ctx context.Context) (*Batch, error) {
 	case <-ctx.Done():
 		return nil, errs.Cause(ctx, "convert to Arrow")
 	}
-	s.queue = s.queue[1:]
 	if f.err != nil {
-		s.at = rows
-		for _, other := range s.queue {
-			if <-other.done; other.batch != nil {
-				other.batch.Release()
-			}
-		}
-		s.queue = nil
+		return nil, f.err // stays the first: later batches are not taken for it
 	}
-	return f.batch, f.err
+	s.queue = s.queue[1:]
+	return f.batch, nil
+}
+
+// drop ends the batches that were read ahead.
+func (s *Stream) drop() {
+	if s.ahead == nil {
+		return
+	}
+	s.ahead.Stop()
+	_ = s.ahead.Wait() // the futures have the errors
+	for _, f := range s.queue {
+		if f.batch != nil {
+			f.batch.Release()
+		}
+	}
+	s.queue = nil
 }
 
 // fit returns the number of rows of the next batch: fewer where the values of a column would exceed

@@ -34,21 +34,6 @@ func rowsOf(t *testing.T, n int64) *dataset.View {
 // rowsIn makes them in a store.
 func rowsIn(t *testing.T, stores storage.Registry, uri string, n int64) *dataset.View {
 	t.Helper()
-	ctx := t.Context()
-	env := &dataset.Env{Stores: stores, Codecs: all.All(), Writer: "test"}
-	d, err := dataset.Create(ctx, env, uri, dataset.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = d.Close() })
-	for _, spec := range []dataset.TensorSpec{
-		{Name: "x", DType: "int64"}, {Name: "t", HType: "text"}, {Name: "flag", DType: "bool"},
-		{Name: "label", HType: "class_label", ClassNames: []string{"cat", "dog"}},
-	} {
-		if err := d.CreateTensor(ctx, spec); err != nil {
-			t.Fatal(err)
-		}
-	}
 	x, label, flags, texts := make([]int64, n), make([]int64, n), make([]bool, n), make([]tensor.Sample, n)
 	for i := range x {
 		x[i], label[i], flags[i] = int64(i), int64(i%2), i%3 == 0
@@ -57,10 +42,31 @@ func rowsIn(t *testing.T, stores storage.Registry, uri string, n int64) *dataset
 	arrays := func(name string, d tensor.DType, data []byte) tensor.Rows {
 		return tensor.Rows{Tensor: name, Array: &tensor.Array{DType: d, Shape: tensor.Shape{}, Data: data}}
 	}
-	if err := d.Append(ctx, []tensor.Rows{
+	return committed(t, stores, uri, n, []dataset.TensorSpec{
+		{Name: "x", DType: "int64"}, {Name: "t", HType: "text"}, {Name: "flag", DType: "bool"},
+		{Name: "label", HType: "class_label", ClassNames: []string{"cat", "dog"}},
+	}, []tensor.Rows{
 		arrays("x", tensor.Int64, array.Bytes(x)), arrays("label", tensor.Int64, array.Bytes(label)), arrays("flag", tensor.Bool, array.Bytes(flags)),
 		{Tensor: "t", Samples: texts},
-	}, n); err != nil {
+	})
+}
+
+// committed makes a dataset of n rows.
+func committed(t *testing.T, stores storage.Registry, uri string, n int64, specs []dataset.TensorSpec, rows []tensor.Rows) *dataset.View {
+	t.Helper()
+	ctx := t.Context()
+	env := &dataset.Env{Stores: stores, Codecs: all.All(), Writer: "test"}
+	d, err := dataset.Create(ctx, env, uri, dataset.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	for _, spec := range specs {
+		if err := d.CreateTensor(ctx, spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Append(ctx, rows, n); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Commit(ctx, ""); err != nil {
@@ -132,9 +138,42 @@ func TestMemoryComesBack(t *testing.T) {
 	if in := after.Slabs - after.FreeSlabs; in != 1 {
 		t.Errorf("%d slabs are in use at the end, want that of the class names", in)
 	}
-	s.Close()
 	if again, err := s.Next(t.Context()); again != nil || err != nil {
 		t.Errorf("after the last batch came %v, %v", again, err)
+	}
+	s.Close()
+	if again, err := s.Next(t.Context()); again != nil || !errs.Is(err, errs.Closed) {
+		t.Errorf("after Close came %v, %v", again, err)
+	}
+}
+
+// TestCallsThatEnd ends a call of a local stream; the next one gives the rows.
+func TestCallsThatEnd(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), sourceOf(rowsOf(t, 1000)), Options{Images: Encoded, BatchRows: 600})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows := int64(0)
+	for range 3 {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if b, err := s.Next(ended); err == nil && b != nil {
+			rows += b.Data.Rows // it had ended before it looked
+			b.Release()
+		}
+		b, err := s.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b != nil {
+			rows += b.Data.Rows
+			b.Release()
+		}
+	}
+	if rows != 1000 {
+		t.Errorf("%d rows came, want 1000", rows)
 	}
 }
 
@@ -290,7 +329,7 @@ func TestStores(t *testing.T) {
 		if b, err := s.Next(t.Context()); b != nil || !errs.Is(err, errs.Denied) {
 			t.Errorf("a store that refuses: %v, %v", b, err)
 		}
-		if b, err := s.Next(t.Context()); b != nil || err != nil {
+		if b, err := s.Next(t.Context()); b != nil || !errs.Is(err, errs.Denied) {
 			t.Errorf("after an error: %v, %v", b, err)
 		}
 	})
@@ -300,15 +339,6 @@ func TestStores(t *testing.T) {
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	env := &dataset.Env{Stores: storage.Registry{"mem": (&mem.Space{}).Open}, Codecs: all.All(), Writer: "test"}
-	d, err := dataset.Create(ctx, env, "mem://d", dataset.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = d.Close() }()
-	if err := d.CreateTensor(ctx, dataset.TensorSpec{Name: "t", HType: "text", Compression: "none"}); err != nil {
-		t.Fatal(err)
-	}
 	texts := make([]tensor.Sample, 2000)
 	for i := range texts {
 		texts[i] = tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte{'a'}}
@@ -316,16 +346,8 @@ func TestLongTexts(t *testing.T) {
 			texts[i].Data = bytes.Repeat([]byte{'b'}, 20<<20)
 		}
 	}
-	if err := d.Append(ctx, []tensor.Rows{{Tensor: "t", Samples: texts}}, int64(len(texts))); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Commit(ctx, ""); err != nil {
-		t.Fatal(err)
-	}
-	v, err := d.View(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := committed(t, storage.Registry{"mem": (&mem.Space{}).Open}, "mem://d", int64(len(texts)),
+		[]dataset.TensorSpec{{Name: "t", HType: "text", Compression: "none"}}, []tensor.Rows{{Tensor: "t", Samples: texts}})
 	s, err := Open(ctx, sourceOf(v), Options{Images: Encoded})
 	if err != nil {
 		t.Fatal(err)

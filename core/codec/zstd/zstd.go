@@ -16,14 +16,14 @@ import (
 
 var _ codec.Codec = (*Codec)(nil)
 
-// windowLog bounds how far back a match may lie, 1 MiB, hence the memory of an encoder. Blocks are
-// about 256 KiB.
+// windowLog bounds the distance of a match to 1 MiB, and so the memory of an encoder. Blocks of
+// samples are smaller.
 const windowLog = 20
 
 // Level trades time for size. The numbers are those of libzstd.
 type Level int
 
-// Levels that something uses.
+// The levels in use.
 const (
 	Quick Level = 1 // blocks of samples
 	Dense Level = 7 // pages of metadata: written once, fetched by every reader

@@ -1,5 +1,5 @@
 // Package ahead reads parts of a file in order, some blocks before they are needed. It owns the
-// blocks on their way. It knows neither stores nor what the bytes mean.
+// blocks on their way. It knows neither stores nor the meaning of bytes.
 package ahead
 
 import (

@@ -302,8 +302,8 @@ class Writing:
             index: an int, a slice, ints or a boolean mask. Negative ints count from the end. Or a
                 view of any version of the dataset: its rows, wherever they lie now.
             row: the new sample of each tensor to change; for several rows a sequence of samples, or
-                one sample for all. A number fills samples of a fixed shape. Other tensors keep
-                their samples.
+                one sample for all. A number fills samples of a fixed shape. None takes a sample
+                away. Other tensors keep their samples.
 
         Raises:
             OutOfRangeError: a row does not exist, or a row of the view was deleted since.
