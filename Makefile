@@ -54,19 +54,23 @@ test-web: $(STAMPS)/page ## the tests of the visualizer's page
 	$(PY) tools/web.py check
 	$(PY) tools/web.py test
 
+# `make lint` vets. Programs without tables for debuggers are linked in half the time. The longest package comes first.
 test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
-	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -timeout 20m ./...
+	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -vet=off -ldflags=-s -timeout 20m ./go/tests ./...
 
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
 test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests, in two processes where there are two cores; JOBS=1: in one
 ifeq ($(JOBS),1)
-	$(PY) -m pytest
+	$(PY) -m pytest -m "not slow"
 else
-	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not alone"
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not alone and not slow"
 	$(PY) -m pytest -m alone
 endif
+
+test-slow: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests that take ten seconds or more, which `make test` leaves out
+	$(PY) -m pytest -m slow
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest -rs benchmarks

@@ -43,7 +43,10 @@ var noReader = []string{
 // that an interface has, or a type in a table of the reflection, keeps more than it seems.
 func TestReaderLinksNoWriter(t *testing.T) {
 	t.Parallel()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -dumpdep", "-o", t.TempDir()+"/reader", "./core/viz/wasm")
+	// The flags of the compiler are those of tools/web.py, which has compiled the packages then.
+	flags := []string{"-gcflags=all=-l", "-gcflags=github.com/klauspost/compress/...=", "-gcflags=golang.org/x/image/...="}
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -dumpdep", "-o", t.TempDir() + "/reader"}, flags...)
+	build := exec.CommandContext(t.Context(), "go", append(args, "./core/viz/wasm")...)
 	build.Dir = "../.."
 	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	out, err := build.CombinedOutput()

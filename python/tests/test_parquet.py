@@ -398,6 +398,7 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1 and "with another schema lies there" in done.stderr
 
 
+@pytest.mark.slow
 def test_small_files_of_large_batches(tmp_path: Path) -> None:
     """A dictionary of one large value makes every row large: batches have few of them, or it is refused."""
     value = b"x" * (1 << 20)
@@ -420,6 +421,7 @@ def test_small_files_of_large_batches(tmp_path: Path) -> None:
     assert outcome == "1000" and int(peak) < 800_000  # kB; the rows have 1 GB
 
 
+@pytest.mark.slow
 def test_going_on_within_large_rows(tmp_path: Path) -> None:
     """Rows before the position are passed over a few at a time, however large they are. pyarrow writes 600
     values of 1 MiB into one page.
