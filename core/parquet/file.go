@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"deeplake/core/arrow"
+	"deeplake/core/arrow/ipc"
 	"deeplake/core/errs"
 	"deeplake/core/internal/ahead"
 	"deeplake/core/internal/task"
@@ -49,7 +50,7 @@ func Open(ctx context.Context, r ahead.ReaderAt, size int64) (*File, error) {
 		if err := r.ReadAt(ctx, p, 0); err != nil {
 			return nil, err
 		}
-		r = memory(p)
+		r = ahead.Memory(p)
 	}
 	p, err := metadata(ctx, r, size)
 	if err != nil {
@@ -69,24 +70,12 @@ func Open(ctx context.Context, r ahead.ReaderAt, size int64) (*File, error) {
 	if text := f.footer.metadata["ARROW:schema"]; text != "" {
 		// The schema adds to that of the file. A damaged one is not needed.
 		if p, err := base64.StdEncoding.DecodeString(text); err == nil {
-			if t, err := arrow.ParseSchema(p); err == nil {
+			if t, err := ipc.ParseSchema(p); err == nil {
 				f.refine(t)
 			}
 		}
 	}
 	return f, nil
-}
-
-// memory is a file that was read.
-type memory []byte
-
-// ReadAt fills p.
-func (m memory) ReadAt(_ context.Context, p []byte, off int64) error {
-	if off < 0 || off > int64(len(m))-int64(len(p)) {
-		return errs.New(errs.Corrupt, "the file is cut")
-	}
-	copy(p, m[off:])
-	return nil
 }
 
 // metadata reads the bytes of the footer.

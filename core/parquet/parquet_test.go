@@ -1,12 +1,7 @@
 package parquet
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,70 +9,15 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"deeplake/core/arrow"
+	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/errs"
 	"deeplake/core/internal/ahead"
 	"deeplake/core/tensor"
 )
 
-// golden are the values of all columns of the files, as pyarrow has read them.
-func golden(t testing.TB) map[string][]any {
-	t.Helper()
-	p, err := os.ReadFile("testdata/values.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := json.NewDecoder(bytes.NewReader(p))
-	d.UseNumber()
-	var want map[string][]any
-	if err := d.Decode(&want); err != nil {
-		t.Fatal(err)
-	}
-	return want
-}
+func golden(t testing.TB) map[string][]any { return arrowtest.Golden(t, "testdata") }
 
-func files(t testing.TB) map[string][]byte {
-	t.Helper()
-	names, err := filepath.Glob("testdata/*.parquet")
-	if err != nil || len(names) < 7 {
-		t.Fatal(names, err)
-	}
-	out := map[string][]byte{}
-	for _, name := range names {
-		if out[filepath.Base(name)], err = os.ReadFile(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
-// documents returns the rows of a column as JSON, nil for a null.
-func documents(t testing.TB, c *arrow.Column) (out []any) {
-	t.Helper()
-	rows, err := c.Rows(tensor.Target{HType: tensor.HType{Base: "json"}, DType: tensor.JSON})
-	if err != nil {
-		t.Fatal(c.Name(), err)
-	}
-	rows = rows.Spread()
-	for _, s := range rows.Samples {
-		if s.Form == tensor.FormHole {
-			out = append(out, nil)
-			continue
-		}
-		if c.Type() == "string" || strings.HasPrefix(c.Type(), "dictionary") {
-			out = append(out, string(s.Data)) // texts are JSON already
-			continue
-		}
-		d := json.NewDecoder(bytes.NewReader(s.Data))
-		d.UseNumber()
-		var v any
-		if err := d.Decode(&v); err != nil {
-			t.Fatal(c.Name(), err)
-		}
-		out = append(out, v)
-	}
-	return out
-}
+func files(t testing.TB) map[string][]byte { return arrowtest.Files(t, "testdata/*.parquet", 7) }
 
 func readAll(t testing.TB, r ahead.ReaderAt, size int64, o Options) (map[string][]any, int64) {
 	t.Helper()
@@ -90,51 +30,7 @@ func readAll(t testing.TB, r ahead.ReaderAt, size int64, o Options) (map[string]
 		t.Fatal(err)
 	}
 	defer rows.Close()
-	got, n := map[string][]any{}, int64(0)
-	for {
-		batch, err := rows.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if batch == nil {
-			return got, n
-		}
-		n += batch.Len()
-		fields, _ := batch.Fields()
-		for _, c := range fields {
-			got[c.Name()] = append(got[c.Name()], documents(t, c)...)
-		}
-	}
-}
-
-// same compares values, numbers by their value.
-func same(a, b any) bool {
-	x, isNumber := a.(json.Number)
-	y, also := b.(json.Number)
-	if isNumber && also {
-		if x == y {
-			return true
-		}
-		f, _ := x.Float64()
-		g, _ := y.Float64()
-		return f == g && strings.ContainsAny(string(x+y), ".e")
-	}
-	p, isList := a.([]any)
-	q, alsoList := b.([]any)
-	if isList && alsoList {
-		return slices.EqualFunc(p, q, same)
-	}
-	v, isDict := a.(map[string]any)
-	w, alsoDict := b.(map[string]any)
-	if isDict && alsoDict && len(v) == len(w) {
-		for key := range v {
-			if !same(v[key], w[key]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(a, b)
+	return arrowtest.All(t, rows.Next)
 }
 
 // TestGoldenFiles reads files that pyarrow has written, from each row on.
@@ -143,12 +39,12 @@ func TestGoldenFiles(t *testing.T) {
 	want := golden(t)
 	for name, p := range files(t) {
 		for _, from := range []int64{0, 1, 16, 17, 18, 40, 41} {
-			got, n := readAll(t, memory(p), int64(len(p)), Options{From: from})
+			got, n := readAll(t, ahead.Memory(p), int64(len(p)), Options{From: from})
 			if n != 41-from {
 				t.Fatalf("%s: %d rows from %d on", name, n, from)
 			}
 			for column, values := range want {
-				if !slices.EqualFunc(got[column], values[from:], same) {
+				if !slices.EqualFunc(got[column], values[from:], arrowtest.Same) {
 					t.Errorf("%s: column %q from row %d on\n got %v\nwant %v", name, column, from, got[column], values[from:])
 				}
 			}
@@ -162,14 +58,14 @@ func TestColumns(t *testing.T) {
 	want := golden(t)
 	for name, p := range files(t) {
 		for column := range want {
-			got, _ := readAll(t, memory(p), int64(len(p)), Options{Columns: []string{column}})
-			if len(got) != 1 || !slices.EqualFunc(got[column], want[column], same) {
+			got, _ := readAll(t, ahead.Memory(p), int64(len(p)), Options{Columns: []string{column}})
+			if len(got) != 1 || !slices.EqualFunc(got[column], want[column], arrowtest.Same) {
 				t.Errorf("%s: column %q alone is %v", name, column, got)
 			}
 		}
 	}
 	p := files(t)["plain.parquet"]
-	f, err := Open(t.Context(), memory(p), int64(len(p)))
+	f, err := Open(t.Context(), ahead.Memory(p), int64(len(p)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +82,7 @@ func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	want := golden(t)
 	for name, p := range files(t) {
-		f, err := Open(t.Context(), memory(p), int64(len(p)))
+		f, err := Open(t.Context(), ahead.Memory(p), int64(len(p)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +104,7 @@ func TestReadAhead(t *testing.T) {
 			}
 			fields, _ := batch.Fields()
 			for _, c := range fields {
-				if got := documents(t, c); !slices.EqualFunc(got, want[c.Name()], same) {
+				if got := arrowtest.Documents(t, c); !slices.EqualFunc(got, want[c.Name()], arrowtest.Same) {
 					t.Errorf("%s, ahead %v: column %q is %v", name, isAhead, c.Name(), got)
 				}
 			}
@@ -219,7 +115,7 @@ func TestReadAhead(t *testing.T) {
 
 // failing is a file whose reads fail from an offset on.
 type failing struct {
-	memory
+	ahead.Memory
 	from int64
 }
 
@@ -228,18 +124,18 @@ func (f failing) ReadAt(ctx context.Context, p []byte, off int64) error {
 	if off+int64(len(p)) > f.from {
 		return errs.New(errs.Storage, "the disk is gone")
 	}
-	return f.memory.ReadAt(ctx, p, off)
+	return f.Memory.ReadAt(ctx, p, off)
 }
 
 // TestFailingReads: an error of the store keeps its kind, and ends readers ahead.
 func TestFailingReads(t *testing.T) {
 	t.Parallel()
 	p := files(t)["plain.parquet"]
-	f, err := Open(t.Context(), memory(p), int64(len(p)))
+	f, err := Open(t.Context(), ahead.Memory(p), int64(len(p)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.r = failing{memory(p), 500}
+	f.r = failing{ahead.Memory(p), 500}
 	for _, ahead := range []bool{false, true} {
 		rows, err := f.Read(t.Context(), Options{Ahead: ahead})
 		if err != nil {
@@ -271,7 +167,7 @@ func TestRefused(t *testing.T) {
 		"length":    {length, errs.Corrupt, "its metadata has"},
 		"no footer": {append(make([]byte, 100), 50, 0, 0, 0, 'P', 'A', 'R', '1'), errs.Corrupt, "no schema"},
 	} {
-		_, err := Open(t.Context(), memory(c.p), int64(len(c.p)))
+		_, err := Open(t.Context(), ahead.Memory(c.p), int64(len(c.p)))
 		if !errs.Is(err, c.kind) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v, want %q", name, err, c.text)
 		}
@@ -332,7 +228,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p []byte) {
-		file, err := Open(context.Background(), memory(p), int64(len(p)))
+		file, err := Open(context.Background(), ahead.Memory(p), int64(len(p)))
 		if err != nil {
 			return
 		}

@@ -121,10 +121,17 @@ var packageRules = []packageRule{
 		project: with(ofValues, slab, task, "core/arrow", "core/array", "core/dataset", "core/loader", "core/scan"),
 	},
 	{
-		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", project: []string{"core/errs", task, ahead, "core/arrow"}, never: noIO,
+		dir: "core/arrow/ipc", why: "files and streams of Arrow as columns; writes nothing, no datasets", project: []string{"core/errs", task, ahead, "core/arrow"}, never: noIO,
+		modules: []string{zstd, lz4},
+	},
+	{dir: "core/arrow/arrowtest", why: "columns as tests compare them", project: []string{"core/arrow", "core/tensor"}, modules: []string{"testing"}},
+	{
+		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", never: noIO,
+		project: []string{"core/errs", task, ahead, "core/arrow", "core/arrow/ipc"},
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
 	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow"}, never: noIO},
+	{dir: "core/csv", why: "comma-separated values as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
 		dir: "core/compute", why: "functions of columns and their facts; neither layout of columns nor queries", never: noIO,
@@ -191,8 +198,9 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/codec", "core/jsonl", "core/parquet", "core/dataset", "core/ingest/urls"),
-		modules: []string{zstd, "github.com/klauspost/compress/gzip"},
+		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/parquet",
+			"core/dataset", "core/ingest/urls"),
+		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip"},
 	},
 	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
 	{

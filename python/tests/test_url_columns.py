@@ -214,7 +214,7 @@ def test_what_is_refused(server: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(deeplake.Error, match=match):
             deeplake.ingest(path, place(), source_storage=ALLOWED, verbose=False, **options)
-    with pytest.raises(deeplake.InvalidArgumentError, match="urls is for files of Parquet and JSON lines"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="urls is for files; write"):
         deeplake.ingest(table(server.url, 5), place(), urls="url", verbose=False)
 
 

@@ -71,8 +71,8 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 	if err != nil {
 		return fail(err)
 	}
-	o := ReadOptions{Columns: names, From: from, Ahead: !im.source.local, Documents: im.documents()}
-	if im.source.format.Open && im.o.Columns == nil {
+	o := ReadOptions{Columns: names, From: from, Ahead: !im.source.local}
+	if im.source.format.Keys && im.o.Columns == nil {
 		o.Columns = nil // later rows may have more
 	}
 	if im.o.LeaveOut {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"deeplake/core/arrow"
+	"deeplake/core/arrow/ipc"
 	"deeplake/core/errs"
 	"deeplake/core/parquet"
 )
@@ -18,8 +19,14 @@ type Format struct {
 	Extensions []string
 	// Schema opens a file, and reads what precedes its rows.
 	Schema func(ctx context.Context, f opened) (Table, error)
-	// Open says that files state no types: later rows may have other columns and wider numbers.
+	// Packed says that files may be compressed as a whole.
+	Packed bool
+	// Open says that files state no types: later rows may have wider numbers.
 	Open bool
+	// Keys says that each row names its columns: later ones may have others.
+	Keys bool
+	// Written says that files hold the text of each value: a column of several types is text.
+	Written bool
 }
 
 // Table is an open file. Its methods may be called in parallel.
@@ -36,10 +43,9 @@ type Table interface {
 
 // ReadOptions choose the rows and columns of a file.
 type ReadOptions struct {
-	Columns   []string // nil: all
-	From      int64    // position of the first row
-	Ahead     bool     // requests bytes ahead: for stores across a network
-	Documents []string // columns whose values are JSON, whatever they are
+	Columns []string // nil: all
+	From    int64    // position of the first row
+	Ahead   bool     // requests bytes ahead: for stores across a network
 	// LeaveOut is told of a row that cannot be read; nil: it is an error.
 	LeaveOut func(row int64, err error) error
 }
@@ -70,18 +76,20 @@ func (b Batch) at(from int64, row int) int64 {
 // formats lists all formats.
 var formats = []Format{
 	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
-	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true},
+	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
+	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Packed: true, Open: true, Written: true},
+	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Packed: true, Open: true, Keys: true},
 }
 
 // packings are the ends of names of compressed files, whose formats state no compression.
-var packings = []string{".gz", ".zst", ".bz2"}
+var packings = []string{".gz", ".zst", ".bz2", ".lz4"}
 
 // formatOf returns the format that a name tells; nil: none.
 func formatOf(key string) *Format {
 	name := strings.ToLower(path.Base(key))
 	for _, packing := range packings {
 		if plain, ok := strings.CutSuffix(name, packing); ok {
-			if f := formatOf(plain); f != nil && f.Open {
+			if f := formatOf(plain); f != nil && f.Packed {
 				return f
 			}
 			return nil
@@ -136,4 +144,35 @@ type parquetRows struct{ *parquet.Rows }
 func (r parquetRows) Next(ctx context.Context) (Batch, error) {
 	c, err := r.Rows.Next(ctx)
 	return Batch{Column: c, To: r.Position()}, err
+}
+
+// arrowTable is a Table of core/arrow/ipc.
+type arrowTable struct{ *ipc.File }
+
+func openArrow(ctx context.Context, f opened) (Table, error) {
+	file, err := ipc.Open(ctx, f, f.f.size)
+	if err != nil {
+		return nil, err
+	}
+	return arrowTable{file}, nil
+}
+
+// Rows is not known before the record batches are read.
+func (t arrowTable) Rows() int64 { return -1 }
+
+// Read begins to read rows.
+func (t arrowTable) Read(ctx context.Context, o ReadOptions) (Batches, error) {
+	rows, err := t.File.Read(ctx, ipc.Options{Columns: o.Columns, From: o.From, Ahead: o.Ahead})
+	if err != nil {
+		return nil, err
+	}
+	return arrowRows{rows}, nil
+}
+
+type arrowRows struct{ *ipc.Rows }
+
+// Next returns the next rows.
+func (r arrowRows) Next(ctx context.Context) (Batch, error) {
+	c, size, err := r.Rows.Next(ctx)
+	return Batch{Column: c, To: r.Position(), Bytes: size}, err
 }

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/ingest/urls"
 	"deeplake/core/storage"
+	"deeplake/core/tensor"
 )
 
 const (
@@ -159,10 +160,16 @@ func (im *importer) run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	files, err := im.newFiles()
+	if err == nil {
+		err = im.know()
+	}
 	if err != nil {
 		return nil, err
 	}
-	if im.schema, files, err = im.plan(ctx, files, im.leaveOut); err != nil {
+	if im.schema, files, err = im.plan(ctx, files, im.leaveOut); err == nil {
+		err = im.know()
+	}
+	if err != nil {
 		return nil, im.unmake(err)
 	}
 	if err := im.checkNames(files); err != nil {
@@ -297,14 +304,51 @@ func (im *importer) typesAlone(ctx context.Context) error {
 	return nil
 }
 
-// documents are the columns whose tensors take JSON.
-func (im *importer) documents() (names []string) {
-	for name, spec := range im.o.Schema {
-		if spec.HType == "json" {
-			names = append(names, name)
+// know tells the source the types of columns by their tensors, those of a file before it is read
+// among them.
+func (im *importer) know() error {
+	types := map[string]tensor.DType{}
+	if im.d != nil {
+		desc, err := im.d.Describe()
+		if err != nil {
+			return err
+		}
+		for _, t := range desc.Tensors {
+			if t.DType != nil {
+				types[t.Name] = typeOf(t.HType, *t.DType)
+			}
 		}
 	}
-	return names
+	for name, spec := range im.o.Schema {
+		types[name] = typeOf(spec.HType, spec.DType)
+	}
+	if im.schema != nil {
+		for _, c := range im.schema.columns {
+			if _, there := types[c.name]; !there && !c.types.IsNull() && c.types.Infer().HType == "text" {
+				types[c.name] = tensor.String
+			}
+		}
+	}
+	im.source.types = types
+	return nil
+}
+
+// typeOf returns the type of the values of a tensor; 0: it takes several, as labels do, which are
+// names or numbers.
+func typeOf(htype, dtype string) tensor.DType {
+	switch htype {
+	case "json":
+		return tensor.JSON
+	case "text":
+		return tensor.String
+	case "class_label":
+		return 0
+	}
+	t, err := tensor.ParseDType(dtype)
+	if err != nil {
+		return 0
+	}
+	return t
 }
 
 // commit commits a checkpoint, or with complete the end of the import. It makes no commit if

@@ -17,8 +17,9 @@ const openFiles = 32
 
 // schema is the columns of all files, each with its widest type.
 type schema struct {
-	columns []*column
-	byName  map[string]*column
+	columns   []*column
+	byName    map[string]*column
+	isWritten bool // columns of several types are text
 }
 
 // column is the types that the files have for a tensor.
@@ -33,7 +34,7 @@ type column struct {
 // plan reads the metadata of files, and returns the columns of all of them. leaveOut decides about
 // a file that cannot be read.
 func (im *importer) plan(ctx context.Context, files []*file, leaveOut func(f *file, err error) error) (*schema, []*file, error) {
-	all := &schema{byName: map[string]*column{}}
+	all := &schema{byName: map[string]*column{}, isWritten: im.source.format.Written}
 	types, failed := make([]*arrow.Column, len(files)), make([]error, len(files))
 	g := task.New(ctx, openFiles)
 	for i, f := range files {
@@ -99,7 +100,7 @@ func (im *importer) checkNames(files []*file) error {
 func (im *importer) checkColumns() error {
 	for _, name := range im.o.Columns {
 		isThere := im.schema.byName[name] != nil || slices.ContainsFunc(im.schema.columns, func(c *column) bool { return strings.HasPrefix(c.name, name+"/") })
-		if _, there := im.tensors[name]; !isThere && !there && im.source.format.Open {
+		if _, there := im.tensors[name]; !isThere && !there && im.source.format.Keys {
 			return errs.New(errs.Invalid, "no row has a column %q; leave it out", name)
 		}
 	}
@@ -145,9 +146,9 @@ func (im *importer) picked(f *file, have []string) ([]string, error) {
 	for _, name := range im.o.Columns {
 		isPart := slices.ContainsFunc(im.source.parts, func(p partition) bool { return p.name == name })
 		switch {
-		case seen[name] || im.source.format.Open && !isPart:
+		case seen[name] || im.source.format.Keys && !isPart:
 			names = append(names, name)
-		case !isPart && !im.source.format.Open:
+		case !isPart:
 			return nil, errs.New(errs.Invalid, "%s: there is no column %q%s; it has %s", f.key, name, errs.Suggest(name, have), listed(have))
 		}
 	}
@@ -231,7 +232,7 @@ func (s *schema) add(im *importer, f *file, types *arrow.Column) error {
 func (s *schema) join(f *file, columns []tensorColumn) error {
 	// A file that does not fit changes nothing.
 	for _, c := range columns {
-		if old := s.byName[c.name]; old != nil {
+		if old := s.byName[c.name]; old != nil && !s.isWritten {
 			if err := old.fits(f, c); err != nil {
 				return err
 			}
@@ -246,6 +247,12 @@ func (s *schema) join(f *file, columns []tensorColumn) error {
 			s.columns = append(s.columns, old)
 		case old.types.IsNull():
 			old.types, old.file, old.number = c.Column, f.key, c.Number()
+		case s.isWritten && old.fits(f, c) != nil:
+			t, err := arrow.MakeColumn(&arrow.Type{Name: c.name, Format: "u"})
+			if err != nil {
+				return err
+			}
+			old.types, old.number = t, 0
 		case old.number != 0 && c.Number() != 0 && c.Number() != old.number:
 			old.number, old.varies = tensor.Join(old.number, c.Number()), true
 		}

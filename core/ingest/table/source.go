@@ -14,6 +14,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/tensor"
 )
 
 // source is the place of the files.
@@ -24,7 +25,8 @@ type source struct {
 	local  bool
 	format *Format
 	files  []*file
-	parts  []partition // of the folders' names, with the types that all values have
+	parts  []partition             // of the folders' names, with the types that all values have
+	types  map[string]tensor.DType // of columns whose tensors are known
 }
 
 // file is one file of the source.

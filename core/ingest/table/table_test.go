@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
@@ -72,7 +73,21 @@ func (w *world) run(ctx context.Context, o Options) (*Report, error) {
 }
 
 // ints reads a tensor of int64.
-func (w *world) ints(t testing.TB, name string) []int64 {
+func (w *world) ints(t testing.TB, name string) (out []int64) {
+	t.Helper()
+	w.each(t, name, func(p []byte) { out = append(out, int64(binary.LittleEndian.Uint64(p))) })
+	return out
+}
+
+// texts reads a tensor of text.
+func (w *world) texts(t testing.TB, name string) (out []string) {
+	t.Helper()
+	w.each(t, name, func(p []byte) { out = append(out, string(p)) })
+	return out
+}
+
+// each reads the samples of a tensor.
+func (w *world) each(t testing.TB, name string, take func(p []byte)) {
 	t.Helper()
 	ctx := context.Background()
 	d, err := dataset.Open(ctx, w.env, "mem://d", dataset.OpenOptions{})
@@ -90,18 +105,17 @@ func (w *world) ints(t testing.TB, name string) []int64 {
 	}
 	worker := v.NewWorker()
 	defer worker.Close()
-	out := make([]int64, v.Len())
-	for i := range out {
-		refs, p := make([]chunk.Ref, 1), make([]byte, 8)
-		if err := col.Resolve(ctx, []int64{int64(i)}, refs); err != nil {
+	for i := range v.Len() {
+		refs := make([]chunk.Ref, 1)
+		if err := col.Resolve(ctx, []int64{i}, refs); err != nil {
 			t.Fatal(err)
 		}
+		p := make([]byte, refs[0].Size)
 		if err := col.Decode(ctx, &refs[0], p, worker); err != nil {
 			t.Fatal(err)
 		}
-		out[i] = int64(binary.LittleEndian.Uint64(p))
+		take(p)
 	}
-	return out
 }
 
 // want are the values of the column "int" of some files.
@@ -318,6 +332,12 @@ func linesOf(t testing.TB, packing string, broken bool) []byte {
 			b.WriteString("{\"int\": 7, \n")
 		}
 	}
+	return compressed(t, packing, b.String())
+}
+
+// compressed compresses a file.
+func compressed(t testing.TB, packing, file string) []byte {
+	t.Helper()
 	var out bytes.Buffer
 	var w io.WriteCloser
 	switch packing {
@@ -325,10 +345,12 @@ func linesOf(t testing.TB, packing string, broken bool) []byte {
 		w = gzip.NewWriter(&out)
 	case "zst":
 		w, _ = zstd.NewWriter(&out)
+	case "lz4":
+		w = lz4.NewWriter(&out)
 	default:
-		return b.Bytes()
+		return []byte(file)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if _, err := io.WriteString(w, file); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

@@ -16,6 +16,18 @@ type ReaderAt interface {
 	ReadAt(ctx context.Context, p []byte, off int64) error
 }
 
+// Memory is a file that was read as a whole.
+type Memory []byte
+
+// ReadAt fills p.
+func (m Memory) ReadAt(_ context.Context, p []byte, off int64) error {
+	if off < 0 || off > int64(len(m))-int64(len(p)) {
+		return errs.New(errs.Corrupt, "the file is cut")
+	}
+	copy(p, m[off:])
+	return nil
+}
+
 // Segment is a part of a file.
 type Segment struct{ Off, Size int64 }
 

@@ -14,7 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import FORMATS, IMAGES, IN_CORE, format_of
+from deeplake._data.files import FORMATS, IMAGES, format_of
 from deeplake._data.importing import failed_urls, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -122,12 +122,12 @@ def create(
     """Make a dataset: empty, of the images in a folder or a bucket, or of files with a table.
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
-    with one URL or path in each line. Or files with a table, whose columns become tensors: Parquet
-    and JSON lines in any of these places, Feather and CSV on this machine. Folders of images are
-    classes. Without --source-storage a source on the same server as the dataset is reached with
-    --storage, any other one without its secrets. A list names URLs of its own host, and of
-    --allow-links. The same command continues an interrupted run; after a complete run it takes in
-    new files, and images that have changed.
+    with one URL or path in each line. Or files with a table in any of these places, whose columns
+    become tensors: Parquet, Feather, CSV and JSON lines. Folders of images are classes. Without
+    --source-storage a source on the same server as the dataset is reached with --storage, any other
+    one without its secrets. A list names URLs of its own host, and of --allow-links. The same
+    command continues an interrupted run; after a complete run it takes in new files, and images that
+    have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
@@ -149,7 +149,7 @@ def create(
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
     fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
-        *(() if url_columns and table in IN_CORE else fitted),
+        *(() if url_columns and table is not None else fitted),
         ("--decode", decode),
         ("--link", link),
         ("--classes", classes),
@@ -170,22 +170,11 @@ def create(
             ("--allow-links", allow_links),
             ("--on-error accept", on_error == "accept"),
         )
-        if table not in IN_CORE:
-            others += (
-                ("--checkpoint", checkpoint),
-                ("--source-storage", source_storage),
-                ("--on-error", on_error),
-                ("--url-column", url_columns),
-            )
         for option, given in (*of_images, *others):
             if given:
-                what = "images" if table in IN_CORE else "images, Parquet and JSON lines"
                 raise click.UsageError(
-                    f"{option} is for {what}, and {folder} has a table; --format images says otherwise"
+                    f"{option} is for images, and {folder} has a table; --format images says otherwise"
                 )
-        if table not in IN_CORE:
-            _of_table(place, folder, table, columns, overwrite, store, as_json)
-            return
     if folder is None:
         for option, given in pictures:
             if given:
@@ -233,36 +222,6 @@ def create(
 
 def _local(place: str) -> Path:
     return Path(place.removeprefix("file://"))
-
-
-def _of_table(
-    place: str,
-    source: str,
-    format_: str,
-    columns: str | None,
-    overwrite: bool,
-    store: _storage.Storage | None,
-    as_json: bool,
-) -> None:
-    """Makes a dataset of files with a table."""
-    from deeplake._data.ingest import ingest
-
-    if "://" in source.removeprefix("file://"):
-        raise click.UsageError(f"{source}: files of this format are read from this machine; copy them first")
-    names, schema = _columns(columns)
-    with ingest(
-        _local(source),
-        place,
-        columns=names or None,
-        schema=schema,
-        format=format_,
-        overwrite=overwrite,
-        storage=store,
-        message=f"create from {source}",
-        verbose=not as_json,
-    ) as ds:
-        report = {"uri": ds.uri, "rows": len(ds), "schema": ds.schema}
-    show(report, as_json, [f"created {report['uri']}: {report['rows']:,} rows"])
 
 
 def _columns(columns: str | None) -> tuple[list[str], dict[str, str]]:

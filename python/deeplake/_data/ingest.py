@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake._data import hugging_face
 from deeplake._data.dataset import create, delete, exists, make
-from deeplake._data.files import core_format, files_at, tables_of
+from deeplake._data.files import core_format
 from deeplake._data.importing import table
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
@@ -57,18 +57,18 @@ def ingest(
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split". Or the path
             of a file: Parquet, Feather, CSV or JSON lines, or of a folder of one of them, whose
-            partitions ("year=2026") become columns. The core reads Parquet and JSON lines: they may
-            lie on any store ("s3://bucket/folder"), and one file on a web server.
+            partitions ("year=2026") become columns. They may lie on any store
+            ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
-        urls: of files that the core reads: columns of URLs whose objects are fetched, one or
+        urls: of files: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
-        on_error: of files that the core reads: "skip" leaves out rows that no tensor takes, and
+        on_error: of files: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
             and gives the latter a reason in a tensor "image_error".
         overwrite: replace a dataset that is there, at the commit.
@@ -85,8 +85,7 @@ def ingest(
         AlreadyExistsError: the dataset exists and `overwrite` is False.
         InvalidArgumentError: the source is none of these, cannot be read, or has no rows.
         TensorTypeError: a column has a type that no tensor holds, or a sample does not suit.
-        UnsupportedError: Feather, CSV, and tables with `columns` or `schema` need the package
-            pyarrow.
+        UnsupportedError: tables of Arrow with `columns` or `schema` need the package pyarrow.
 
     Example:
         ds = deeplake.ingest("captions.parquet", "captions", schema={"kind": "class_label"})
@@ -99,12 +98,12 @@ def ingest(
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     ds: Dataset | None = None
-    if isinstance(source, str | os.PathLike) and (read_by_core := core_format(source, format)) is not None:
+    if isinstance(source, str | os.PathLike):
         _storage.check(source_storage)
         ds = table(
             source,
             uri,
-            format=read_by_core,
+            format=core_format(source, format),
             schema=schema or {},
             columns=columns,
             urls=urls,
@@ -121,9 +120,7 @@ def ingest(
         return ds
     for option, given in (("source_storage", source_storage), ("urls", urls), ("size", size), ("on_error", on_error)):
         if given:
-            raise InvalidArgumentError(
-                f"ingest: {option} is for files of Parquet and JSON lines; write the table as Parquet first"
-            )
+            raise InvalidArgumentError(f"ingest: {option} is for files; write the table as Parquet first")
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
@@ -175,9 +172,6 @@ def _batches(
     schema: Mapping[str, Any],
 ) -> Iterator[Any]:
     """Yields what `extend` takes, a part of the rows at a time."""
-    if isinstance(source, str | os.PathLike):
-        yield from tables_of(files_at(source, format), columns, schema)
-        return
     if format is not None:
         raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
     if isinstance(source, Reading):

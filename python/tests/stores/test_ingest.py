@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import deeplake
 import numpy as np
+import pyarrow as pa
 import pytest
 from conftest import encoded, picture
+from pyarrow import feather
 from servers import Server, running
 
 
@@ -123,3 +126,23 @@ def test_a_list_on_a_web_server_becomes_a_dataset(tmp_path: Path, link: bool) ->
         assert ds["images"].bytes(list(range(12))) == [files[name] for name in sorted(files)]
         again = create(servers["http"], place, f"from-{site}/all.txt", *(["--link"] if link else []))
         assert again["rows"] == 12 and again["added"] == 0
+
+
+def test_tables_of_a_bucket(store: Server, tmp_path: Path) -> None:
+    """Folders of comma-separated values and of Arrow, with partitions; a second run adds what is new."""
+    theirs = store.new_bucket()
+    for year in (2025, 2026):
+        store.put(theirs, f"csv/year={year}/a.csv.gz", gzip.compress(b"id,text\n1,x\n2,\n"))
+        feather.write_feather(pa.table({"id": [1, 2], "text": ["x", None]}), str(tmp_path / "x"))
+        store.put(theirs, f"arrow/year={year}/a.feather", (tmp_path / "x").read_bytes())
+    for kind, of, text in (("csv", "csv", ""), ("arrow", "feather", None)):
+        place, source = str(tmp_path / kind), store.uri(theirs, kind)
+        report = create(store, place, f"from-{source}")
+        assert (report["added"], report["format"]) == (4, of)
+        ds = deeplake.open(place)
+        assert ds["year"].numpy().tolist() == [2025, 2025, 2026, 2026]
+        assert [ds["text"][n] for n in range(4)] == ["x", text] * 2
+        name = f"{kind}/year=2027/b.{'csv' if of == 'csv' else 'arrow'}"
+        store.put(theirs, name, b"id,text\n9,y\n" if of == "csv" else (tmp_path / "x").read_bytes())
+        report = create(store, place, f"from-{source}")
+        assert report["unchanged"] == 2 and report["rows"] == (5 if of == "csv" else 6)

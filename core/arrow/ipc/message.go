@@ -1,33 +1,87 @@
-package arrow
+package ipc
 
 import (
 	"encoding/binary"
 	"fmt"
 
+	"deeplake/core/arrow"
 	"deeplake/core/errs"
 )
 
-// ParseSchema reads the message of a schema of Arrow's IPC format, as Parquet files hold it: the
-// type of all columns, a struct. The message is hostile input: each offset is checked.
-func ParseSchema(message []byte) (*Type, error) {
-	p := message
-	if len(p) >= 8 && binary.LittleEndian.Uint32(p) == 0xFFFFFFFF {
+const (
+	// maxTables bounds the tables of a message, and maxDepth types in each other, as in core/arrow.
+	maxTables = 1 << 20
+	maxDepth  = 64
+)
+
+// The kinds of messages.
+const (
+	schemaMessage     = 1
+	dictionaryMessage = 2
+	batchMessage      = 3
+)
+
+// field is the type of a column, with the numbers of its dictionaries.
+type field struct {
+	*arrow.Type
+	children []*field
+	values   *field // of the dictionary; nil: there is none
+	id       int64  // the dictionary's
+}
+
+// ParseSchema reads the message of a schema, as Parquet files hold it: the type of all columns, a
+// struct. The message is hostile input: each offset is checked.
+func ParseSchema(message []byte) (*arrow.Type, error) {
+	f, err := parseSchema(message)
+	if err != nil {
+		return nil, err
+	}
+	return f.Type, nil
+}
+
+func parseSchema(message []byte) (*field, error) {
+	m, err := parseMessage(message)
+	if err != nil {
+		return nil, err
+	}
+	if kind := m.kind(); kind != schemaMessage && m.err == nil {
+		return nil, errs.New(errs.Corrupt, "a message of type %d lies in the place of a schema", kind)
+	}
+	return m.table(2).schema()
+}
+
+// parseMessage reads the outermost table of a message, with the length in front of it or without.
+func parseMessage(p []byte) (table, error) {
+	size := len(p)
+	if len(p) >= 8 && binary.LittleEndian.Uint32(p) == continuation {
 		p = p[4:]
 	}
 	if len(p) < 8 {
-		return nil, errs.New(errs.Corrupt, "the message of the schema has %d bytes", len(message))
+		return table{}, errs.New(errs.Corrupt, "a message of Arrow has %d bytes", size)
 	}
-	b := &flat{p: p[4:], left: maxChildren}
+	b := &flat{p: p[4:], left: maxTables}
 	m := b.root()
-	if kind := m.number(1, 1, 0); kind != 1 && b.err == nil {
-		return nil, errs.New(errs.Corrupt, "a message of type %d lies in the place of a schema", kind)
+	return m, b.err
+}
+
+// kind is the kind of a message.
+func (t table) kind() int64 { return t.number(1, 1, 0) }
+
+// schema reads the types of all columns.
+func (t table) schema() (*field, error) {
+	all := &field{Type: &arrow.Type{Format: "+s", Metadata: t.metadata(2)}}
+	for _, f := range t.tables(1) {
+		all.add(f.field(0))
 	}
-	schema := m.table(2)
-	t := &Type{Format: "+s", Metadata: schema.metadata(2)}
-	for _, f := range schema.tables(1) {
-		t.Children = append(t.Children, f.field(0))
+	if t.err == nil && t.number(0, 2, 0) != 0 {
+		return nil, errs.New(errs.Unsupported, "its numbers are big-endian; write the file on another machine")
 	}
-	return t, b.err
+	return all, t.err
+}
+
+func (f *field) add(child *field) {
+	f.children = append(f.children, child)
+	f.Children = append(f.Children, child.Type)
 }
 
 // flat reads flatbuffers. The first fault ends it: later reads give zero values.
@@ -45,7 +99,7 @@ type table struct {
 
 func (b *flat) fail() {
 	if b.err == nil {
-		b.err = errs.New(errs.Corrupt, "the schema of Arrow is damaged")
+		b.err = errs.New(errs.Corrupt, "the metadata of Arrow is damaged")
 	}
 }
 
@@ -150,6 +204,25 @@ func (t table) tables(field int) []table {
 	return out
 }
 
+// structs returns a vector of structs of 64-bit numbers, size of them each.
+func (t table) structs(field, size int) []int64 {
+	at := t.place(field)
+	if at < 0 {
+		return nil
+	}
+	at = t.follow(at)
+	n := t.read(at, 4)
+	if t.err != nil || n < 0 || n > int64(len(t.p)-at-4)/int64(8*size) {
+		t.fail()
+		return nil
+	}
+	out := make([]int64, n*int64(size))
+	for i := range out {
+		out[i] = t.read(at+4+8*i, 8)
+	}
+	return out
+}
+
 func (t table) metadata(field int) map[string]string {
 	out := map[string]string{}
 	for _, pair := range t.tables(field) {
@@ -159,21 +232,21 @@ func (t table) metadata(field int) map[string]string {
 }
 
 // field reads a column, with its children.
-func (t table) field(depth int) *Type {
-	out := &Type{Name: t.text(0), Metadata: t.metadata(6)}
+func (t table) field(depth int) *field {
+	out := &field{Type: &arrow.Type{Name: t.text(0), Metadata: t.metadata(6)}}
 	if depth > maxDepth {
 		t.fail()
 		return out
 	}
 	out.Format = formatOf(t.number(2, 1, 0), t.table(3))
 	for _, child := range t.tables(5) {
-		out.Children = append(out.Children, child.field(depth+1))
+		out.add(child.field(depth + 1))
 	}
 	if d := t.table(4); d.at >= 0 { // the type is that of the values
-		values := *out
-		values.Name, values.Metadata = "", nil
+		values := &field{Type: &arrow.Type{Format: out.Format, Children: out.Children}, children: out.children}
 		index := d.table(1)
-		out.Format, out.Children, out.Dictionary = formatOf(2, index), nil, &values
+		out.id, out.values, out.Dictionary = d.number(0, 8, 0), values, values.Type
+		out.Format, out.Children, out.children = formatOf(2, index), nil, nil
 		if index.at < 0 {
 			out.Format = "i"
 		}
@@ -206,6 +279,10 @@ func formatOf(kind int64, t table) string {
 		return "tt" + unit(0, 1)
 	case 10:
 		return "ts" + unit(0, 0) + ":" + t.text(1)
+	case 11:
+		return "ti" + string("MDn?"[t.number(0, 2, 0)&3])
+	case 14:
+		return [2]string{"+us:", "+ud:"}[t.number(0, 2, 0)&1]
 	case 15:
 		return fmt.Sprintf("w:%d", t.number(0, 4, 0))
 	case 16:

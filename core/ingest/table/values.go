@@ -1,0 +1,119 @@
+package table
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"deeplake/core/arrow"
+	"deeplake/core/csv"
+	"deeplake/core/tensor"
+)
+
+// values is a file of comma-separated values, or of values between tabs. Its first records tell the
+// types of its columns.
+type values struct {
+	file  opened
+	types *arrow.Column
+	names []string
+}
+
+func openCSV(ctx context.Context, f opened) (Table, error) {
+	t := &values{file: f}
+	// A record that cannot be read tells no types. Reading it is an error, or it is left out.
+	r, end, err := t.reader(ctx, csv.Options{Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	t.names = r.Columns()
+	b, err := r.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if b != nil {
+		t.types = b.Column.Slice(0, 0)
+		return t, nil
+	}
+	all, none := &arrow.Type{Format: "+s"}, &arrow.Data{}
+	for _, name := range t.names {
+		all.Children, none.Children = append(all.Children, &arrow.Type{Name: name, Format: "n"}), append(none.Children, &arrow.Data{})
+	}
+	t.types, err = arrow.MakeColumn(all, none)
+	return t, err
+}
+
+// reader opens the file, and returns a function that ends its requests.
+func (t *values) reader(ctx context.Context, o csv.Options, isAhead bool) (*csv.Reader, func(), error) {
+	plain, end, err := t.file.plain(ctx, isAhead)
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.Contains(strings.ToLower(path.Base(t.file.f.key)), ".tsv") {
+		o.Comma = '\t'
+	}
+	o.Kinds = t.file.kinds()
+	r, err := csv.NewReader(plain, o)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return r, end, nil
+}
+
+// kinds returns the kinds of columns by their tensors.
+func (o opened) kinds() map[string]csv.Kind {
+	out := map[string]csv.Kind{}
+	for name, t := range o.s.types {
+		switch {
+		case t == tensor.String || t == tensor.JSON || t == tensor.Bytes:
+			out[name] = csv.Text
+		case t == tensor.Bool:
+			out[name] = csv.Bool
+		case t != 0:
+			out[name] = csv.Number
+		}
+	}
+	return out
+}
+
+// Columns are the names in the first line.
+func (t *values) Columns() []string { return t.names }
+
+// Rows is not known.
+func (t *values) Rows() int64 { return -1 }
+
+// Types returns the columns of the first records.
+func (t *values) Types(columns []string) (*arrow.Column, error) { return t.types.Pick(columns), nil }
+
+// Read begins to read records.
+func (t *values) Read(ctx context.Context, o ReadOptions) (Batches, error) {
+	r, end, err := t.reader(ctx, csv.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	if err != nil {
+		return nil, err
+	}
+	return &valueRows{r, t.file.s, end}, nil
+}
+
+type valueRows struct {
+	*csv.Reader
+	s   *source
+	end func()
+}
+
+// Next returns the next records.
+func (r *valueRows) Next(ctx context.Context) (Batch, error) {
+	b, err := r.Reader.Next(ctx)
+	if err != nil || b == nil {
+		return Batch{To: r.Position()}, err
+	}
+	return Batch{Column: b.Column, To: r.Position(), Lines: b.Rows, Bytes: b.Bytes}, nil
+}
+
+// Close ends the requests. Columns that are text stay so in later files.
+func (r *valueRows) Close() {
+	for _, name := range r.Texts() {
+		r.s.types[name] = tensor.String
+	}
+	r.end()
+}
