@@ -1,4 +1,4 @@
-"""Files of tables into a dataset: Parquet beside pyarrow, and JPEG files in Parquet beside plain files.
+"""Files of tables into a dataset: Parquet, Feather and CSV beside pyarrow, JPEG files in Parquet beside plain files.
 
 python benchmarks/test_table_files.py [--full]
 """
@@ -18,6 +18,8 @@ from pathlib import Path
 import deeplake
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.feather as pf
 import pyarrow.parquet as pq
 import report
 from PIL import Image
@@ -36,6 +38,14 @@ def _ours(file: Path, place: Path) -> None:
 
 def _pyarrow(file: Path, place: Path) -> None:
     pq.write_table(pq.read_table(file), place / "t.parquet")
+
+
+def _feather(file: Path, place: Path) -> None:
+    pq.write_table(pf.read_table(file), place / "t.parquet")
+
+
+def _values(file: Path, place: Path) -> None:
+    pq.write_table(pc.read_csv(file), place / "t.parquet")
 
 
 def _images(file: Path, place: Path) -> None:
@@ -74,6 +84,17 @@ def measure(full: bool = False) -> Result:
         way = "pyarrow, read and write Parquet"
         ways: dict[str, Work] = {OURS: _ours, way: _pyarrow}
         result.tables.append(_compare("a Parquet file", file, rows, ways, {way: 0.5}, result))
+        rows = min(rows, 10_000_000)
+        table = pq.ParquetFile(file).read_row_groups(list(range(rows // 1_000_000)))
+        for kind, peer in (("Feather", _feather), ("CSV", _values)):
+            file = folder / f"numbers.{kind.lower()}"
+            if kind == "CSV":
+                pc.write_csv(table, file)
+            else:
+                pf.write_feather(table, str(file))
+            way = f"pyarrow, read {kind} and write Parquet"
+            result.tables.append(_compare(f"a {kind} file", file, rows, {OURS: _ours, way: peer}, {way: 0.5}, result))
+        del table
         pictures = 20_000 if full else 4_000
         file = folder / "pictures.parquet"
         _write_pictures(file, pictures)

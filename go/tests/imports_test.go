@@ -79,6 +79,7 @@ var packageRules = []packageRule{
 		dir: "core/storage/fetchstore", why: "one provider of browsers, read-only; neither retry nor cache",
 		project: with(ofStores, "core/internal/ranges", "core/storage/web"), never: noNet,
 	},
+	{dir: "core/storage/hub", why: "repositories of Hugging Face as URLs; sends nothing itself", project: with(ofStores, request), never: noNet},
 	{dir: "core/storage/retry", why: "one decorator; names no provider", project: with(ofStores, task)},
 	{dir: "core/storage/limit", why: "one decorator; names no provider", project: ofStores},
 	{dir: "core/storage/cache", why: "one decorator; names no provider", project: with(ofStores, lru, private, tmpfile)},
@@ -86,7 +87,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/storage/all", why: "the list of providers and their decorators",
 		project: with(ofStores, "core/storage/local", "core/storage/mem", "core/storage/s3", "core/storage/gcs", "core/storage/httpstore",
-			"core/storage/retry", "core/storage/limit", "core/storage/cache", "core/storage/prove"),
+			"core/storage/hub", "core/storage/retry", "core/storage/limit", "core/storage/cache", "core/storage/prove"),
 	},
 	{dir: "core/storage/storagetest", why: "the suite that every provider passes", project: with(ofStores, task)},
 	{dir: "core/storage/faultstore", why: "faults on any provider; names none", project: ofStores},

@@ -156,7 +156,7 @@ PACKAGE: Mapping[str, Neighbour] = {
     "empty": Neighbour("Deep Lake 3", "deeplake.create(uri)"),
     "like": Neighbour("Deep Lake 3, 4", "deeplake.create(uri, schema=ds.schema)"),
     "types": Neighbour("Deep Lake 4", 'ds.create_tensor(name, "image"): htypes are names'),
-    "load_dataset": Neighbour("Hugging Face", "deeplake.ingest(datasets.load_dataset(name), uri)"),
+    "load_dataset": Neighbour("Hugging Face", 'deeplake.ingest("hf://datasets/owner/name", uri)'),
     "load_from_disk": Neighbour("Hugging Face", "deeplake.open(uri)"),
     "from_pandas": Neighbour("Hugging Face, Arrow, polars", "deeplake.ingest(frame, uri)"),
     "write_dataset": Neighbour("Lance, Arrow", "deeplake.ingest(table, uri)"),

@@ -214,8 +214,35 @@ def test_what_is_refused(server: Any, tmp_path: Path) -> None:
     ):
         with pytest.raises(deeplake.Error, match=match):
             deeplake.ingest(path, place(), source_storage=ALLOWED, verbose=False, **options)
-    with pytest.raises(deeplake.InvalidArgumentError, match="urls is for files; write"):
-        deeplake.ingest(table(server.url, 5), place(), urls="url", verbose=False)
+    for source in ([{"url": "x"}], 7, iter([{"url": "x"}])):
+        with pytest.raises(
+            deeplake.InvalidArgumentError, match="want a path, a table, a data frame or a dict of columns"
+        ):
+            deeplake.ingest(source, place(), urls="url", verbose=False)
+
+
+def test_tables_in_memory(server: Any) -> None:
+    """Columns of URLs of every kind of table are fetched as those of files, and nothing else is left."""
+    import pandas as pd
+    import polars as pl
+
+    whole = table(server.url, 20, kinds=False)
+    wanted = None
+    for source in (
+        whole,
+        whole.to_reader(7),
+        whole.to_pandas(),
+        pl.from_arrow(whole),
+        whole.to_pydict(),
+        pd.DataFrame(whole.to_pydict()),
+    ):
+        ds = deeplake.ingest(source, place(), urls="url", source_storage=ALLOWED, size=16, verbose=False)
+        got = [ds["image"][row].tolist() for row in range(20)]
+        wanted = wanted or got
+        assert got == wanted and ds["image"].shape == (16, 16, 3)
+        assert [ds["caption"][row] for row in range(20)] == whole["caption"].to_pylist()
+    some = deeplake.ingest(whole, place(), columns=["url"], urls="url", source_storage=ALLOWED, verbose=False)
+    assert list(some.tensors) == ["url", "image"]
 
 
 def test_kill_and_go_on(server: Any, tmp_path: Path) -> None:

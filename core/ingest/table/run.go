@@ -64,6 +64,7 @@ type Report struct {
 	Commit    string   `json:"commit"`
 	Version   uint64   `json:"version"`
 	Complete  bool     `json:"complete"` // false: canceled; another run goes on from here
+	Parts     []string `json:"parts"`    // values of SplitColumn that names of files made
 
 	// Fetched counts the objects that URLs named, Failed the URLs without one, by reason.
 	Fetched int64            `json:"fetched"`
@@ -373,5 +374,6 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 	}
 	im.pending, im.pendingBytes, im.settled = 0, 0, complete
 	im.report.URI, im.report.Rows, im.report.Commit, im.report.Version, im.report.Complete = im.d.URI(), c.Rows, c.Commit, c.Version, complete
+	im.report.Parts = im.splitsOf()
 	return nil
 }

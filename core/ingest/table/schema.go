@@ -187,7 +187,11 @@ func (im *importer) columnsOf(f *file, batch *arrow.Column) ([]tensorColumn, err
 	}
 	for _, p := range im.source.parts {
 		isWanted := im.o.Columns == nil || slices.Contains(im.o.Columns, p.name)
-		if !isWanted || slices.ContainsFunc(out, func(c tensorColumn) bool { return c.name == p.name }) {
+		isTaken := slices.ContainsFunc(out, func(c tensorColumn) bool { return c.name == p.name })
+		if isTaken && p.name == SplitColumn {
+			im.source.parted = nil // the files have a column of their own
+		}
+		if !isWanted || isTaken {
 			continue
 		}
 		c, err := p.column(f, batch.Len())
@@ -309,6 +313,9 @@ func (im *importer) createColumn(ctx context.Context, planned *column, types *ar
 		spec = dataset.SpecOf(types.Infer(), im.env.Codecs)
 		if planned.varies && spec.HType == "generic" {
 			spec.DType = planned.number.String()
+		}
+		if planned.name == SplitColumn && im.source.parted != nil && spec.HType == "text" {
+			spec = dataset.TensorSpec{HType: "class_label", ClassNames: im.source.parted, AddClasses: true}
 		}
 	}
 	spec.Name = planned.name

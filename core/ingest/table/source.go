@@ -27,6 +27,7 @@ type source struct {
 	files  []*file
 	parts  []partition             // of the folders' names, with the types that all values have
 	types  map[string]tensor.DType // of columns whose tensors are known
+	parted []string                // parts of the dataset by the names of files; nil: none
 }
 
 // file is one file of the source.
@@ -79,6 +80,7 @@ func openSource(ctx context.Context, env *dataset.Env, uri string, how storage.O
 		return nil, err
 	}
 	s.partitions()
+	s.splits()
 	return s, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"deeplake/core/storage"
 	"deeplake/core/storage/cache"
 	"deeplake/core/storage/httpstore"
+	"deeplake/core/storage/hub"
 	"deeplake/core/storage/limit"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -33,15 +34,21 @@ func New() (storage.Registry, storage.Sources) {
 	web := new(httpstore.Stores)
 	buckets := new(s3.Stores)
 	google := &clients{}
+	repositories := hub.Openers{
+		Source:   func(scheme string) storage.SourceOpener { return n.source(scheme, web.SourceOpener(scheme)) },
+		Provider: func(scheme string) storage.Opener { return n.provider(scheme, web.Opener(scheme)) },
+	}
 	providers := storage.Registry{
 		"file": local.Open, "mem": new(mem.Space).Open,
 		"s3": n.provider("s3", buckets.Open), "gs": n.provider("gs", google.provider), "gcs": n.provider("gs", google.provider),
 		"http": n.provider("http", web.Opener("http")), "https": n.provider("https", web.Opener("https")),
+		"hf": repositories.OpenProvider,
 	}
 	sources := storage.Sources{
 		"file": local.OpenSource,
 		"s3":   n.source("s3", buckets.OpenSource), "gs": n.source("gs", google.source), "gcs": n.source("gs", google.source),
 		"http": n.source("http", web.SourceOpener("http")), "https": n.source("https", web.SourceOpener("https")),
+		"hf": repositories.OpenSource,
 	}
 	return providers, sources
 }

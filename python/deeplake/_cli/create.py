@@ -15,7 +15,7 @@ from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
 from deeplake._data.files import FORMATS, IMAGES, format_of
-from deeplake._data.importing import failed_urls, url_specs
+from deeplake._data.importing import failed_urls, save_splits, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -126,8 +126,8 @@ def create(
     become tensors: Parquet, Feather, CSV and JSON lines. Folders of images are classes. Without
     --source-storage a source on the same server as the dataset is reached with --storage, any other
     one without its secrets. A list names URLs of its own host, and of --allow-links. The same
-    command continues an interrupted run; after a complete run it takes in new files, and images that
-    have changed.
+    command continues an interrupted run; after a complete run it takes in new files, and images
+    that have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
@@ -215,6 +215,7 @@ def create(
 
         with open_dataset(place, storage=store) as ds:
             report["schema"] = ds.schema
+            report["splits"] = save_splits(ds, report["parts"] or ()) or None
             if not as_json:
                 click.echo(repr(ds), err=True)
     show(report, as_json, _report_lines(report))
@@ -328,7 +329,8 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
     if report["splits"]:
         parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
-        yield f"  saved the splits as views: {parts}; --splits none takes these folders for classes"
+        hint = "; --splits none takes these folders for classes" if report["format"] == "images" else ""
+        yield f"  saved the splits as views: {parts}{hint}"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
     if again:

@@ -29,6 +29,20 @@ def url_specs(urls: str | Mapping[str, str] | Sequence[str]) -> list[dict[str, s
     return [{"column": column, "tensor": tensor or "image"} for column, tensor in pairs]
 
 
+def save_splits(ds: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Saves the rows of each value of the tensor "split" as a view.
+
+    Returns:
+        The name and the number of rows of each, as reports have them.
+    """
+    saved = []
+    for name in names:
+        view = ds.query(f"SELECT * WHERE split = '{name}'")
+        view.save(name, replace=True)
+        saved.append({"name": name, "rows": len(view)})
+    return saved
+
+
 def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     """Yields lines about the URLs that gave no object, the most frequent reasons first."""
     if not report["failed"]:
@@ -89,4 +103,6 @@ def table(
         job.close()
     from deeplake._data.dataset import open as open_dataset  # which loads NumPy
 
-    return open_dataset(place, storage=storage)
+    ds = open_dataset(place, storage=storage)
+    save_splits(ds, news["report"]["parts"] or ())
+    return ds

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deeplake._data import hugging_face
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from deeplake._stores.storage import Storage
 
 _CHUNK = 1000  # rows as dicts that are appended together
+_SPOOLED = 1 << 16  # rows of a table that are written together
 
 
 @checks_keywords
@@ -63,12 +65,12 @@ def ingest(
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
-        urls: of files: columns of URLs whose objects are fetched, one or
+        urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
-        on_error: of files: "skip" leaves out rows that no tensor takes, and
+        on_error: of files and tables: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
             and gives the latter a reason in a tensor "image_error".
         overwrite: replace a dataset that is there, at the commit.
@@ -118,9 +120,22 @@ def ingest(
         if verbose:
             print(repr(ds), file=sys.stderr)
         return ds
-    for option, given in (("source_storage", source_storage), ("urls", urls), ("size", size), ("on_error", on_error)):
-        if given:
-            raise InvalidArgumentError(f"ingest: {option} is for files; write the table as Parquet first")
+    if urls or size is not None or on_error is not None or source_storage is not None:
+        with TemporaryDirectory(prefix="deeplake-") as folder:
+            return ingest(
+                _written(source, columns, folder),
+                uri,
+                schema=schema,
+                format="feather",
+                urls=urls,
+                size=size,
+                on_error=on_error,
+                overwrite=overwrite,
+                storage=storage,
+                source_storage=source_storage,
+                message=message,
+                verbose=verbose,
+            )
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
@@ -148,6 +163,34 @@ def ingest(
     if verbose:
         print(repr(ds), file=sys.stderr)
     return ds
+
+
+def _written(source: Any, columns: Sequence[str] | None, folder: str) -> str:
+    """Writes a table to a file, whose columns of URLs the core fetches. Returns its path."""
+    pa = package("ingest", "pyarrow", "pip install pyarrow")
+    if isinstance(source, Mapping):
+        table = pa.table(dict(source))
+    elif is_frame(source) and not is_stream(source):
+        table = pa.Table.from_pandas(source, preserve_index=False)
+    elif is_stream(source):
+        table = pa.RecordBatchReader.from_stream(source)
+    else:
+        raise InvalidArgumentError(
+            f"ingest: got a {type(source).__name__} with urls, size, on_error or source_storage; want a path, a table, "
+            "a data frame or a dict of columns"
+        )
+    names = None if columns is None else _known(columns, table.schema.names)
+    path = f"{folder}/table.arrow"
+    with pa.OSFile(path, "wb") as file:
+        writer = None
+        for whole in table.to_batches(_SPOOLED) if isinstance(table, pa.Table) else table:
+            batch = whole if names is None else whole.select(names)
+            writer = writer or pa.ipc.new_stream(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+            writer.write_batch(batch)
+        if writer is None:
+            raise InvalidArgumentError("ingest: the source has no rows")
+        writer.close()
+    return path
 
 
 def _extend(ds: Dataset, batch: Any) -> None:

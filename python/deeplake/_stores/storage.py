@@ -15,7 +15,7 @@ _SECRET = frozenset({"secret_access_key", "session_token", "bearer_token", "cust
 _CREDENTIALS = ("access_key_id", "secret_access_key", "session_token", "bearer_token")
 
 # The variables of credentials, proxies and folders. No other variable leaves Python.
-_PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_")
+_PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_", "HF_")
 _NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
 
