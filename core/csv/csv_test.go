@@ -280,6 +280,7 @@ func TestBadFiles(t *testing.T) {
 		{"a,b\n\"x\"y,1\n", "line 2 has \"y,1\\n\" behind a closing quote"},
 		{"\xff\xfea\x00", "it is UTF-16"},
 		{"a,\xff\n", "line 1 is not UTF-8"},
+		{"a,b\r1,2\r", "carriage returns alone"},
 		{"a,,b\n1,2,3\n", "column 2 has no name"},
 		{strings.Repeat("a,", maxColumns) + "a\n", "want at most"},
 	} {

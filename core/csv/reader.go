@@ -101,6 +101,9 @@ func checkNames(names []string) error {
 	if !utf8.ValidString(strings.Join(names, "")) {
 		return notUTF8(1)
 	}
+	if strings.Contains(strings.Join(names, ""), "\r") {
+		return errs.New(errs.Invalid, "its lines end with carriage returns alone; convert the file first, as with tr '\\r' '\\n'")
+	}
 	if len(names) > maxColumns {
 		return errs.New(errs.Invalid, "the first line names %d columns, want at most %d", len(names), maxColumns)
 	}
