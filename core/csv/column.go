@@ -33,11 +33,42 @@ const (
 	times    = isDate | isTime | isZoned | isNano | isFar
 )
 
+// Kinds are the kinds of the values of a column together.
+type Kinds = kind
+
+// The kinds of columns.
+const (
+	Text       = isText
+	Integers   = isInt
+	Unsigned   = isInt | isUint
+	Floats     = isInt | isFloat
+	Bools      = isBool
+	Dates      = isDate
+	Times      = isTime
+	Nanos      = isTime | isNano
+	Zoned      = isZoned
+	ZonedNanos = isZoned | isNano
+)
+
+// Join returns the kind of a column that has the values of two.
+func Join(a, b Kinds) Kinds { return joined(a | b) }
+
+// Known is what is known of a column before it is read.
+type Known struct {
+	Kinds Kinds // of values before; 0: there are none
+	Fixed bool  // a value of another kind is an error
+	// Lenient says that the user has stated the kind: 007 is 7, and 1 is true.
+	Lenient bool
+	Holes   bool // a missing value is none among texts too
+}
+
 // String names a kind for messages.
 func (k kind) String() string {
 	switch {
-	case k&numbers != 0:
+	case k&isFloat != 0:
 		return "numbers"
+	case k&numbers != 0:
+		return "integers"
 	case k&isBool != 0:
 		return "true and false"
 	case k&(isTime|isZoned) != 0:
@@ -48,12 +79,10 @@ func (k kind) String() string {
 
 // column is a column that is read.
 type column struct {
+	Known
 	name  string
-	known Kind
 	cells []cell
-
-	kinds kind  // of the values so far; 0: there are none
-	bad   []int // rows of the batch with a value that does not go with those of batches before
+	bad   []int // rows of the batch with a value of another kind, if the kind is fixed
 }
 
 // value returns a value without the spaces around it.
@@ -68,38 +97,57 @@ func value(buf []byte, c cell) []byte {
 	return p
 }
 
-// classify reads the kinds of a batch. Values that do not go with those of batches before are bad;
-// if there are none before, the column becomes text.
+// classify reads the kinds of a batch, and fixes them. Values of other kinds than those that were
+// fixed before are bad.
 func (c *column) classify(buf []byte) {
 	c.bad = c.bad[:0]
-	if c.known == Text {
-		c.kinds = isText
-	}
-	before := c.kinds
+	takes := c.Kinds.takes()
 	for row, one := range c.cells {
-		if c.kinds == isText {
-			return
+		if c.Kinds == isText {
+			break
 		}
 		k := c.kindOf(value(buf, one))
-		if k&^c.kinds == 0 {
-			continue
-		}
-		switch all := c.joined(c.kinds | k); {
-		case all != isText || before == 0:
-			c.kinds = all
-		default:
+		switch {
+		case c.Fixed && k&^takes != 0:
 			c.bad = append(c.bad, row)
+		case !c.Fixed && k&^c.Kinds != 0:
+			c.Kinds = joined(c.Kinds | k)
 		}
 	}
+	c.Fixed = c.Kinds != 0
+}
+
+// takes returns the kinds of values for which a column of a kind has a place.
+func (k kind) takes() kind {
+	time := isFar
+	if k&isNano != 0 {
+		time = isNano
+	}
+	switch {
+	case k&isText != 0:
+		return math.MaxUint16
+	case k&isFloat != 0:
+		return numbers
+	case k&isUint != 0:
+		return isInt | isUint
+	case k&integers != 0:
+		return isInt | isMinus
+	case k&isBool != 0:
+		return isBool
+	case k&isZoned != 0:
+		return isZoned | time
+	case k&isTime != 0:
+		return isTime | isDate | time
+	}
+	return isDate | isFar
 }
 
 // joined returns the kind of a column that has values of some kinds: text, if they do not go
 // together or would lose digits.
-func (c *column) joined(k kind) kind {
+func joined(k kind) kind {
 	switch {
 	case k&^numbers == 0:
-		isExact := k&isBig == 0 && k&(isUint|isMinus) != isUint|isMinus
-		if isExact || k&isFloat != 0 || c.known == Number {
+		if k&isFloat != 0 || k&isBig == 0 && k&(isUint|isMinus) != isUint|isMinus {
 			return k
 		}
 	case k == isBool:
@@ -118,20 +166,16 @@ func (c *column) kindOf(p []byte) kind {
 		return 0
 	}
 	k := kindOf(p)
-	switch c.known {
-	case Number:
-		if k&isPadded != 0 {
-			return k &^ isPadded
-		}
-	case Bool:
-		if len(p) == 1 && (p[0] == '0' || p[0] == '1') {
-			return isBool
-		}
+	if c.Lenient && c.Kinds&isBool != 0 && len(p) == 1 && (p[0] == '0' || p[0] == '1') {
+		return isBool
 	}
-	if k&isPadded != 0 {
-		return isText
+	if k&isPadded == 0 {
+		return k
 	}
-	return k
+	if c.Lenient && c.Kinds&numbers != 0 {
+		return k &^ isPadded
+	}
+	return isText
 }
 
 // isMissing reports whether a value stands for none, unless it is text. These are the spellings
@@ -374,7 +418,7 @@ func number(p []byte, at, n int) (out int) {
 // build makes the array of a batch.
 func (c *column) build(buf []byte) (*arrow.Type, *arrow.Data) {
 	d := &arrow.Data{Rows: int64(len(c.cells))}
-	k := c.kinds
+	k := c.Kinds
 	switch {
 	case k == 0:
 		return &arrow.Type{Format: "n"}, d
@@ -435,6 +479,9 @@ func (c *column) texts(d *arrow.Data, buf []byte) {
 		size += int(one.to - one.from)
 	}
 	d.Values, d.Ends = make([]byte, 0, size), make([]int64, 1, len(c.cells)+1)
+	if c.Holes {
+		c.each(d, buf, func(int, []byte) {}) // which marks missing ones
+	}
 	for _, one := range c.cells {
 		d.Values = append(d.Values, buf[one.from:one.to]...)
 		d.Ends = append(d.Ends, int64(len(d.Values)))
@@ -444,10 +491,10 @@ func (c *column) texts(d *arrow.Data, buf []byte) {
 // times makes timestamps of microseconds, or of nanoseconds if a value has them.
 func (c *column) times(d *arrow.Data, buf []byte) (*arrow.Type, *arrow.Data) {
 	format, unit := "tsu:", int64(1e6)
-	if c.kinds&isNano != 0 {
+	if c.Kinds&isNano != 0 {
 		format, unit = "tsn:", 1e9
 	}
-	if c.kinds&isZoned != 0 {
+	if c.Kinds&isZoned != 0 {
 		format += "UTC"
 	}
 	d.Values = make([]byte, 8*len(c.cells))
@@ -463,13 +510,13 @@ func (c *column) numbers(d *arrow.Data, buf []byte) (*arrow.Type, *arrow.Data) {
 	d.Values = make([]byte, 8*len(c.cells))
 	put := func(row int, v uint64) { binary.LittleEndian.PutUint64(d.Values[8*row:], v) }
 	switch {
-	case c.kinds&(isFloat|isUint|isBig) == 0:
+	case c.Kinds&(isFloat|isUint|isBig) == 0:
 		c.each(d, buf, func(row int, p []byte) {
 			v, _ := strconv.ParseInt(text(p), 10, 64)
 			put(row, uint64(v))
 		})
 		return &arrow.Type{Format: "l"}, d
-	case c.kinds&(isFloat|isMinus|isBig) == 0:
+	case c.Kinds&(isFloat|isMinus|isBig) == 0:
 		c.each(d, buf, func(row int, p []byte) {
 			v, _ := strconv.ParseUint(text(p), 10, 64)
 			put(row, v)

@@ -20,30 +20,21 @@ const (
 	batchRows  = 1 << 16
 	batchBytes = 16 << 20
 	// maxRecord bounds a record, maxColumns the columns, and maxCells the values of a batch.
-	maxRecord  = 256 << 20
+	maxRecord  = 64 << 20
 	maxColumns = 1 << 14
 	maxCells   = 1 << 23
-	readBytes  = 1 << 20
-)
-
-// Kind is the kind of a column that its tensor states.
-type Kind uint8
-
-// The kinds of columns. Values of another kind are errors.
-const (
-	Unknown Kind = iota
-	Text         // values as they are written
-	Number       // 007 is 7
-	Bool         // 0 and 1 too
+	// maxEmpty bounds the empty lines before the names of the columns.
+	maxEmpty  = 1 << 20
+	readBytes = 1 << 20
 )
 
 // Options choose records and their columns.
 type Options struct {
-	Comma   byte            // between values; 0: a comma
-	Columns []string        // nil: all
-	Kinds   map[string]Kind // of columns; others by their values
-	From    int64           // records that are passed over, without the names
-	Most    int64           // bytes of a batch; 0: the default
+	Comma   byte             // between values; 0: a comma
+	Columns []string         // nil: all
+	Known   map[string]Known // of columns
+	From    int64            // records that are passed over, without the names
+	Most    int64            // bytes of a batch; 0: the default
 	// LeaveOut is told of a record that is left out, counted from 0; nil: it is an error.
 	LeaveOut func(row int64, err error) error
 }
@@ -69,12 +60,18 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 		o.Comma = ','
 	}
 	r := &Reader{from: from, o: o, line: 1}
-	ok, err := r.next(true)
-	if err != nil {
-		return nil, err
+	for isFirst, isEmpty := true, true; isEmpty; isFirst = false {
+		var ok bool
+		var err error
+		if isEmpty, ok, err = r.next(isFirst); err != nil {
+			return nil, err
+		}
+		if !ok || isEmpty && r.line > maxEmpty {
+			return nil, errs.New(errs.Invalid, "it is empty; the first line names the columns")
+		}
 	}
-	if !ok {
-		return nil, errs.New(errs.Invalid, "it is empty; the first line names the columns")
+	if r.record.count > maxColumns {
+		return nil, errs.New(errs.Invalid, "the first line names %d columns, want at most %d", r.record.count, maxColumns)
 	}
 	names := make([]string, 0, len(r.record.cells))
 	for _, c := range r.record.cells {
@@ -92,7 +89,7 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 			return nil, errs.New(errs.Invalid, "column %d has no name; name it in the first line, or choose the columns to take", i+1)
 		}
 		r.place = append(r.place, len(r.columns))
-		r.columns = append(r.columns, &column{name: name, known: o.Kinds[name]})
+		r.columns = append(r.columns, &column{name: name, Known: o.Known[name]})
 	}
 	return r, nil
 }
@@ -103,9 +100,6 @@ func checkNames(names []string) error {
 	}
 	if strings.Contains(strings.Join(names, ""), "\r") {
 		return errs.New(errs.Invalid, "its lines end with carriage returns alone; convert the file first, as with tr '\\r' '\\n'")
-	}
-	if len(names) > maxColumns {
-		return errs.New(errs.Invalid, "the first line names %d columns, want at most %d", len(names), maxColumns)
 	}
 	if one := names[0]; len(names) == 1 && strings.ContainsAny(one, ";\t|") {
 		return errs.New(errs.Invalid, "the first line names one column, %.80q; values lie between commas, and between tabs in .tsv files. Read it with pandas.read_csv(path, sep=...), and give the frame", one)
@@ -126,14 +120,13 @@ func (r *Reader) Columns() []string {
 	return names
 }
 
-// Texts are the names of the columns that are text so far.
-func (r *Reader) Texts() (names []string) {
+// Known is what is known of the columns by the records so far.
+func (r *Reader) Known() map[string]Known {
+	out := map[string]Known{}
 	for _, c := range r.columns {
-		if c.kinds == isText {
-			names = append(names, c.name)
-		}
+		out[c.name] = c.Known
 	}
-	return names
+	return out
 }
 
 // Batch is some records.
@@ -143,29 +136,38 @@ type Batch struct {
 	Bytes         int64   // of the records
 }
 
-// next reads the next record that is no empty line; ok is false behind the last one.
-func (r *Reader) next(isFirst bool) (ok bool, err error) {
+// next reads the next record, or an empty line; ok is false behind the last one.
+func (r *Reader) next(isFirst bool) (isEmpty, ok bool, err error) {
+	most := maxColumns
+	if !isFirst && len(r.place) > 0 {
+		most = len(r.place)
+	}
 	for {
 		r.record.reset()
-		n, err := r.record.scan(r.buf[r.at:], r.o.Comma, r.end)
+		n, err := r.record.scan(r.buf[r.at:], r.o.Comma, r.end, most)
 		if err != nil {
-			return false, errs.New(errs.KindOf(err), "line %d %w", r.line, err)
+			return false, false, errs.New(errs.KindOf(err), "line %d %w", r.line, err)
 		}
 		if n == 0 {
 			if r.end {
-				return false, nil
+				return false, false, nil
 			}
 			if len(r.buf)-r.at > maxRecord {
-				return false, errs.New(errs.Invalid, "line %d begins a record of more than %d bytes; is a quote missing?", r.line, maxRecord)
+				return false, false, errs.New(errs.Invalid, "line %d begins a record of more than %d bytes; is a quote missing?", r.line, maxRecord)
 			}
 			if err := r.more(); err != nil {
-				return false, err
+				return false, false, err
 			}
 			continue
 		}
 		if isFirst && r.at == 0 {
 			if isWide(r.buf) {
-				return false, errs.New(errs.Corrupt, "it is UTF-16; convert the file first, as with iconv -f UTF-16 -t UTF-8")
+				return false, false, errs.New(errs.Corrupt, "it is UTF-16; convert the file first, as with iconv -f UTF-16 -t UTF-8")
+			}
+			for _, other := range []string{"PAR1", "ARROW1"} {
+				if bytes.HasPrefix(r.buf, []byte(other)) {
+					return false, false, errs.New(errs.Invalid, "it is a file of Parquet or Arrow; rename it, or give the format")
+				}
 			}
 			if bytes.HasPrefix(r.buf, []byte("\xef\xbb\xbf")) {
 				r.at = 3
@@ -176,9 +178,16 @@ func (r *Reader) next(isFirst bool) (ok bool, err error) {
 		r.record.line = r.line
 		r.at += n
 		r.line += r.record.lines
-		if len(r.record.cells) > 1 || r.record.cells[0].from < r.record.cells[0].to || r.record.isQuoted {
-			return true, nil
-		}
+		first := r.record.cells[0]
+		return r.record.count == 1 && first.from == first.to && !r.record.isQuoted, true, nil
+	}
+}
+
+// forget drops the records that were passed over, once there are many bytes of them.
+func (r *Reader) forget() {
+	if r.at > 8*readBytes {
+		r.buf = r.buf[:copy(r.buf, r.buf[r.at:])]
+		r.at = 0
 	}
 }
 
@@ -211,6 +220,9 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 		if b, err := r.batch(ctx); err != nil || b == nil || b.Len() > 0 {
 			return b, err
 		}
+		if err := canceled(ctx); err != nil {
+			return nil, err
+		}
 	}
 }
 
@@ -228,7 +240,7 @@ func (r *Reader) batch(ctx context.Context) (*Batch, error) {
 		c.cells = c.cells[:0]
 	}
 	for len(b.numbers) < batchRows && int64(r.at-b.begin) < most && len(b.numbers)*len(r.columns) < maxCells {
-		ok, err := r.next(false)
+		isEmpty, ok, err := r.next(false)
 		if err != nil {
 			return nil, err
 		}
@@ -236,19 +248,22 @@ func (r *Reader) batch(ctx context.Context) (*Batch, error) {
 			break
 		}
 		number := r.row
-		r.row++
-		if number < r.o.From {
-			if number%(1<<16) == 0 && ctx.Err() != nil {
-				return nil, errs.Wrap(errs.Canceled, "read records", "", ctx.Err())
+		if !isEmpty {
+			r.row++
+		}
+		if isEmpty || number < r.o.From {
+			if len(b.numbers) == 0 {
+				r.forget()
+				b.begin = r.at
 			}
-			if r.at > 8*readBytes {
-				r.buf = r.buf[:copy(r.buf, r.buf[r.at:])]
-				r.at = 0
+			if r.line%(1<<16) == 0 {
+				if err := canceled(ctx); err != nil {
+					return nil, err
+				}
 			}
-			b.begin = r.at
 			continue
 		}
-		if got := len(r.record.cells); got != len(r.place) {
+		if got := r.record.count; got != len(r.place) {
 			if err := b.leaveOut(number, errs.New(errs.Invalid, "line %d has another number of values than the first line: %d, want %d", r.record.line, got, len(r.place))); err != nil {
 				return nil, err
 			}
@@ -265,6 +280,13 @@ func (r *Reader) batch(ctx context.Context) (*Batch, error) {
 		return nil, nil
 	}
 	return b.make(ctx)
+}
+
+func canceled(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	return errs.Wrap(errs.Canceled, "read records", "", ctx.Err())
 }
 
 // Position is the number of the next record.
@@ -362,7 +384,7 @@ func (b *rows) checkKinds() error {
 			return nil
 		}
 		p := b.buf[c.cells[row].from:c.cells[row].to]
-		return errs.New(errs.Type, "line %d has %.40q for %q, and lines before have %s; give the column htype text", b.lines[row], p, c.name, c.kinds)
+		return errs.New(errs.Type, "line %d has %.40q for %q, and the column has %s; give it another dtype, or htype text", b.lines[row], p, c.name, c.Kinds)
 	})
 }
 
@@ -394,7 +416,8 @@ type cell struct{ from, to uint32 }
 
 // record is the values of a record.
 type record struct {
-	cells    []cell // relative to the record, until place
+	count    int    // of the values
+	cells    []cell // of the first values; relative to the record, until place
 	escaped  []int  // those with doubled quotes
 	isQuoted bool
 	lines    int64 // that it takes
@@ -402,12 +425,12 @@ type record struct {
 }
 
 func (c *record) reset() {
-	c.cells, c.escaped, c.isQuoted, c.lines = c.cells[:0], c.escaped[:0], false, 1
+	c.count, c.cells, c.escaped, c.isQuoted, c.lines = 0, c.cells[:0], c.escaped[:0], false, 1
 }
 
 // scan reads the record at the beginning of p, and returns its length with the end of its line; 0
-// if p does not have all of it. isAll says that nothing follows p.
-func (c *record) scan(p []byte, comma byte, isAll bool) (n int, err error) {
+// if p does not have all of it. isAll says that nothing follows p. It keeps most of the values.
+func (c *record) scan(p []byte, comma byte, isAll bool, most int) (n int, err error) {
 	if len(p) > math.MaxUint32 {
 		return 0, errs.New(errs.Invalid, "begins a record that is too long")
 	}
@@ -425,7 +448,7 @@ func (c *record) scan(p []byte, comma byte, isAll bool) (n int, err error) {
 				}
 				return 0, nil
 			}
-			if isEscaped {
+			if isEscaped && c.count < most {
 				c.escaped = append(c.escaped, len(c.cells))
 			}
 			c.lines += int64(bytes.Count(p[from:to], []byte{'\n'}))
@@ -446,7 +469,9 @@ func (c *record) scan(p []byte, comma byte, isAll bool) (n int, err error) {
 		if at == len(p) && !isAll {
 			return 0, nil
 		}
-		c.cells = append(c.cells, cell{uint32(from), uint32(to)})
+		if c.count++; c.count <= most {
+			c.cells = append(c.cells, cell{uint32(from), uint32(to)})
+		}
 		if at == len(p) {
 			return at, nil
 		}

@@ -107,9 +107,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			if number%(1<<16) == 0 && ctx.Err() != nil {
 				return nil, errs.Wrap(errs.Canceled, "read lines", "", ctx.Err())
 			}
-			if number < r.o.From {
-				r.forget()
-			}
+			r.pass(out, p)
 			continue
 		}
 		if err := b.add(p); err != nil {
@@ -120,6 +118,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			if err := r.o.LeaveOut(number, err); err != nil {
 				return nil, err
 			}
+			r.pass(out, p)
 			continue
 		}
 		out.Lines = append(out.Lines, number)
@@ -134,6 +133,15 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 	}
 	out.Column = c
 	return out, nil
+}
+
+// pass counts a line that is no part of the batch, or forgets it where the batch has none.
+func (r *Reader) pass(out *Batch, p []byte) {
+	if len(out.Lines) == 0 {
+		r.forget()
+		return
+	}
+	out.Bytes += int64(len(p)) + 1
 }
 
 // forget drops lines that were passed over.

@@ -213,7 +213,9 @@ def test_rows_that_are_left_out(tmp_path: Path) -> None:
     report = create(uri, f"from-{tmp_path / 'x.csv'}", "--on-error", "skip")
     assert (report["added"], report["skipped"]) == (99_997, 3)
     reasons = [one["reason"] for one in report["skips"]]
-    assert 'line 70002 has "oh" for "id", and lines before have numbers; give the column htype text' in reasons[1]
+    assert (
+        'line 70002 has "oh" for "id", and the column has integers; give it another dtype, or htype text' in reasons[1]
+    )
     assert 'line 99002 has "noon" for "value"' in reasons[2]
     ids = deeplake.open(uri)["id"].numpy()
     assert len(ids) == 99_997 and not {10, 70_000, 99_000} & set(ids.tolist())
@@ -259,3 +261,76 @@ def test_columns_of_urls(tmp_path: Path) -> None:
     ds = deeplake.ingest(tmp_path / "x.csv", place(), urls="url", verbose=False)
     assert len(ds) == 2 and ds["image"][0] is None and "private" in str(ds["image_error"][0])
     assert json.dumps([str(ds["caption"][n]) for n in range(2)]) == '["one", "two"]'
+
+
+def taken(path: Path, **options: Any) -> dict[str, Any]:
+    values: dict[str, Any] = deeplake.ingest(path, place(), verbose=False, **options).to_arrow().to_pydict()
+    return values
+
+
+def test_a_bad_value_costs_its_line_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.csv"
+    good = {"a": [*range(2000), 7], "b": ["t"] * 2000 + ["ok"]}
+    schema = {"a": {"dtype": "int64"}}
+    for bad in ("2.5", "x", "007x", "true", "18446744073709551615"):
+        path.write_text("a,b\n" + "".join(f"{n},t\n" for n in range(2000)) + f"{bad},bad\n7,ok\n")
+        with pytest.raises(
+            deeplake.TensorTypeError, match=f'line 2002 has "{bad}" for "a", and the column has integers'
+        ):
+            taken(path, schema=schema)
+        assert taken(path, schema=schema, on_error="skip") == good, bad
+    deeplake.ingest(path, place(), schema=schema, on_error="skip")
+    told = capsys.readouterr().err
+    assert "1 files and rows were left out" in told and "line 2002" in told
+    path.write_text("a\n" + "1\n" * 70_000 + "2.5\n7\n")  # the first batch says integers
+    assert taken(path, on_error="skip") == {"a": [1] * 70_000 + [7]}
+
+
+def test_files_have_one_type(tmp_path: Path) -> None:
+    """Values of several files make the type that they make in one."""
+    zoned = "2026-01-01T10:00:00Z"
+    for number, (first, second) in enumerate(
+        [
+            ("5", "True"), ("5", "2.5"), ("5", "x"), ("-1", "18446744073709551615"), ("2026-01-01", "2026-01-01 10:00"),
+            ("2026-01-01 10:00", zoned), ("2026-01-01 10:00:00.123456789", "2026-01-01"), ("007", "7"), ("", "5"), ("1", ""),
+        ]
+    ):  # fmt: skip
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "1.csv").write_text(f"a,b\n{first},0\n")
+        (folder / "2.csv").write_text(f"a,b\n{second},0\n")
+        apart = taken(folder)
+        (folder / "2.csv").unlink()
+        (folder / "1.csv").write_text(f"a,b\n{first},0\n{second},0\n")
+        assert apart == taken(folder), (first, second)
+
+
+def test_a_later_run_keeps_digits(tmp_path: Path) -> None:
+    source, uri = tmp_path / "s", str(tmp_path / "d")
+    source.mkdir()
+    (source / "1.csv").write_text("a\n1\n2\n")
+    create(uri, f"from-{source}")
+    (source / "2.csv").write_text("a\n007\n3\n")
+    report = create(uri, f"from-{source}", "--on-error", "skip")
+    assert (
+        report["added"] == 1 and 'line 2 has "007" for "a", and the column has integers' in report["skips"][0]["reason"]
+    )
+    assert deeplake.open(uri)["a"].numpy().tolist() == [1, 2, 3]
+
+
+def test_batches_without_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n" + ",\n" * 65_536 + "1,2\n")
+    assert taken(path) == {"a": [None] * 65_536 + [1], "b": [None] * 65_536 + [2]}
+    path.write_text("a,b\n,\n,\n")
+    assert len(deeplake.ingest(path, place(), verbose=False)) == 2
+    feather.write_feather(pa.table({"a": pa.nulls(3)}), str(tmp_path / "x.arrow"))
+    assert len(deeplake.ingest(tmp_path / "x.arrow", place(), verbose=False)) == 3
+
+
+def test_missing_labels_and_documents(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b,c\ncat,[1],1\n,,2\nNA,null,3\n")
+    ds = deeplake.ingest(path, place(), schema={"a": "class_label", "b": "json"}, verbose=False)
+    assert ds["a"].class_names == ["cat"] and [ds["a"][n] is None for n in range(3)] == [False, True, True]
+    assert [ds["b"][n] for n in range(3)] == [[1], None, None]

@@ -72,6 +72,9 @@ func (t table) schema() (*field, error) {
 	all := &field{Type: &arrow.Type{Format: "+s", Metadata: t.metadata(2)}}
 	for _, f := range t.tables(1) {
 		all.add(f.field(0))
+		if one := all.children[len(all.children)-1]; one.Format == "" && t.err == nil {
+			return nil, errs.New(errs.Unsupported, "column %q has a type of Arrow that is not known; cast it", one.Name)
+		}
 	}
 	if t.err == nil && t.number(0, 2, 0) != 0 {
 		return nil, errs.New(errs.Unsupported, "its numbers are big-endian; write the file on another machine")

@@ -5,7 +5,6 @@ import (
 
 	"deeplake/core/arrow"
 	"deeplake/core/jsonl"
-	"deeplake/core/tensor"
 )
 
 // typeBytes of a file without types tell its columns.
@@ -59,7 +58,7 @@ func (t *lines) Types(columns []string) (*arrow.Column, error) { return t.types.
 
 // Read begins to read lines.
 func (t *lines) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.reader(ctx, jsonl.Options{Columns: o.Columns, Documents: t.file.documents(), From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	r, end, err := t.reader(ctx, jsonl.Options{Columns: o.Columns, Documents: t.file.s.documents, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
 	if err != nil {
 		return nil, err
 	}
@@ -82,13 +81,3 @@ func (r *lineRows) Next(ctx context.Context) (Batch, error) {
 
 // Close ends the requests.
 func (r *lineRows) Close() { r.end() }
-
-// documents are the columns whose values are JSON, whatever they are.
-func (o opened) documents() (names []string) {
-	for name, t := range o.s.types {
-		if t == tensor.JSON {
-			names = append(names, name)
-		}
-	}
-	return names
-}

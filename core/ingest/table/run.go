@@ -5,11 +5,11 @@ import (
 	"context"
 	"slices"
 
+	"deeplake/core/csv"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/urls"
 	"deeplake/core/storage"
-	"deeplake/core/tensor"
 )
 
 const (
@@ -305,51 +305,43 @@ func (im *importer) typesAlone(ctx context.Context) error {
 	return nil
 }
 
-// know tells the source the types of columns by their tensors, those of a file before it is read
-// among them.
+// know tells the source what the tensors say about the columns of files without types, and what
+// the beginnings of these files do.
 func (im *importer) know() error {
-	types := map[string]tensor.DType{}
+	s := im.source
+	s.known, s.documents = map[string]csv.Known{}, nil
+	note := func(name, htype, dtype string, isStated bool) {
+		k := knownOf(htype, dtype)
+		k.Lenient = isStated
+		s.known[name] = k
+		if htype == "json" {
+			s.documents = append(s.documents, name)
+		}
+	}
 	if im.d != nil {
 		desc, err := im.d.Describe()
 		if err != nil {
 			return err
 		}
 		for _, t := range desc.Tensors {
-			if t.DType != nil {
-				types[t.Name] = typeOf(t.HType, *t.DType)
+			if dtype := t.DType; dtype != nil {
+				note(t.Name, t.HType, cmp.Or(t.Time, *dtype), false)
 			}
 		}
 	}
 	for name, spec := range im.o.Schema {
-		types[name] = typeOf(spec.HType, spec.DType)
+		note(name, spec.HType, spec.DType, true)
 	}
-	if im.schema != nil {
-		for _, c := range im.schema.columns {
-			if _, there := types[c.name]; !there && !c.types.IsNull() && c.types.Infer().HType == "text" {
-				types[c.name] = tensor.String
+	for _, f := range s.files {
+		for name, found := range f.known {
+			k := s.known[name]
+			if !k.Fixed {
+				k.Kinds = csv.Join(k.Kinds, found.Kinds)
+				s.known[name] = k
 			}
 		}
 	}
-	im.source.types = types
 	return nil
-}
-
-// typeOf returns the type of the values of a tensor; 0: it takes several, as labels do, which are
-// names or numbers.
-func typeOf(htype, dtype string) tensor.DType {
-	switch htype {
-	case "json":
-		return tensor.JSON
-	case "text":
-		return tensor.String
-	case "class_label":
-		return 0
-	}
-	t, err := tensor.ParseDType(dtype)
-	if err != nil {
-		return 0
-	}
-	return t
 }
 
 // commit commits a checkpoint, or with complete the end of the import. It makes no commit if

@@ -114,6 +114,9 @@ func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error)
 		return nil, err
 	}
 	f.rows = t.Rows()
+	if v, ok := t.(*values); ok {
+		f.known = v.known
+	}
 	names, err := im.picked(f, t.Columns())
 	if err != nil {
 		return nil, err
@@ -251,12 +254,7 @@ func (s *schema) join(f *file, columns []tensorColumn) error {
 			s.columns = append(s.columns, old)
 		case old.types.IsNull():
 			old.types, old.file, old.number = c.Column, f.key, c.Number()
-		case s.isWritten && old.fits(f, c) != nil:
-			t, err := arrow.MakeColumn(&arrow.Type{Name: c.name, Format: "u"})
-			if err != nil {
-				return err
-			}
-			old.types, old.number = t, 0
+		case s.isWritten: // the reader gives one type for all files
 		case old.number != 0 && c.Number() != 0 && c.Number() != old.number:
 			old.number, old.varies = tensor.Join(old.number, c.Number()), true
 		}
@@ -290,8 +288,14 @@ func (im *importer) widen(f *file, columns []tensorColumn) error {
 // ensure creates the tensors that columns of a batch lack. Earlier rows have no samples in them. A
 // column without values waits for one with them.
 func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
-	for _, c := range columns {
+	isEmpty := !slices.ContainsFunc(columns, func(c tensorColumn) bool { return !im.schema.byName[c.name].types.IsNull() || !c.IsNull() })
+	for i, c := range columns {
 		planned := im.schema.byName[c.name]
+		if len(im.tensors) == 0 && isEmpty && i == 0 { // rows need a tensor
+			if err := im.createColumn(ctx, planned, planned.types); err != nil {
+				return err
+			}
+		}
 		if _, there := im.tensors[c.name]; there || planned.types.IsNull() && c.IsNull() {
 			continue
 		}

@@ -11,23 +11,24 @@ import (
 	"strings"
 
 	"deeplake/core/arrow"
+	"deeplake/core/csv"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
-	"deeplake/core/tensor"
 )
 
 // source is the place of the files.
 type source struct {
 	storage.Ranger
-	close  func() error
-	uri    string // without secrets
-	local  bool
-	format *Format
-	files  []*file
-	parts  []partition             // of the folders' names, with the types that all values have
-	types  map[string]tensor.DType // of columns whose tensors are known
-	parted []string                // parts of the dataset by the names of files; nil: none
+	close     func() error
+	uri       string // without secrets
+	local     bool
+	format    *Format
+	files     []*file
+	parts     []partition          // of the folders' names, with the types that all values have
+	known     map[string]csv.Known // of columns of files without types
+	documents []string             // columns whose values are JSON
+	parted    []string             // parts of the dataset by the names of files; nil: none
 }
 
 // file is one file of the source.
@@ -36,9 +37,10 @@ type file struct {
 	name   string // the source's name of it; it may hold secrets
 	size   int64
 	tag    string
-	rows   int64             // -1: not known
-	start  int64             // the first row to take: earlier ones were, by an interrupted run
-	values map[string]string // of partitions; a missing one is null
+	rows   int64                // -1: not known
+	start  int64                // the first row to take: earlier ones were, by an interrupted run
+	values map[string]string    // of partitions; a missing one is null
+	known  map[string]csv.Known // of columns, by the beginning of a file without types
 }
 
 // partition is a column that names of folders make: "year=2026".

@@ -2,12 +2,12 @@ package table
 
 import (
 	"context"
+	"maps"
 	"path"
 	"strings"
 
 	"deeplake/core/arrow"
 	"deeplake/core/csv"
-	"deeplake/core/tensor"
 )
 
 // values is a file of comma-separated values, or of values between tabs. Its first records tell the
@@ -16,6 +16,7 @@ type values struct {
 	file  opened
 	types *arrow.Column
 	names []string
+	known map[string]csv.Known // after the first records
 }
 
 func openCSV(ctx context.Context, f opened) (Table, error) {
@@ -31,6 +32,7 @@ func openCSV(ctx context.Context, f opened) (Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.known = r.Known()
 	if b != nil {
 		t.types = b.Column.Slice(0, 0)
 		return t, nil
@@ -52,7 +54,7 @@ func (t *values) reader(ctx context.Context, o csv.Options, isAhead bool) (*csv.
 	if strings.Contains(strings.ToLower(path.Base(t.file.f.key)), ".tsv") {
 		o.Comma = '\t'
 	}
-	o.Kinds = t.file.kinds()
+	o.Known = t.file.s.known
 	r, err := csv.NewReader(plain, o)
 	if err != nil {
 		end()
@@ -61,20 +63,34 @@ func (t *values) reader(ctx context.Context, o csv.Options, isAhead bool) (*csv.
 	return r, end, nil
 }
 
-// kinds returns the kinds of columns by their tensors.
-func (o opened) kinds() map[string]csv.Kind {
-	out := map[string]csv.Kind{}
-	for name, t := range o.s.types {
-		switch {
-		case t == tensor.String || t == tensor.JSON || t == tensor.Bytes:
-			out[name] = csv.Text
-		case t == tensor.Bool:
-			out[name] = csv.Bool
-		case t != 0:
-			out[name] = csv.Number
-		}
+// knownOf returns what a tensor says about the values of its column. Labels are names or numbers.
+func knownOf(htype, dtype string) csv.Known {
+	k := csv.Known{Holes: htype == "class_label" || htype == "json" || htype == "tag"}
+	switch {
+	case htype == "text" || htype == "json" || htype == "tag" || dtype == "string" || dtype == "bytes":
+		k.Kinds = csv.Text
+	case htype == "class_label":
+	case dtype == "bool":
+		k.Kinds = csv.Bools
+	case strings.HasPrefix(dtype, "int"):
+		k.Kinds = csv.Integers
+	case strings.HasPrefix(dtype, "uint"):
+		k.Kinds = csv.Unsigned
+	case strings.HasPrefix(dtype, "float"):
+		k.Kinds = csv.Floats
+	case dtype == "date":
+		k.Kinds = csv.Dates
+	case strings.HasPrefix(dtype, "timestamp[ns,"):
+		k.Kinds = csv.ZonedNanos
+	case strings.HasPrefix(dtype, "timestamp[ns"):
+		k.Kinds = csv.Nanos
+	case strings.HasPrefix(dtype, "timestamp[") && strings.Contains(dtype, ","):
+		k.Kinds = csv.Zoned
+	case strings.HasPrefix(dtype, "timestamp["):
+		k.Kinds = csv.Times
 	}
-	return out
+	k.Fixed = k.Kinds != 0
+	return k
 }
 
 // Columns are the names in the first line.
@@ -110,10 +126,8 @@ func (r *valueRows) Next(ctx context.Context) (Batch, error) {
 	return Batch{Column: b.Column, To: r.Position(), Lines: b.Rows, Bytes: b.Bytes}, nil
 }
 
-// Close ends the requests. Columns that are text stay so in later files.
+// Close ends the requests. Columns keep their kinds in later files.
 func (r *valueRows) Close() {
-	for _, name := range r.Texts() {
-		r.s.types[name] = tensor.String
-	}
+	maps.Copy(r.s.known, r.Known())
 	r.end()
 }

@@ -43,6 +43,13 @@ def save_splits(ds: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
     return saved
 
 
+def left_out(report: Mapping[str, Any]) -> Iterator[str]:
+    """Yields lines about the files and rows of a table that were left out, the first of them."""
+    if report["skipped"]:
+        yield f"  {report['skipped']:,} files and rows were left out:"
+        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"][:_SHOWN])
+
+
 def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     """Yields lines about the URLs that gave no object, the most frequent reasons first."""
     if not report["failed"]:
@@ -97,7 +104,7 @@ def table(
                 if news["done"]:
                     break
         if verbose:
-            for line in failed_urls(news["report"]):
+            for line in (*failed_urls(news["report"]), *left_out(news["report"])):
                 print(line, file=sys.stderr)
     finally:
         job.close()
