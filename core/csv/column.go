@@ -10,16 +10,16 @@ import (
 	"deeplake/core/arrow"
 )
 
-// kind is the kind of a value; of a column, the kinds of its values together.
-type kind uint16
+// Kinds are the kinds of one value, or of the values of a column together.
+type Kinds uint16
 
 const (
-	isInt    kind = 1 << iota // of 64 bits
-	isUint                    // of 64 bits without a sign, and not of 64 with one
-	isBig                     // an integer beyond those
-	isMinus                   // a negative one
-	isFloat                   // with a point or an exponent
-	isPadded                  // an integer that begins with 0
+	isInt    Kinds = 1 << iota // of 64 bits
+	isUint                     // of 64 bits without a sign, and not of 64 with one
+	isBig                      // an integer beyond those
+	isMinus                    // a negative one
+	isFloat                    // with a point or an exponent
+	isPadded                   // an integer that begins with 0
 	isBool
 	isDate
 	isTime  // of no zone
@@ -32,9 +32,6 @@ const (
 	numbers  = integers | isFloat
 	times    = isDate | isTime | isZoned | isNano | isFar
 )
-
-// Kinds are the kinds of the values of a column together.
-type Kinds = kind
 
 // The kinds of columns.
 const (
@@ -53,9 +50,9 @@ const (
 // Join returns the kind of a column that has the values of two.
 func Join(a, b Kinds) Kinds { return joined(a | b) }
 
-// Known is what is known of a column before it is read.
+// Known describes a column before it is read.
 type Known struct {
-	Kinds Kinds // of values before; 0: there are none
+	Kinds Kinds // of earlier values; 0: there are none
 	Fixed bool  // a value of another kind is an error
 	// Lenient says that the user has stated the kind: 007 is 7, and 1 is true.
 	Lenient bool
@@ -63,7 +60,7 @@ type Known struct {
 }
 
 // String names a kind for messages.
-func (k kind) String() string {
+func (k Kinds) String() string {
 	switch {
 	case k&isFloat != 0:
 		return "numbers"
@@ -118,7 +115,7 @@ func (c *column) classify(buf []byte) {
 }
 
 // takes returns the kinds of values for which a column of a kind has a place.
-func (k kind) takes() kind {
+func (k Kinds) takes() Kinds {
 	time := isFar
 	if k&isNano != 0 {
 		time = isNano
@@ -144,7 +141,7 @@ func (k kind) takes() kind {
 
 // joined returns the kind of a column that has values of some kinds: text, if they do not go
 // together or would lose digits.
-func joined(k kind) kind {
+func joined(k Kinds) Kinds {
 	switch {
 	case k&^numbers == 0:
 		if k&isFloat != 0 || k&isBig == 0 && k&(isUint|isMinus) != isUint|isMinus {
@@ -161,7 +158,7 @@ func joined(k kind) kind {
 }
 
 // kindOf returns the kind of a value; 0 for one that is missing.
-func (c *column) kindOf(p []byte) kind {
+func (c *column) kindOf(p []byte) Kinds {
 	if isMissing(p) {
 		return 0
 	}
@@ -202,7 +199,7 @@ func digits(p []byte) (n int) {
 }
 
 // kindOf returns the kind of a value that is there.
-func kindOf(p []byte) kind {
+func kindOf(p []byte) Kinds {
 	switch p[0] {
 	case 't', 'T', 'f', 'F':
 		if _, ok := boolOf(p); ok {
@@ -236,7 +233,7 @@ func kindOf(p []byte) kind {
 }
 
 // integer returns the kind of digits q, in front of which p may have a sign.
-func integer(p, q []byte) kind {
+func integer(p, q []byte) Kinds {
 	k := isInt
 	if len(q) > 18 {
 		if _, err := strconv.ParseInt(text(p), 10, 64); err != nil {
@@ -307,7 +304,7 @@ func boolOf(p []byte) (is, ok bool) {
 func text(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 
 // dateOrTime returns the kind of a value in the form of ISO 8601.
-func dateOrTime(p []byte) kind {
+func dateOrTime(p []byte) Kinds {
 	t, ok := parseTime(p)
 	if !ok {
 		return isText

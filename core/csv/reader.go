@@ -77,7 +77,7 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 	for _, c := range r.record.cells {
 		names = append(names, string(r.buf[c.from:c.to]))
 	}
-	if err := checkNames(names); err != nil {
+	if err := checkNames(names, r.record.line); err != nil {
 		return nil, err
 	}
 	for i, name := range names {
@@ -94,9 +94,9 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 	return r, nil
 }
 
-func checkNames(names []string) error {
+func checkNames(names []string, line int64) error {
 	if !utf8.ValidString(strings.Join(names, "")) {
-		return notUTF8(1)
+		return notUTF8(line)
 	}
 	if strings.Contains(strings.Join(names, ""), "\r") {
 		return errs.New(errs.Invalid, "its lines end with carriage returns alone; convert the file first, as with tr '\\r' '\\n'")
@@ -120,7 +120,7 @@ func (r *Reader) Columns() []string {
 	return names
 }
 
-// Known is what is known of the columns by the records so far.
+// Known describes the columns by the records so far.
 func (r *Reader) Known() map[string]Known {
 	out := map[string]Known{}
 	for _, c := range r.columns {

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/table"
 	"deeplake/core/storage"
 )
 
@@ -18,14 +19,9 @@ type Split struct {
 	Rows int64  `json:"rows"`
 }
 
-// splitNames are the folders that stand for parts of a dataset, without digits behind them.
-func splitNames() []string {
-	return []string{"train", "training", "val", "valid", "validation", "test", "testing", "dev", "eval", "evaluation"}
-}
-
 // isSplit reports whether a folder's name is that of a split, such as "train" or "val2017".
 func isSplit(folder string) bool {
-	return slices.Contains(splitNames(), strings.ToLower(strings.TrimRight(folder, "0123456789")))
+	return table.Split(folder) != ""
 }
 
 // mostFolders bounds the first folders of a lake that are looked at.

@@ -13,10 +13,31 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def send_range(handler: BaseHTTPRequestHandler, content: bytes, headers: dict[str, str]) -> int:
+    """Answers a request for a file, or for the range of it that the request names.
+
+    Returns the number of bytes of the answer.
+    """
+    first, last = 0, len(content) - 1
+    asked = handler.headers.get("Range")
+    if asked:
+        begin, _, end = asked.removeprefix("bytes=").partition("-")
+        first, last = int(begin), min(int(end or last), last)
+        headers = {**headers, "Content-Range": f"bytes {first}-{last}/{len(content)}"}
+    handler.send_response(206 if asked else 200)
+    for name, value in {**headers, "Content-Length": str(last - first + 1)}.items():
+        handler.send_header(name, value)
+    handler.end_headers()
+    if handler.command == "GET":
+        handler.wfile.write(content[first : last + 1])
+    return last - first + 1
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pytest
 from kills import killed_after_a_commit
 from pyarrow import csv, feather
+from servers import send_range
 from test_arrow_stream import TYPES, expected, make, read
 from test_parquet import create, renamed, version_of
 
@@ -143,23 +144,16 @@ def test_random_frames_come_back(tmp_path: Path) -> None:
 
 
 def test_files_of_a_web_server(tmp_path: Path) -> None:
-    feather.write_feather(pa.table({"a": list(range(1000))}), str(tmp_path / "a.feather"), chunksize=10)
-    (tmp_path / "a.csv").write_text("a\n" + "".join(f"{n}\n" for n in range(1000)))
+    """Files come by ranges: of Feather, only the columns that are taken."""
+    rows, blob = list(range(1000)), np.random.default_rng(0).bytes(10_000)
+    whole = pa.table({"a": rows, "blob": pa.array([blob] * 1000, pa.binary())})
+    feather.write_feather(whole, str(tmp_path / "a.feather"), chunksize=500, compression="uncompressed")
+    (tmp_path / "a.csv").write_text("a\n" + "".join(f"{n}\n" for n in rows))
+    sent: list[int] = []
 
     class Ranges(http.server.SimpleHTTPRequestHandler):
         def do_GET(self) -> None:
-            p = Path(self.translate_path(self.path)).read_bytes()
-            first, last = 0, len(p) - 1
-            if asked := self.headers.get("Range"):
-                begin, _, end = asked.removeprefix("bytes=").partition("-")
-                first, last = int(begin), min(int(end or last), last)
-                self.send_response(206)
-                self.send_header("Content-Range", f"bytes {first}-{last}/{len(p)}")
-            else:
-                self.send_response(200)
-            self.send_header("Content-Length", str(last - first + 1))
-            self.end_headers()
-            self.wfile.write(p[first : last + 1])
+            sent.append(send_range(self, Path(self.translate_path(self.path)).read_bytes(), {}))
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -170,8 +164,10 @@ def test_files_of_a_web_server(tmp_path: Path) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             for name in ("a.feather", "a.csv"):
-                ds = deeplake.ingest(f"http://127.0.0.1:{server.server_port}/{name}", place(), verbose=False)
-                assert ds["a"].numpy().tolist() == list(range(1000))
+                url = f"http://127.0.0.1:{server.server_port}/{name}"
+                ds = deeplake.ingest(url, place(), columns=["a"], verbose=False)
+                assert ds["a"].numpy().tolist() == rows
+                assert sum(sent) < 1_000_000  # the blobs have 10 MB
         finally:
             server.shutdown()
 

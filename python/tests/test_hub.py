@@ -18,6 +18,7 @@ import deeplake
 import numpy as np
 import pytest
 from PIL import Image
+from servers import send_range
 
 COMMIT = hashlib.sha1(b"a commit").hexdigest()
 
@@ -55,21 +56,8 @@ class Answer(BaseHTTPRequestHandler):
         self.do_GET()
 
     def tell(self, p: bytes, kind: str) -> None:
-        first, last = 0, len(p) - 1
-        if asked := self.headers.get("Range"):
-            begin, _, end = asked.removeprefix("bytes=").partition("-")
-            first, last = int(begin), min(int(end or last), last)
-            self.send_response(206)
-            self.send_header("Content-Range", f"bytes {first}-{last}/{len(p)}")
-        else:
-            self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(last - first + 1))
-        self.send_header("X-Repo-Commit", COMMIT)
-        self.send_header("ETag", f'"{hashlib.sha1(p).hexdigest()}"')
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(p[first : last + 1])
+        tag = f'"{hashlib.sha1(p).hexdigest()}"'
+        send_range(self, p, {"Content-Type": kind, "X-Repo-Commit": COMMIT, "ETag": tag})
 
     def listing(self) -> dict[str, Any]:
         files = sorted(file for file in self.server.folder.rglob("*") if file.is_file())

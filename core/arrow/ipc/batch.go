@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -76,10 +77,7 @@ type body struct {
 // readSpans reads parts of a body that begins at off: those that are near each other at once.
 func readSpans(ctx context.Context, r ahead.ReaderAt, off int64, wanted []span) (*body, error) {
 	slices.SortFunc(wanted, func(a, b span) int {
-		if a.off != b.off {
-			return int(min(max(a.off-b.off, -1), 1))
-		}
-		return int(min(max(a.size-b.size, -1), 1))
+		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.size, b.size))
 	})
 	b, all := &body{}, int64(0)
 	for _, s := range wanted {

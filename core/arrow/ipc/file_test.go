@@ -153,7 +153,7 @@ func (c counted) ReadAt(ctx context.Context, p []byte, off int64) error {
 	return c.Memory.ReadAt(ctx, p, off)
 }
 
-// TestRequests: of a large record batch, only the columns that are read are requested.
+// TestRequests: a column that is read alone takes its own bytes of the record batch.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	p := files(t)["plain.arrow"]
@@ -191,7 +191,7 @@ func TestCutFiles(t *testing.T) {
 	}
 }
 
-// TestBadFiles: what is no file of Arrow, or cannot be read, says so.
+// TestBadFiles: the errors of other files, and of old formats, name the fault.
 func TestBadFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -228,10 +228,6 @@ func (f *File) metadata(ctx context.Context, b block) (*batch, error) {
 	if err := f.r.ReadAt(ctx, p, b.off); err != nil {
 		return nil, err
 	}
-	return batchOf(p, b.body)
-}
-
-func batchOf(p []byte, body int64) (*batch, error) {
 	m, err := parseMessage(p)
 	if err != nil {
 		return nil, err
@@ -239,7 +235,7 @@ func batchOf(p []byte, body int64) (*batch, error) {
 	if kind := m.kind(); kind != batchMessage && kind != dictionaryMessage {
 		return nil, errs.New(errs.Corrupt, "a message of type %d lies in the place of a record batch", kind)
 	}
-	return parseBatch(m, body)
+	return parseBatch(m, b.body)
 }
 
 // rowsOf returns the number of rows of a record batch.

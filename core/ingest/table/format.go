@@ -19,13 +19,13 @@ type Format struct {
 	Extensions []string
 	// Schema opens a file, and reads what precedes its rows.
 	Schema func(ctx context.Context, f opened) (Table, error)
-	// Packed says that files may be compressed as a whole.
-	Packed bool
-	// Open says that files state no types: later rows may have wider numbers.
+	// Open says that files state no types: later rows may have wider numbers. Such files may be
+	// compressed as a whole.
 	Open bool
 	// Keys says that each row names its columns: later ones may have others.
 	Keys bool
-	// Written says that files hold the text of each value: a column of several types is text.
+	// Written says that files hold the text of each value. The reader gives a column one type in
+	// all files, by source.known.
 	Written bool
 }
 
@@ -77,8 +77,8 @@ func (b Batch) at(from int64, row int) int64 {
 var formats = []Format{
 	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
 	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
-	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Packed: true, Open: true, Written: true},
-	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Packed: true, Open: true, Keys: true},
+	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Open: true, Written: true},
+	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
 
 // packings are the ends of names of compressed files, whose formats state no compression.
@@ -89,7 +89,7 @@ func formatOf(key string) *Format {
 	name := strings.ToLower(path.Base(key))
 	for _, packing := range packings {
 		if plain, ok := strings.CutSuffix(name, packing); ok {
-			if f := formatOf(plain); f != nil && f.Packed {
+			if f := formatOf(plain); f != nil && f.Open {
 				return f
 			}
 			return nil

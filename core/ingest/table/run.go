@@ -305,8 +305,8 @@ func (im *importer) typesAlone(ctx context.Context) error {
 	return nil
 }
 
-// know tells the source what the tensors say about the columns of files without types, and what
-// the beginnings of these files do.
+// know describes the columns of files without types to their readers: by the tensors, else by the
+// beginnings of all files.
 func (im *importer) know() error {
 	s := im.source
 	s.known, s.documents = map[string]csv.Known{}, nil

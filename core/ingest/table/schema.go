@@ -19,7 +19,7 @@ const openFiles = 32
 type schema struct {
 	columns   []*column
 	byName    map[string]*column
-	isWritten bool // columns of several types are text
+	isWritten bool // Format.Written
 }
 
 // column is the types that the files have for a tensor.
@@ -288,14 +288,8 @@ func (im *importer) widen(f *file, columns []tensorColumn) error {
 // ensure creates the tensors that columns of a batch lack. Earlier rows have no samples in them. A
 // column without values waits for one with them.
 func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
-	isEmpty := !slices.ContainsFunc(columns, func(c tensorColumn) bool { return !im.schema.byName[c.name].types.IsNull() || !c.IsNull() })
-	for i, c := range columns {
+	for _, c := range columns {
 		planned := im.schema.byName[c.name]
-		if len(im.tensors) == 0 && isEmpty && i == 0 { // rows need a tensor
-			if err := im.createColumn(ctx, planned, planned.types); err != nil {
-				return err
-			}
-		}
 		if _, there := im.tensors[c.name]; there || planned.types.IsNull() && c.IsNull() {
 			continue
 		}
@@ -306,6 +300,10 @@ func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
 		if err := im.createColumn(ctx, planned, types); err != nil {
 			return err
 		}
+	}
+	if len(im.tensors) == 0 && len(columns) > 0 { // rows need a tensor, though no column has values
+		first := im.schema.byName[columns[0].name]
+		return im.createColumn(ctx, first, first.types)
 	}
 	return nil
 }

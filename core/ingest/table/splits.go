@@ -15,24 +15,31 @@ func splitNames() []string {
 	return []string{"train", "training", "validation", "valid", "val", "dev", "eval", "evaluation", "test", "testing"}
 }
 
+// Split returns the part that a folder's name stands for, such as "train", or "val" for "val2017";
+// "": none.
+func Split(folder string) string {
+	name := strings.ToLower(strings.TrimRight(folder, "0123456789"))
+	if slices.Contains(splitNames(), name) {
+		return name
+	}
+	return ""
+}
+
 // splitOf returns the part that a file belongs to: a folder has its name, such as "train", or the
 // name of the file begins with it, as in "train-00000-of-00002.parquet". "": none.
 func splitOf(key string) string {
 	folders := strings.Split(path.Dir(key), "/")
 	slices.Reverse(folders)
 	for _, folder := range folders {
-		if name := strings.ToLower(folder); slices.Contains(splitNames(), name) {
+		if name := Split(folder); name != "" {
 			return name
 		}
 	}
-	word := strings.ToLower(path.Base(key))
+	word := path.Base(key)
 	if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
 		word = word[:end]
 	}
-	if slices.Contains(splitNames(), word) {
-		return word
-	}
-	return ""
+	return Split(word)
 }
 
 // splits makes a column of the parts that the files belong to, if all do and there are several.

@@ -63,7 +63,7 @@ func (t *values) reader(ctx context.Context, o csv.Options, isAhead bool) (*csv.
 	return r, end, nil
 }
 
-// knownOf returns what a tensor says about the values of its column. Labels are names or numbers.
+// knownOf describes the column of a tensor. Labels may be names or numbers.
 func knownOf(htype, dtype string) csv.Known {
 	k := csv.Known{Holes: htype == "class_label" || htype == "json" || htype == "tag"}
 	switch {

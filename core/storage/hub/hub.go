@@ -91,19 +91,24 @@ func (p place) files(revision string) string {
 	return "/datasets/" + escaped(p.repo) + "/resolve/" + url.PathEscape(revision) + "/"
 }
 
-// serverOf returns the server, and the settings with the token for it: those of the user, or the
-// environment's, as Hugging Face's own programs take them.
-func serverOf(o storage.Options, lookup func(string) string) (string, storage.Options, error) {
+// reach returns an address, the scheme and the host of its server, and the settings with the token
+// for it: those of the user, or the environment's, as Hugging Face's own programs take them.
+func reach(rest string, o storage.Options) (p place, web, host string, out storage.Options, err error) {
+	if p, err = parse(rest); err != nil {
+		return p, "", "", o, err
+	}
+	lookup := request.Lookup(o.Environ)
 	server := strings.TrimRight(cmp.Or(o.Settings.Endpoint, lookup("HF_ENDPOINT"), mainServer), "/")
 	u, err := url.Parse(server)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return "", o, errs.Op("open", scheme).New(errs.Invalid, "the endpoint is %q, want a URL such as %s", storage.RedactURL(server), mainServer)
+		return p, "", "", o, errs.Op("open", scheme).New(errs.Invalid, "the endpoint is %q, want a URL such as %s", storage.RedactURL(server), mainServer)
 	}
 	o.Settings.Endpoint = ""
 	if o.Settings.BearerToken == "" && len(o.Settings.Headers) == 0 && !o.Settings.Anonymous {
 		o.Settings.BearerToken = storage.Secret(token(lookup))
 	}
-	return server, o, nil
+	web, host, _ = strings.Cut(server, "://")
+	return p, web, host, o, nil
 }
 
 // token returns the token of the environment, or of the file that `hf auth login` writes.
@@ -144,35 +149,25 @@ type Openers struct {
 
 // OpenProvider opens a dataset in a folder of a repository. It is read-only.
 func (h Openers) OpenProvider(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
-	p, err := parse(rest)
+	p, web, host, o, err := reach(rest, o)
 	if err != nil {
 		return nil, err
 	}
-	server, o, err := serverOf(o, request.Lookup(o.Environ))
-	if err != nil {
-		return nil, err
-	}
-	web, host, _ := strings.Cut(server, "://")
 	return h.Provider(web)(ctx, host+p.files(p.revision)+escaped(p.path), o)
 }
 
 // OpenSource lists a repository at its present commit, which later requests name.
 func (h Openers) OpenSource(ctx context.Context, rest string, o storage.Options) (storage.Source, error) {
-	p, err := parse(rest)
+	p, web, host, o, err := reach(rest, o)
 	if err != nil {
 		return nil, err
 	}
-	server, o, err := serverOf(o, request.Lookup(o.Environ))
-	if err != nil {
-		return nil, err
-	}
-	web, host, _ := strings.Cut(server, "://")
 	inner, err := h.Source(web)(ctx, host+"/", o)
 	if err != nil {
 		return nil, err
 	}
 	s := &Source{Source: inner, place: p}
-	if err := s.list(ctx, server); err != nil {
+	if err := s.list(ctx, web+"://"+host); err != nil {
 		_ = inner.Close()
 		hint := ""
 		if errs.Is(err, errs.Denied) || errs.Is(err, errs.NotFound) {

@@ -15,7 +15,7 @@ from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
 from deeplake._data.files import FORMATS, IMAGES, format_of
-from deeplake._data.importing import failed_urls, save_splits, url_specs
+from deeplake._data.importing import failed_urls, left_out, save_splits, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -345,9 +345,4 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     if report["accepted"]:
         yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
     yield from failed_urls(report)
-    if report["skipped"]:
-        what = "files" if report["format"] == "images" else "files and rows"
-        yield f"  {report['skipped']:,} {what} were left out:"
-        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"])
-        if report["skipped"] > len(report["skips"]):
-            yield f"    and {report['skipped'] - len(report['skips']):,} more"
+    yield from left_out(report)

@@ -43,11 +43,18 @@ def save_splits(ds: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
     return saved
 
 
-def left_out(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yields lines about the files and rows of a table that were left out, the first of them."""
-    if report["skipped"]:
-        yield f"  {report['skipped']:,} files and rows were left out:"
-        yield from (f"    {skip['path']}: {skip['reason']}" for skip in report["skips"][:_SHOWN])
+def left_out(report: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
+    """Yields lines about the files and rows that were left out, with the first reasons: `most` of
+    them, or all that the report has.
+    """
+    if not report["skipped"]:
+        return
+    what = "files" if report["format"] == "images" else "files and rows"
+    yield f"  {report['skipped']:,} {what} were left out:"
+    shown = report["skips"][:most]
+    yield from (f"    {skip['path']}: {skip['reason']}" for skip in shown)
+    if report["skipped"] > len(shown):
+        yield f"    and {report['skipped'] - len(shown):,} more"
 
 
 def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
@@ -104,7 +111,7 @@ def table(
                 if news["done"]:
                     break
         if verbose:
-            for line in (*failed_urls(news["report"]), *left_out(news["report"])):
+            for line in (*failed_urls(news["report"]), *left_out(news["report"], _SHOWN)):
                 print(line, file=sys.stderr)
     finally:
         job.close()

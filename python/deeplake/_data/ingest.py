@@ -6,6 +6,7 @@ import os
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -99,43 +100,32 @@ def ingest(
     )
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
-    ds: Dataset | None = None
-    if isinstance(source, str | os.PathLike):
-        _storage.check(source_storage)
-        ds = table(
-            source,
-            uri,
-            format=core_format(source, format),
-            schema=schema or {},
-            columns=columns,
-            urls=urls,
-            size=size,
-            on_error=on_error,
-            overwrite=overwrite,
-            storage=storage,
-            source_storage=source_storage,
-            message=message or "ingest",
-            verbose=verbose,
-        )
-        if verbose:
-            print(repr(ds), file=sys.stderr)
-        return ds
-    if urls or size is not None or on_error is not None or source_storage is not None:
-        with TemporaryDirectory(prefix="deeplake-") as folder:
-            return ingest(
-                _written(source, columns, folder),
+    with ExitStack() as spool:
+        if not isinstance(source, str | os.PathLike) and _needs_files(urls, size, on_error, source_storage):
+            _check_format(format)
+            folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
+            source, columns, format = _written(source, columns, folder), None, "feather"
+        if isinstance(source, str | os.PathLike):
+            _storage.check(source_storage)
+            whole = table(
+                source,
                 uri,
-                schema=schema,
-                format="feather",
+                format=core_format(source, format),
+                schema=schema or {},
+                columns=columns,
                 urls=urls,
                 size=size,
                 on_error=on_error,
                 overwrite=overwrite,
                 storage=storage,
                 source_storage=source_storage,
-                message=message,
+                message=message or "ingest",
                 verbose=verbose,
             )
+            if verbose:
+                print(repr(whole), file=sys.stderr)
+            return whole
+    ds: Dataset | None = None
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
@@ -163,6 +153,16 @@ def ingest(
     if verbose:
         print(repr(ds), file=sys.stderr)
     return ds
+
+
+def _needs_files(*options: Any) -> bool:
+    """Returns whether options are given that the core has for files alone."""
+    return any(option not in (None, "", (), [], {}) for option in options)
+
+
+def _check_format(format: str | None) -> None:
+    if format is not None:
+        raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
 
 
 def _written(source: Any, columns: Sequence[str] | None, folder: str) -> str:
@@ -215,8 +215,7 @@ def _batches(
     schema: Mapping[str, Any],
 ) -> Iterator[Any]:
     """Yields what `extend` takes, a part of the rows at a time."""
-    if format is not None:
-        raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
+    _check_format(format)
     if isinstance(source, Reading):
         raise InvalidArgumentError(
             "ingest: got rows of a dataset of deeplake; view.materialize(uri) copies them with their types and files"
