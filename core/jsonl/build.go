@@ -10,19 +10,20 @@ import (
 
 	"deeplake/core/arrow"
 	"deeplake/core/errs"
+	"deeplake/core/internal/jsontext"
 )
 
 // cell is a value of a line, still as JSON; p is nil where the line has none.
 type cell struct {
-	p []byte
-	kind
+	p    []byte
+	kind jsontext.Kind
 }
 
 // key is a column that is being read.
 type key struct {
 	name       string
 	isDocument bool
-	kinds      kind // of all values, without nulls
+	kinds      jsontext.Kind // of all values, without nulls
 	cells      []cell
 }
 
@@ -38,8 +39,8 @@ type builder struct {
 
 // add reads a line, or changes nothing.
 func (b *builder) add(p []byte) error {
-	s := &scanner{p: p}
-	if s.space(); s.p[s.at] != '{' {
+	s := &jsontext.Scanner{P: p}
+	if s.Space(); s.P[s.At] != '{' {
 		return errs.New(errs.Invalid, "is no JSON object")
 	}
 	if !utf8.Valid(p) {
@@ -47,10 +48,10 @@ func (b *builder) add(p []byte) error {
 	}
 	clear(b.line)
 	known := len(b.keys)
-	err := s.members(0, func(quoted []byte) error { return b.member(s, quoted) })
+	err := s.Members(0, func(quoted []byte) error { return b.member(s, quoted) })
 	if err == nil {
-		if s.space(); s.at < len(s.p) {
-			err = s.wrong()
+		if s.Space(); s.At < len(s.P) {
+			err = s.Wrong()
 		}
 	}
 	for i, k := range b.keys {
@@ -67,7 +68,7 @@ func (b *builder) add(p []byte) error {
 		return err
 	}
 	for i, k := range b.keys {
-		k.kinds |= b.line[i].kind &^ isNull
+		k.kinds |= b.line[i].kind &^ jsontext.Null
 		k.cells = append(k.cells, b.line[i])
 	}
 	b.rows++
@@ -75,14 +76,14 @@ func (b *builder) add(p []byte) error {
 }
 
 // member reads a member of the line's object.
-func (b *builder) member(s *scanner, quoted []byte) error {
-	name, err := plain(quoted)
+func (b *builder) member(s *jsontext.Scanner, quoted []byte) error {
+	name, err := jsontext.Plain(quoted)
 	if err != nil {
 		return err
 	}
 	i, ok := b.byName[string(name)]
 	if !ok && b.wanted != nil && !slices.Contains(b.wanted, string(name)) {
-		_, err := s.value(1)
+		_, err := s.Value(1)
 		return err
 	}
 	if !ok {
@@ -95,27 +96,27 @@ func (b *builder) member(s *scanner, quoted []byte) error {
 		b.byName[k.name] = i
 		b.keys, b.line = append(b.keys, k), append(b.line, cell{})
 	}
-	s.space()
-	from := s.at
-	kind, err := s.value(1)
+	s.Space()
+	from := s.At
+	kind, err := s.Value(1)
 	if err != nil {
 		return err
 	}
-	b.line[i] = cell{s.p[from:s.at:s.at], kind}
-	if kind == isString && !b.keys[i].isDocument { // texts without escapes stay in place
-		b.line[i].p, err = plain(s.p[from+1 : s.at-1])
+	b.line[i] = cell{s.P[from:s.At:s.At], kind}
+	if kind == jsontext.Text && !b.keys[i].isDocument { // texts without escapes stay in place
+		b.line[i].p, err = jsontext.Plain(s.P[from+1 : s.At-1])
 	}
 	return err
 }
 
 // takes reports whether a value is of the kind of those before.
 func (k *key) takes(c cell) error {
-	const numbers = isInt | isFloat
-	is := c.kind &^ isNull
+	const numbers = jsontext.Int | jsontext.Float
+	is := c.kind &^ jsontext.Null
 	if is == 0 || k.isDocument || k.kinds == 0 || k.kinds&is != 0 || k.kinds&numbers != 0 && is&numbers != 0 {
 		return nil
 	}
-	first := kind(1)
+	first := jsontext.Kind(1)
 	for k.kinds&first == 0 {
 		first <<= 1
 	}
@@ -143,17 +144,17 @@ func text(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
 // build makes the array of a column by the kinds of its values.
 func (k *key) build() (*arrow.Type, *arrow.Data, error) {
 	switch {
-	case k.isDocument || k.kinds&isObject != 0:
+	case k.isDocument || k.kinds&jsontext.Object != 0:
 		t, d := k.texts(true)
 		return t, d, nil
 	case k.kinds == 0:
 		return &arrow.Type{Format: "n"}, &arrow.Data{Rows: int64(len(k.cells))}, nil
-	case k.kinds == isBool:
+	case k.kinds == jsontext.Bool:
 		t, d := k.bools()
 		return t, d, nil
-	case k.kinds&(isInt|isFloat) != 0:
+	case k.kinds&(jsontext.Int|jsontext.Float) != 0:
 		return numbersOf(k.cells, k.kinds)
-	case k.kinds == isString:
+	case k.kinds == jsontext.Text:
 		t, d := k.texts(false)
 		return t, d, nil
 	}
@@ -169,7 +170,7 @@ func valid(cells []cell) []byte {
 	some := false
 	out := make([]byte, (len(cells)+7)/8)
 	for i, c := range cells {
-		if c.kind&^isNull != 0 {
+		if c.kind&^jsontext.Null != 0 {
 			out[i>>3] |= 1 << (i & 7)
 		} else {
 			some = true
@@ -189,7 +190,7 @@ func (k *key) texts(documents bool) (*arrow.Type, *arrow.Data) {
 		t.Metadata = map[string]string{"ARROW:extension:name": "arrow.json"}
 	}
 	for _, c := range k.cells {
-		if c.kind&^isNull != 0 {
+		if c.kind&^jsontext.Null != 0 {
 			d.Values = append(d.Values, c.p...)
 		}
 		d.Ends = append(d.Ends, int64(len(d.Values)))
@@ -200,7 +201,7 @@ func (k *key) texts(documents bool) (*arrow.Type, *arrow.Data) {
 func (k *key) bools() (*arrow.Type, *arrow.Data) {
 	d := &arrow.Data{Rows: int64(len(k.cells)), Valid: valid(k.cells), Values: make([]byte, (len(k.cells)+7)/8)}
 	for i, c := range k.cells {
-		if c.kind == isBool && c.p[0] == 't' {
+		if c.kind == jsontext.Bool && c.p[0] == 't' {
 			d.Values[i>>3] |= 1 << (i & 7)
 		}
 	}
@@ -208,9 +209,9 @@ func (k *key) bools() (*arrow.Type, *arrow.Data) {
 }
 
 // numbersOf returns integers, or floats if one of the numbers is no integer of 64 bits.
-func numbersOf(cells []cell, kinds kind) (*arrow.Type, *arrow.Data, error) {
+func numbersOf(cells []cell, kinds jsontext.Kind) (*arrow.Type, *arrow.Data, error) {
 	d := &arrow.Data{Rows: int64(len(cells)), Valid: valid(cells), Values: make([]byte, 0, 8*len(cells))}
-	if kinds&isFloat == 0 {
+	if kinds&jsontext.Float == 0 {
 		if integers(d, cells, func(p []byte) (uint64, error) {
 			v, err := strconv.ParseInt(text(p), 10, 64)
 			return uint64(v), err
@@ -224,7 +225,7 @@ func numbersOf(cells []cell, kinds kind) (*arrow.Type, *arrow.Data, error) {
 	d.Values = d.Values[:0]
 	for _, c := range cells {
 		v := 0.0
-		if c.kind&^isNull != 0 {
+		if c.kind&^jsontext.Null != 0 {
 			var err error
 			if v, err = strconv.ParseFloat(text(c.p), 64); err != nil {
 				return nil, nil, errs.New(errs.Type, "the number %.40s is beyond the range of float64", c.p)
@@ -240,7 +241,7 @@ func integers(d *arrow.Data, cells []cell, parse func(p []byte) (uint64, error))
 	d.Values = d.Values[:0]
 	for _, c := range cells {
 		v := uint64(0)
-		if c.kind&^isNull != 0 {
+		if c.kind&^jsontext.Null != 0 {
 			var err error
 			if v, err = parse(c.p); err != nil {
 				return false
@@ -256,7 +257,7 @@ func integers(d *arrow.Data, cells []cell, parse func(p []byte) (uint64, error))
 func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 	depth := 0
 	for _, c := range k.cells {
-		if c.kind == isArray {
+		if c.kind == jsontext.List {
 			depth = max(depth, depthOf(c.p))
 		}
 	}
@@ -265,22 +266,22 @@ func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 		l.ends[i] = []int64{0}
 	}
 	for _, c := range k.cells {
-		if c.kind != isArray {
+		if c.kind != jsontext.List {
 			l.ends[0] = append(l.ends[0], l.ends[0][len(l.ends[0])-1])
 			continue
 		}
-		if l.list(&scanner{p: c.p}, 0) != nil {
+		if l.list(&jsontext.Scanner{P: c.p}, 0) != nil {
 			return nil, nil, false
 		}
 	}
 	leaf := &key{cells: l.leaves}
 	for _, c := range l.leaves {
-		if leaf.kinds |= c.kind; c.kind&(isNull|isObject) != 0 {
+		if leaf.kinds |= c.kind; c.kind&(jsontext.Null|jsontext.Object) != 0 {
 			return nil, nil, false
 		}
 	}
-	const numbers = isInt | isFloat
-	if n := leaf.kinds; n != isBool && n != isString && n&^numbers != 0 {
+	const numbers = jsontext.Int | jsontext.Float
+	if n := leaf.kinds; n != jsontext.Bool && n != jsontext.Text && n&^numbers != 0 {
 		return nil, nil, false
 	}
 	var err error
@@ -297,10 +298,10 @@ func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 
 // depthOf returns how many lists begin at the beginning of a list.
 func depthOf(p []byte) (depth int) {
-	s := &scanner{p: p}
-	for ; s.at < len(p) && p[s.at] == '['; depth++ {
-		s.at++
-		s.space()
+	s := &jsontext.Scanner{P: p}
+	for ; s.At < len(p) && p[s.At] == '['; depth++ {
+		s.At++
+		s.Space()
 	}
 	return depth
 }
@@ -312,26 +313,26 @@ type nested struct {
 }
 
 // list reads a list at a depth.
-func (l *nested) list(s *scanner, depth int) error {
+func (l *nested) list(s *jsontext.Scanner, depth int) error {
 	n := int64(0)
-	err := s.items(depth, func() error {
+	err := s.Items(depth, func() error {
 		n++
-		s.space()
-		isList := s.at < len(s.p) && s.p[s.at] == '['
+		s.Space()
+		isList := s.At < len(s.P) && s.P[s.At] == '['
 		if depth+1 < len(l.ends) {
 			if !isList {
 				return errs.New(errs.Type, "lists have several depths")
 			}
 			return l.list(s, depth+1)
 		}
-		from := s.at
-		kind, err := s.value(depth)
+		from := s.At
+		kind, err := s.Value(depth)
 		if err != nil || isList {
 			return errs.New(errs.Type, "lists have several depths")
 		}
-		c := cell{s.p[from:s.at:s.at], kind}
-		if kind == isString {
-			c.p, err = plain(s.p[from+1 : s.at-1])
+		c := cell{s.P[from:s.At:s.At], kind}
+		if kind == jsontext.Text {
+			c.p, err = jsontext.Plain(s.P[from+1 : s.At-1])
 		}
 		l.leaves = append(l.leaves, c)
 		return err

@@ -1,0 +1,377 @@
+package annotations
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// coco is the annotations of files in the layout of COCO: each names pictures, classes, and objects
+// or captions. Files about the same pictures fill one row: objects meet by their ids.
+type coco struct {
+	files    []*cocoFile
+	byName   map[string][]cocoRef // pictures by the names that the files give
+	classes  []string
+	ids      []int64 // of the classes
+	masks    bool
+	tensors  []dataset.TensorSpec
+	has      cocoParts
+	points   []string // names of the keypoints
+	skeleton [][]int64
+	faults   faults
+	dtype    tensor.DType // of keypoints
+}
+
+// cocoRef is a picture of a file.
+type cocoRef struct {
+	file  *cocoFile
+	image int32
+}
+
+// cocoParts says which kinds of annotations there are.
+type cocoParts struct{ objects, outlines, runs, keypoints, captions, splits bool }
+
+// openCOCO reads the files of a place that are in the layout of COCO.
+func openCOCO(ctx context.Context, p *Place) (Set, error) {
+	keys, err := findCOCO(ctx, p)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	c := &coco{byName: map[string][]cocoRef{}, masks: p.Masks}
+	for _, key := range keys {
+		f, err := readCOCO(ctx, p.Source, key)
+		if err != nil {
+			return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
+		}
+		f.locate(p.Names)
+		c.files = append(c.files, f)
+	}
+	c.join()
+	c.describe()
+	return c, nil
+}
+
+// cocoHead is the number of bytes that tell whether a file is of COCO.
+const cocoHead = 64 << 10
+
+// findCOCO returns the names of files in the layout of COCO.
+func findCOCO(ctx context.Context, p *Place) ([]string, error) {
+	keys := []string{p.File}
+	if p.File == "" {
+		keys = p.Names.few(".json")
+	}
+	var found []string
+	for _, key := range keys {
+		head, err := readHead(ctx, p.Source, key, cocoHead)
+		if err != nil {
+			return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
+		}
+		if isCOCO(head) {
+			found = append(found, key)
+		} else if p.File != "" && p.Asked {
+			return nil, errs.New(errs.Invalid, "%s is none of COCO: want an object with images, annotations and categories", key)
+		}
+	}
+	if len(found) == 0 && p.Asked {
+		return nil, errs.New(errs.NotFound, "no .json file there is of COCO; name it by annotations=, as in %q", "annotations/instances_train2017.json")
+	}
+	return found, nil
+}
+
+// isCOCO reports whether a document that begins so has members of COCO.
+func isCOCO(head []byte) bool {
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\xef\xbb\xbf"), " \t\r\n")
+	if !strings.HasPrefix(text, "{") {
+		return false
+	}
+	n := 0
+	for _, key := range []string{`"images"`, `"annotations"`, `"categories"`, `"licenses"`, `"info"`} {
+		if strings.Contains(text, key) {
+			n++
+		}
+	}
+	first := strings.TrimLeft(text[1:], " \t\r\n")
+	return n > 1 || n == 1 && (strings.HasPrefix(first, `"images"`) || strings.HasPrefix(first, `"annotations"`))
+}
+
+// locate finds the folder with the pictures of a file: "instances_val2017.json" is about those in
+// "val2017", and "train/_annotations.coco.json" about those in "train".
+func (f *cocoFile) locate(names *Names) {
+	dir, name := path.Split(f.key)
+	word := strings.TrimSuffix(name, path.Ext(name))
+	if _, after, found := strings.Cut(word, "_"); found {
+		for ; found; _, after, found = strings.Cut(after, "_") {
+			word = after
+		}
+	}
+	switch {
+	case names.hasFolder(word):
+		f.folder = word
+	case dir != "" && names.pictures(path.Clean(dir)) > 0:
+		f.below = dir
+	}
+}
+
+// of reports whether a picture may be one of the file's.
+func (f *cocoFile) of(key string) bool {
+	if f.below != "" {
+		return strings.HasPrefix(key, f.below)
+	}
+	return f.folder == "" || slices.Contains(strings.Split(path.Dir(key), "/"), f.folder)
+}
+
+// join makes one list of classes, and one index of the pictures.
+func (c *coco) join() {
+	named := map[int64]string{}
+	for _, f := range c.files {
+		for _, k := range f.categories {
+			if _, ok := named[k.id]; !ok {
+				named[k.id] = k.name
+				c.ids = append(c.ids, k.id)
+			}
+			if len(k.keypoints) > len(c.points) {
+				c.points, c.skeleton = k.keypoints, k.skeleton
+			}
+		}
+	}
+	slices.Sort(c.ids)
+	seen := map[string]bool{}
+	for _, id := range c.ids {
+		name := named[id]
+		if seen[name] || name == "" {
+			name = strings.TrimSpace(fmt.Sprintf("%s (%d)", name, id))
+		}
+		seen[name] = true
+		c.classes = append(c.classes, name)
+	}
+	for _, f := range c.files {
+		f.drop(named)
+		f.index()
+		c.faults.all += f.faults.all
+		c.faults.first = append(c.faults.first, f.faults.first[:min(len(f.faults.first), shownFaults-len(c.faults.first))]...)
+		for i, name := range f.names {
+			name = cleanName(name)
+			c.byName[name] = append(c.byName[name], cocoRef{f, int32(i)})
+		}
+		c.has.objects = c.has.objects || len(f.objects) > 0 && !f.isCaptions
+		c.has.captions = c.has.captions || f.isCaptions
+		c.has.outlines = c.has.outlines || len(f.outlines) > 0
+		c.has.runs = c.has.runs || len(f.runs) > 0
+		c.has.keypoints = c.has.keypoints || len(f.keypoints) > 0
+	}
+	if len(c.ids) > 0 {
+		c.has.objects = true
+	}
+}
+
+// cleanName returns a name of a picture as a listing has it.
+func cleanName(name string) string {
+	if _, rest, found := strings.Cut(name, "://"); found {
+		_, name, _ = strings.Cut(rest, "/")
+	}
+	return strings.TrimLeft(path.Clean("/"+strings.ReplaceAll(name, `\`, "/")), "/")
+}
+
+// describe makes the tensors.
+func (c *coco) describe() {
+	add := func(spec dataset.TensorSpec) { c.tensors = append(c.tensors, spec) }
+	if c.has.objects {
+		add(dataset.TensorSpec{Name: "boxes", HType: "bbox", DType: "float32", Info: map[string]any{"coords": map[string]any{"mode": "LTWH", "type": "pixel"}}})
+		add(dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: c.classes, AddClasses: len(c.classes) == 0, Info: map[string]any{"category_ids": c.ids}})
+		if c.has.outlines {
+			add(dataset.TensorSpec{Name: "polygons", HType: "polygon", DType: "float32"})
+		}
+		if c.has.runs {
+			add(dataset.TensorSpec{Name: "rle", HType: "json"})
+		}
+		if c.masks && (c.has.outlines || c.has.runs) {
+			add(dataset.TensorSpec{Name: "masks", HType: "binary_mask"})
+		}
+		if c.has.keypoints {
+			c.dtype = c.pointType()
+			info := map[string]any{}
+			if c.points != nil {
+				info["keypoints"] = c.points
+			}
+			if c.skeleton != nil {
+				info["skeleton"] = c.skeleton
+			}
+			add(dataset.TensorSpec{Name: "keypoints", HType: "keypoints_coco", DType: c.dtype.String(), Info: info})
+		}
+		add(dataset.TensorSpec{Name: "areas", HType: "generic", DType: "float64"})
+		add(dataset.TensorSpec{Name: "crowds", HType: "generic", DType: "bool"})
+		add(dataset.TensorSpec{Name: "object_ids", HType: "generic", DType: "int64"})
+	}
+	if c.has.captions {
+		add(dataset.TensorSpec{Name: "captions", HType: "sequence[text]"})
+		add(dataset.TensorSpec{Name: "caption_ids", HType: "generic", DType: "int64"})
+	}
+	add(dataset.TensorSpec{Name: "image_id", HType: "generic", DType: "int64"})
+}
+
+func (c *coco) Tensors() []dataset.TensorSpec { return c.tensors }
+
+func (c *coco) Faults() ([]Fault, int64) { return c.faults.first, c.faults.all }
+
+// Uses reports whether an object is one of the files with annotations.
+func (c *coco) Uses(key string) bool {
+	return slices.ContainsFunc(c.files, func(f *cocoFile) bool { return f.key == key })
+}
+
+// refs returns the places of a picture in the files. The longest name that a file gives counts.
+func (c *coco) refs(key string) (refs []cocoRef) {
+	for name := key; ; {
+		for _, r := range c.byName[name] {
+			if r.file.of(key) {
+				refs = append(refs, r)
+			}
+		}
+		_, rest, more := strings.Cut(name, "/")
+		if len(refs) > 0 || !more {
+			return refs
+		}
+		name = rest
+	}
+}
+
+func (c *coco) Has(key string) bool {
+	refs := c.refs(key)
+	for _, r := range refs {
+		r.file.seen[r.image].Store(true)
+	}
+	return len(refs) > 0
+}
+
+func (c *coco) Lost(after string, fn func(key string)) {
+	for _, f := range c.files {
+		for i := range f.seen {
+			if name := cleanName(f.names[i]); !f.seen[i].Load() && f.below+name > after {
+				fn(f.below + name)
+			}
+		}
+	}
+}
+
+// pointType is the dtype of keypoints: that of the layout, unless some have fractions.
+func (c *coco) pointType() tensor.DType {
+	for _, f := range c.files {
+		for _, v := range f.keypoints {
+			if v != float32(int32(v)) {
+				return tensor.Float32
+			}
+		}
+	}
+	return tensor.Int32
+}
+
+// cocoObject is an object of a picture, with the files that tell of it.
+type cocoObject struct {
+	in []cocoRef // image is the number of the object
+	id int64
+}
+
+func (c *coco) Read(_ context.Context, p Picture) (*Row, error) {
+	r := &Row{}
+	var objects []cocoObject
+	var captions []string
+	var captionIDs []int64
+	imageID := int64(-1)
+	byID := map[int64]int{}
+	for _, ref := range c.refs(p.Key) {
+		f := ref.file
+		imageID = f.ids[ref.image]
+		for _, n := range f.objectsOf(ref.image) {
+			o := &f.objects[n]
+			if f.isCaptions {
+				captions, captionIDs = append(captions, f.captions[n]), append(captionIDs, o.id)
+				continue
+			}
+			at, ok := byID[o.id]
+			if !ok || slices.ContainsFunc(objects[at].in, func(r cocoRef) bool { return r.file == f }) {
+				at = len(objects)
+				byID[o.id], objects = at, append(objects, cocoObject{id: o.id})
+			}
+			objects[at].in = append(objects[at].in, cocoRef{f, n})
+		}
+	}
+	if len(objects) > maxObjects || len(captions) > maxObjects {
+		return nil, errs.New(errs.Invalid, "it has %d objects and %d captions, want at most %d", len(objects), len(captions), maxObjects)
+	}
+	r.Objects = int64(len(objects) + len(captions))
+	if c.has.objects {
+		if err := c.rowOf(r, p, objects); err != nil {
+			return nil, err
+		}
+	}
+	if c.has.captions {
+		r.texts("captions", captions)
+		r.ints("caption_ids", captionIDs)
+	}
+	r.integer("image_id", imageID)
+	return r, nil
+}
+
+// rowOf sets the values of a picture's objects.
+func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
+	n := len(objects)
+	boxes, labels, ids := make([]float32, 0, 4*n), make([]string, n), make([]int64, n)
+	areas, crowds := make([]float64, n), make([]bool, n)
+	outlines, runs := make([][]float32, n), make([]*rle, n)
+	points := make([]float32, 3*len(c.points)*n)
+	for i, o := range objects {
+		first := o.in[0]
+		f := first.file
+		of := &f.objects[first.image]
+		at, _ := slices.BinarySearch(c.ids, of.category)
+		boxes = append(boxes, of.box[:]...)
+		labels[i], ids[i], areas[i], crowds[i] = c.classes[at], o.id, of.area, of.crowd
+		for _, in := range o.in {
+			of := &in.file.objects[in.image]
+			if outlines[i] == nil {
+				outlines[i] = in.file.outline(of)
+			}
+			if runs[i] == nil && of.runs > 0 {
+				runs[i] = &in.file.runs[of.runs-1]
+			}
+			for k, v := range in.file.points(of) {
+				if k < 3*len(c.points) {
+					points[k*n+i] = v
+				}
+			}
+		}
+	}
+	r.boxes("boxes", boxes)
+	r.labels("labels", labels)
+	if c.has.outlines {
+		r.polygons("polygons", outlines)
+	}
+	if c.has.runs {
+		all := make([]any, n)
+		for i, one := range runs {
+			if one != nil {
+				all[i] = map[string]any{"size": []int64{one.height, one.width}, "counts": one.counts}
+			}
+		}
+		if err := r.json("rle", all); err != nil {
+			return err
+		}
+	}
+	if c.masks && (c.has.outlines || c.has.runs) {
+		if err := r.masks("masks", p, outlines, runs); err != nil {
+			return err
+		}
+	}
+	if c.has.keypoints {
+		r.points("keypoints", c.dtype, []int64{int64(3 * len(c.points)), int64(n)}, points)
+	}
+	r.doubles("areas", areas)
+	r.bools("crowds", crowds)
+	r.ints("object_ids", ids)
+	return nil
+}
