@@ -23,6 +23,9 @@ type value struct {
 	named  bool   // a member with a name of its own, whose tensor chooseTensors finds
 	path   string // names the member in a report
 	memory []byte // of the sample, for im.buffers once the row is written; nil: not reused
+	// of annotations, in the place of Sample: the items of a list, or the names of classes
+	items []tensor.Sample
+	names []string
 }
 
 // row is a pending row, or the reason it was skipped.
@@ -32,6 +35,8 @@ type row struct {
 	values []value
 	bytes  int64 // read from the source
 	from   origin.Origin
+	faults []string // annotations that are left out
+	marks  int64    // annotations that are not
 }
 
 // value returns the value of a tensor; nil if the row has none.
@@ -48,6 +53,9 @@ func (r *row) value(name string) *value {
 func (r *row) size() (n int64) {
 	for i := range r.values {
 		n += int64(len(r.values[i].Data))
+		for j := range r.values[i].items {
+			n += int64(len(r.values[i].items[j].Data))
+		}
 	}
 	return n
 }
@@ -84,14 +92,19 @@ func textSample(d tensor.DType, p []byte) tensor.Sample {
 func (im *importer) columns(rows []row, update bool) []tensor.Rows {
 	var cols []tensor.Rows
 	for name, list := range im.tensors {
-		col := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, len(rows))}
-		if list {
-			col.RowItems = slices.Repeat([]int64{1}, len(rows)) // a hole each
-		}
-		holes := 0
+		col := tensor.Rows{Tensor: name, Samples: make([]tensor.Sample, 0, len(rows))}
+		holes, known := 0, map[string]int{}
 		for i := range rows {
-			if col.Samples[i] = rows[i].sample(name); col.Samples[i].Form == tensor.FormHole {
+			if v := rows[i].value(name); v != nil && v.kind == annotationKind && (list || v.names != nil) {
+				v.addTo(&col, list, known)
+				continue
+			}
+			s := rows[i].sample(name)
+			if s.Form == tensor.FormHole {
 				holes++
+			}
+			if col.Samples = append(col.Samples, s); list {
+				col.RowItems = append(col.RowItems, 1) // a hole
 			}
 		}
 		if !update || holes == 0 {
@@ -106,7 +119,7 @@ func (im *importer) makeTensors(ctx context.Context, rows []row) error {
 	for i := range rows {
 		for j := range rows[i].values {
 			v := &rows[i].values[j]
-			if _, there := im.tensors[v.tensor]; there {
+			if _, there := im.tensors[v.tensor]; there || v.kind == annotationKind {
 				continue
 			}
 			spec := dataset.TensorSpec{Name: v.tensor, HType: v.kind.htype}

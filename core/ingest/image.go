@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"path"
@@ -35,11 +36,22 @@ func imageFormat() Format {
 		Probe: func(string) bool { return true },
 		Cost:  (*importer).imageCost,
 		Rows: func(ctx context.Context, im *importer, o *object) error {
+			if im.isOther(o.Key) {
+				return o.sendOne(ctx, row{reason: notNamed})
+			}
+			if o.same {
+				if same, err := im.sameAnnotations(ctx, o); same || err != nil {
+					return cmp.Or(err, o.sendOne(ctx, row{reason: unchanged}))
+				}
+			}
 			read := im.copyObject
 			if im.o.Link {
 				read = im.linkObject
 			}
 			r, err := read(ctx, o)
+			if err == nil && im.set != nil && r.reason == "" {
+				err = im.annotate(ctx, o, &r)
+			}
 			if err != nil {
 				return err
 			}
@@ -85,7 +97,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		return row{}, err
 	}
 	defer func() { _ = body.Close() }()
-	if o.was != nil && !from.Vague() && o.was.Same(from) {
+	if o.was != nil && !o.same && im.set == nil && !from.Vague() && o.was.Same(from) {
 		return row{reason: unchanged}, nil
 	}
 	n := body.Len()
@@ -145,7 +157,7 @@ func (im *importer) linkObject(ctx context.Context, o *object) (row, error) {
 		if err != nil {
 			return row{}, err
 		}
-		if o.was != nil && !from.Vague() && o.was.Same(from) {
+		if o.was != nil && !o.same && im.set == nil && !from.Vague() && o.was.Same(from) {
 			_ = body.Close()
 			return row{reason: unchanged}, nil
 		}

@@ -47,13 +47,17 @@ type Options struct {
 	Size       int    `json:"size"`
 	Checkpoint int64  `json:"checkpoint"` // rows between commits; default 100,000, tables 2,000,000
 	Message    string `json:"message"`    // of the last commit
+	// the file with annotations, within the source; "": a file or folder by its name
+	Annotations string `json:"annotations"`
+	Masks       bool   `json:"masks"` // of annotations: a mask of each object, too
 
-	// Format is Images, Table, or the name of a format of tables; "" goes by names of the source
+	// Format is Images, Table, the name of a format of tables, or of a layout of annotations; ""
+	// goes by names of the source, and by the first bytes of annotations
 	Format  string                        `json:"format"`
 	Columns []string                      `json:"columns"` // of tables, to take; nil: all
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
 	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
-	Once    bool                          `json:"once"`    // of tables: no commit before the end
+	Once    bool                          `json:"once"`    // no commit before the end
 
 	Storage storage.Options `json:"-"` // how the dataset is reached
 	// how the source is reached; nil: as storage.LinkPolicy.Named says
@@ -74,8 +78,8 @@ func (o Options) check(source string, reg *codec.Registry) error {
 	if o.Splits != "" && o.Splits != "auto" && o.Splits != "none" {
 		return errs.Op("import from", source).New(errs.Invalid, "splits is %q, want auto or none", o.Splits)
 	}
-	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Accept {
-		return errs.Op("import from", source).New(errs.Invalid, "on_error is %q, want %s or %s", o.OnError, LeaveOut, Accept)
+	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Accept && o.OnError != Raise {
+		return errs.Op("import from", source).New(errs.Invalid, "on_error is %q, want %s, %s or %s", o.OnError, LeaveOut, Accept, Raise)
 	}
 	if o.Size < 0 || o.Size > maxFitSide {
 		return errs.Op("import from", source).New(errs.Invalid, "size is %d, want 1 to %d, or 0 to leave pictures as they are", o.Size, maxFitSide)
@@ -109,6 +113,7 @@ type Report struct {
 	Codec     string `json:"codec"`    // the codec of the image tensor
 	Lossy     int64  `json:"lossy"`    // of Converted, into a codec that changes pixels
 	Accepted  int64  `json:"accepted"` // JPEG files that are cut, stored as they are
+	Objects   int64  `json:"objects"`  // boxes, outlines and other annotations of the rows
 }
 
 // Progress is where an import stands.

@@ -15,6 +15,7 @@ type object struct {
 	storage.Entry
 	format *Format
 	was    *known // the rows of an earlier version; nil: the object is new
+	same   bool   // it has not changed, though its annotations may have
 	cost   int64  // its part of the budget
 	out    chan []row
 	room   *budget // of the bytes in out; nil: there is one row
@@ -48,15 +49,22 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		if failed = im.passGone(ctx, rows, e.Key); failed != nil {
 			return false
 		}
+		if im.set != nil && im.set.Uses(e.Key) {
+			return true
+		}
 		o := &object{Entry: e, format: formatOf(e.Key)}
+		isOther := im.isOther(e.Key)
 		if k := rows.peek(); k != nil && k.Path == e.Key {
 			var taken known
 			if taken, failed = rows.take(ctx); failed != nil {
 				return false
 			}
-			if now := o.origin(); !now.Vague() && taken.Same(now) && e.Key != im.again {
-				im.count.unchanged.Add(1)
-				return true
+			if now := o.origin(); !now.Vague() && taken.file().Same(now) && e.Key != im.again {
+				if im.set == nil || isOther {
+					im.count.unchanged.Add(1)
+					return true
+				}
+				o.same = true
 			}
 			o.was = &taken
 		}

@@ -2,10 +2,12 @@ package ingest
 
 import (
 	"context"
+	"slices"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/table"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
@@ -18,7 +20,11 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		if im.d != nil {
 			_ = im.d.Close()
 		}
+		if im.beside != nil {
+			_ = im.beside.Close()
+		}
 	}()
+	im.place = uri
 	if im.o.Size > 0 {
 		var err error
 		if im.fit, err = newFit(im.env.Codecs, im.o.Size, im.form(codec.RGB)); err != nil {
@@ -38,10 +44,18 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		}
 		im.known = v.Len() > 0
 	}
-	im.place = uri
+	im.began = im.after
+	if im.known && im.set != nil {
+		if im.pictures, err = v.Column(imageTensor); err != nil {
+			return nil, err
+		}
+	}
 	err = im.pipeline(ctx, v, func(ctx context.Context, o *object) error { return im.write(ctx, write, o) })
 	if failed := im.created(); err == nil || errs.Is(err, errs.Canceled) && failed != nil {
 		err = failed
+	}
+	if err == nil {
+		err = im.lostPictures()
 	}
 	canceled := errs.Is(err, errs.Canceled)
 	if err == nil && im.nothing() {
@@ -51,9 +65,12 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		return nil, err
 	}
 	if err != nil && !canceled {
+		if im.o.Once && fresh && im.report.Version == 0 {
+			return nil, im.unmake(write, uri, err)
+		}
 		return nil, im.withdraw(write, err)
 	}
-	if canceled && fresh && im.report.Added+int64(len(im.window)) == 0 {
+	if canceled && fresh && (im.o.Once || im.report.Added+int64(len(im.window)) == 0) {
 		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), im.unmake(write, uri, err))
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
@@ -104,8 +121,11 @@ func (im *importer) finishReport() {
 	im.report.Gone, im.report.GoneNames = im.goneCount, im.goneNames
 	if desc, err := im.d.Describe(); err == nil {
 		for _, t := range desc.Tensors {
-			if t.Name == labelTensor {
+			switch {
+			case t.Name == labelTensor:
 				im.report.Classes = t.ClassNames
+			case t.Name == table.SplitColumn && im.set != nil:
+				im.report.Parts = t.ClassNames
 			}
 		}
 	}
@@ -133,6 +153,9 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	}
 	if err != nil && !missing {
 		return false, err
+	}
+	if err := im.openAnnotations(ctx); err != nil {
+		return false, errs.Wrap(errs.Invalid, "import from", im.source.URI(), err)
 	}
 	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {
 		return false, err
@@ -199,12 +222,15 @@ func (im *importer) firstTensors(ctx context.Context) error {
 	if im.labels {
 		specs = append(specs, dataset.TensorSpec{Name: labelTensor, HType: "class_label", ClassNames: im.source.classes, AddClasses: im.o.Classes == nil})
 	}
+	if im.set != nil {
+		specs = slices.Insert(specs, 1, im.annotationSpecs()...)
+	}
 	im.tensors = map[string]bool{}
 	for _, spec := range specs {
 		if err := im.d.CreateTensor(ctx, spec); err != nil {
 			return err
 		}
-		im.tensors[spec.Name] = false
+		im.tensors[spec.Name] = isList(spec.HType)
 	}
 	return nil
 }

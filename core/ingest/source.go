@@ -10,6 +10,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/annotations"
 	"deeplake/core/storage"
 )
 
@@ -31,6 +32,7 @@ type source struct {
 	whole   bool     // no folder is taken for a split
 	given   []string // the classes that the caller wants; nil: those of the folders
 	codecs  *codec.Registry
+	files   annotations.Names  // what layouts of annotations know of the listing
 	kinds   map[codec.ID]int64 // images by codec, as their names tell
 	shards  int64              // archives, as their names tell
 	objects int64              // of a folder; 0: not known
@@ -112,6 +114,7 @@ func (l *source) probe(ctx context.Context) error {
 			return true
 		}
 		l.objects++
+		l.files.Add(key)
 		if isArchive(key) {
 			l.shards++
 			first.add(key)

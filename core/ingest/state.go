@@ -21,7 +21,7 @@ func (im *importer) state(complete bool) map[string]any {
 		"source": im.source.URI(), "after": im.after, "complete": complete, "link": im.o.Link, "partial": im.partial,
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels, "splits": im.o.splits(), "split_folders": im.splits,
 		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(), "own": im.own,
-		"apply_exif_orientation": im.o.Upright,
+		"apply_exif_orientation": im.o.Upright, "annotations": im.layout, "masks": im.o.Masks,
 	}
 	if !utf8.ValidString(im.after + im.partial) {
 		// JSON holds no such names, and the commit would fail.
@@ -62,7 +62,7 @@ func (im *importer) resume(desc dataset.Description) error {
 	for _, option := range []struct {
 		name string
 		now  any
-	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}, {"splits", im.o.splits()}, {"classes", im.o.Classes}, {"apply_exif_orientation", im.o.Upright}} {
+	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}, {"splits", im.o.splits()}, {"classes", im.o.Classes}, {"apply_exif_orientation", im.o.Upright}, {"annotations", im.layout}, {"masks", im.o.Masks}} {
 		// Imports of earlier versions stored fewer options.
 		if was, ok := state[option.name]; ok && fmt.Sprint(was) != fmt.Sprint(option.now) {
 			return otherOption(desc.URI, option.name, was, option.now)

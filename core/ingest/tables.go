@@ -3,11 +3,13 @@ package ingest
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/annotations"
 	"deeplake/core/ingest/table"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
@@ -22,7 +24,10 @@ const (
 
 // ofTable reports whether the source has tables.
 func (o Options) ofTable(source string) bool {
-	return o.Format != Images && (o.Format != "" || table.Named(plainPath(source)))
+	if o.Format == Images || slices.Contains(annotations.Formats(), o.Format) {
+		return false
+	}
+	return o.Format != "" || table.Named(plainPath(source))
 }
 
 // plainPath is a URI without its query.
@@ -50,7 +55,7 @@ func (o Options) checkTable(source string) error {
 	}
 	for name, given := range map[string]bool{
 		"link": o.Link, "follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright && o.Size == 0, "classes": o.Classes != nil, "labels": o.labels() != "auto",
-		"splits": o.splits() != "auto", "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0 && !fetches,
+		"splits": o.splits() != "auto", "annotations": o.Annotations != "", "masks": o.Masks, "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0 && !fetches,
 	} {
 		if given {
 			return op.New(errs.Invalid, "%s is for images, and the source has a table; leave it out, or give format=%q", name, Images)

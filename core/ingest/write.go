@@ -10,7 +10,9 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/annotations"
 	"deeplake/core/internal/task"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -61,6 +63,13 @@ type importer struct {
 	buffers buffers
 	removed []span // rows of the view that are deleted since, in order
 
+	set      annotations.Set // of the pictures; nil: none
+	layout   string          // of set
+	parts    bool            // a tensor has the split of each picture
+	began    string          // after, when the run began
+	pictures *dataset.Column // of the rows that are there; nil: none
+	beside   storage.Source  // of the file with annotations; nil: source
+
 	window []row // to be appended
 	held   int64 // bytes of it
 
@@ -110,6 +119,9 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 		if r.reason == "" {
 			im.chooseTensors(r)
 			r.reason = cmp.Or(r.reason, im.given(r), im.mixedLabel(r))
+		}
+		if err := im.raised(r); err != nil {
+			return err
 		}
 		switch {
 		case r.reason == unchanged:
@@ -265,6 +277,10 @@ func (im *importer) flush(ctx context.Context) error {
 func (im *importer) countRows(rows []row) {
 	for i := range rows {
 		im.report.Bytes += rows[i].bytes
+		im.report.Objects += rows[i].marks
+		for _, fault := range rows[i].faults {
+			im.leaveOut(rows[i].path, fault)
+		}
 		v := rows[i].value(imageTensor)
 		if v == nil || v.Form != tensor.FormEncoded {
 			continue
@@ -363,6 +379,9 @@ func bad(err error) bool {
 // run finds all rows of an object or none.
 func (im *importer) checkpoint(ctx context.Context) error {
 	rows := im.o.Checkpoint
+	if im.o.Once {
+		return nil
+	}
 	if rows == 0 {
 		rows = defaultCheckpoint
 	}

@@ -15,6 +15,7 @@ import (
 // coco is the annotations of files in the layout of COCO: each names pictures, classes, and objects
 // or captions. Files about the same pictures fill one row: objects meet by their ids.
 type coco struct {
+	source   Source
 	files    []*cocoFile
 	byName   map[string][]cocoRef // pictures by the names that the files give
 	classes  []string
@@ -35,7 +36,7 @@ type cocoRef struct {
 }
 
 // cocoParts says which kinds of annotations there are.
-type cocoParts struct{ objects, outlines, runs, keypoints, captions, splits bool }
+type cocoParts struct{ objects, outlines, runs, keypoints, captions, segments bool }
 
 // openCOCO reads the files of a place that are in the layout of COCO.
 func openCOCO(ctx context.Context, p *Place) (Set, error) {
@@ -43,13 +44,14 @@ func openCOCO(ctx context.Context, p *Place) (Set, error) {
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	c := &coco{byName: map[string][]cocoRef{}, masks: p.Masks}
+	c := &coco{source: p.Source, byName: map[string][]cocoRef{}, masks: p.Masks}
 	for _, key := range keys {
 		f, err := readCOCO(ctx, p.Source, key)
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
 		}
 		f.locate(p.Names)
+		f.locateSegments(p.Names)
 		c.files = append(c.files, f)
 	}
 	c.join()
@@ -159,15 +161,14 @@ func (c *coco) join() {
 			name = cleanName(name)
 			c.byName[name] = append(c.byName[name], cocoRef{f, int32(i)})
 		}
-		c.has.objects = c.has.objects || len(f.objects) > 0 && !f.isCaptions
+		c.has.objects = c.has.objects || len(f.objects) > 0 && !f.isCaptions && f.pngs == nil
+		c.has.segments = c.has.segments || f.pngs != nil
 		c.has.captions = c.has.captions || f.isCaptions
 		c.has.outlines = c.has.outlines || len(f.outlines) > 0
 		c.has.runs = c.has.runs || len(f.runs) > 0
 		c.has.keypoints = c.has.keypoints || len(f.keypoints) > 0
 	}
-	if len(c.ids) > 0 {
-		c.has.objects = true
-	}
+	c.has.objects = c.has.objects || len(c.ids) > 0 && !c.has.segments
 }
 
 // cleanName returns a name of a picture as a listing has it.
@@ -204,13 +205,16 @@ func (c *coco) describe() {
 			}
 			add(dataset.TensorSpec{Name: "keypoints", HType: "keypoints_coco", DType: c.dtype.String(), Info: info})
 		}
-		add(dataset.TensorSpec{Name: "areas", HType: "generic", DType: "float64"})
-		add(dataset.TensorSpec{Name: "crowds", HType: "generic", DType: "bool"})
-		add(dataset.TensorSpec{Name: "object_ids", HType: "generic", DType: "int64"})
+		add(dataset.TensorSpec{Name: "areas", HType: "generic", DType: "float64", Compression: "shuffle"})
+		add(dataset.TensorSpec{Name: "crowds", HType: "generic", DType: "bool", Compression: "shuffle"})
+		add(dataset.TensorSpec{Name: "object_ids", HType: "generic", DType: "int64", Compression: "shuffle"})
 	}
 	if c.has.captions {
 		add(dataset.TensorSpec{Name: "captions", HType: "sequence[text]"})
-		add(dataset.TensorSpec{Name: "caption_ids", HType: "generic", DType: "int64"})
+		add(dataset.TensorSpec{Name: "caption_ids", HType: "generic", DType: "int64", Compression: "shuffle"})
+	}
+	if c.has.segments {
+		c.describePanoptic(add)
 	}
 	add(dataset.TensorSpec{Name: "image_id", HType: "generic", DType: "int64"})
 }
@@ -219,25 +223,23 @@ func (c *coco) Tensors() []dataset.TensorSpec { return c.tensors }
 
 func (c *coco) Faults() ([]Fault, int64) { return c.faults.first, c.faults.all }
 
-// Uses reports whether an object is one of the files with annotations.
+// Uses reports whether an object is one of the files with annotations, or a mask of segments.
 func (c *coco) Uses(key string) bool {
-	return slices.ContainsFunc(c.files, func(f *cocoFile) bool { return f.key == key })
+	return slices.ContainsFunc(c.files, func(f *cocoFile) bool {
+		return f.key == key || f.pngs != nil && strings.HasPrefix(key, f.masksIn+"/")
+	})
 }
 
-// refs returns the places of a picture in the files. The longest name that a file gives counts.
+// refs returns the places of a picture in the files. Of each file the longest name counts.
 func (c *coco) refs(key string) (refs []cocoRef) {
-	for name := key; ; {
+	for name, more := key, true; more; _, name, more = strings.Cut(name, "/") {
 		for _, r := range c.byName[name] {
-			if r.file.of(key) {
+			if r.file.of(key) && !slices.ContainsFunc(refs, func(o cocoRef) bool { return o.file == r.file }) {
 				refs = append(refs, r)
 			}
 		}
-		_, rest, more := strings.Cut(name, "/")
-		if len(refs) > 0 || !more {
-			return refs
-		}
-		name = rest
 	}
+	return refs
 }
 
 func (c *coco) Has(key string) bool {
@@ -276,7 +278,7 @@ type cocoObject struct {
 	id int64
 }
 
-func (c *coco) Read(_ context.Context, p Picture) (*Row, error) {
+func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 	r := &Row{}
 	var objects []cocoObject
 	var captions []string
@@ -286,6 +288,12 @@ func (c *coco) Read(_ context.Context, p Picture) (*Row, error) {
 	for _, ref := range c.refs(p.Key) {
 		f := ref.file
 		imageID = f.ids[ref.image]
+		if f.pngs != nil {
+			if err := c.segments(ctx, r, p, ref); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		for _, n := range f.objectsOf(ref.image) {
 			o := &f.objects[n]
 			if f.isCaptions {
@@ -303,7 +311,7 @@ func (c *coco) Read(_ context.Context, p Picture) (*Row, error) {
 	if len(objects) > maxObjects || len(captions) > maxObjects {
 		return nil, errs.New(errs.Invalid, "it has %d objects and %d captions, want at most %d", len(objects), len(captions), maxObjects)
 	}
-	r.Objects = int64(len(objects) + len(captions))
+	r.Objects += int64(len(objects) + len(captions))
 	if c.has.objects {
 		if err := c.rowOf(r, p, objects); err != nil {
 			return nil, err
@@ -317,6 +325,12 @@ func (c *coco) Read(_ context.Context, p Picture) (*Row, error) {
 	return r, nil
 }
 
+// className returns the name of a category that drop has let pass.
+func (c *coco) className(category int64) string {
+	at, _ := slices.BinarySearch(c.ids, category)
+	return c.classes[at]
+}
+
 // rowOf sets the values of a picture's objects.
 func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 	n := len(objects)
@@ -328,9 +342,8 @@ func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 		first := o.in[0]
 		f := first.file
 		of := &f.objects[first.image]
-		at, _ := slices.BinarySearch(c.ids, of.category)
 		boxes = append(boxes, of.box[:]...)
-		labels[i], ids[i], areas[i], crowds[i] = c.classes[at], o.id, of.area, of.crowd
+		labels[i], ids[i], areas[i], crowds[i] = c.className(of.category), o.id, of.area, of.crowd
 		for _, in := range o.in {
 			of := &in.file.objects[in.image]
 			if outlines[i] == nil {

@@ -28,6 +28,8 @@ type cocoFile struct {
 	runs       []rle
 	captions   []string // by object
 	isCaptions bool
+	pngs       map[int64]string // of a panoptic file: masks by the ids of pictures; nil: it is none
+	masksIn    string           // their folder
 	texts      map[string]int64 // ids that are texts
 	faults     faults
 
@@ -305,7 +307,7 @@ func numberOf(v []byte, kind jsontext.Kind, key string) (float64, error) {
 func (f *cocoFile) addObject(e *element) error {
 	var o cocoEntry
 	var caption string
-	hasImage, hasCategory, hasCaption, hasID, hasBox := false, false, false, false, false
+	hasImage, hasCategory, hasCaption, hasID, hasBox, isPanoptic := false, false, false, false, false, false
 	outlines, keypoints, runs := len(f.outlines), len(f.keypoints), len(f.runs)
 	err := e.members(func(key string, v []byte, kind jsontext.Kind) (err error) {
 		switch key {
@@ -318,23 +320,12 @@ func (f *cocoFile) addObject(e *element) error {
 		case "category_id":
 			o.category, err = f.idOf(v, kind)
 			hasCategory = true
-		case "bbox":
-			if kind == jsontext.Null {
-				return nil
-			}
-			var box []float32
-			if box, err = numbersOf(box, v, kind, key); err == nil && len(box) != 4 && len(box) != 0 {
-				err = errs.New(errs.Invalid, "has %d numbers in its bbox, want 4: left, top, width, height", len(box))
-			}
-			hasBox = copy(o.box[:], box) == 4
-		case "area":
-			var x float64
-			if x, err = numberOf(v, kind, key); kind == jsontext.Null {
-				x, err = 0, nil
-			}
-			o.area = x
-		case "iscrowd":
-			o.crowd = string(v) == "1" || string(v) == "true"
+		case "bbox", "area", "iscrowd":
+			var box bool
+			box, err = f.common(&o, key, v, kind)
+			hasBox = hasBox || box
+		case "segments_info":
+			isPanoptic = true
 		case "caption":
 			caption, err = nameOf(v, kind, key)
 			hasCaption = true
@@ -349,6 +340,13 @@ func (f *cocoFile) addObject(e *element) error {
 		}
 		return err
 	})
+	if isPanoptic {
+		f.outlines, f.keypoints, f.runs = f.outlines[:outlines], f.keypoints[:keypoints], f.runs[:runs]
+		if f.pngs == nil {
+			f.pngs = map[int64]string{}
+		}
+		return f.addSegments(e)
+	}
 	switch {
 	case err != nil:
 	case !hasImage:
@@ -374,6 +372,24 @@ func (f *cocoFile) addObject(e *element) error {
 		f.captions = append(f.captions, caption)
 	}
 	return nil
+}
+
+// common reads a member that objects and segments have. It returns whether it is a box.
+func (f *cocoFile) common(o *cocoEntry, key string, v []byte, kind jsontext.Kind) (hasBox bool, err error) {
+	switch {
+	case kind == jsontext.Null:
+	case key == "bbox":
+		box, err := numbersOf(nil, v, kind, key)
+		if err == nil && len(box) != 4 && len(box) != 0 {
+			err = errs.New(errs.Invalid, "has %d numbers in its bbox, want 4: left, top, width, height", len(box))
+		}
+		return copy(o.box[:], box) == 4, err
+	case key == "area":
+		o.area, err = numberOf(v, kind, key)
+	case key == "iscrowd":
+		o.crowd = string(v) == "1" || string(v) == "true"
+	}
+	return false, err
 }
 
 // boundsOf returns left, top, width and height of an outline.

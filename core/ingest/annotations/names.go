@@ -78,6 +78,9 @@ func (n *Names) all(kind string) (dirs []string) {
 	return dirs
 }
 
+// PictureFolders returns the folders that have pictures themselves, in order.
+func (n *Names) PictureFolders() []string { return n.all(picture) }
+
 // few returns the files of a kind in folders that have at most firstNames of them.
 func (n *Names) few(kind string) (keys []string) {
 	for _, dir := range n.all(kind) {

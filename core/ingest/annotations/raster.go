@@ -115,7 +115,19 @@ func fill(mask []bool, xy []float32, width, height int64) {
 // time are bounded by the size of the picture.
 func step(v float32, size int64) int64 {
 	far := float64(size) + 64
-	return int64(finer*min(max(float64(v), -far), far+float64(size)) + .5)
+	return int64(finer*min(max(decimal(v), -far), far+float64(size)) + .5)
+}
+
+// decimal returns the number with the fewest digits that float32 stores as v. Files have decimal
+// numbers, and the middle between two steps is one: the neighbour of 2.1 would take the other.
+func decimal(v float32) float64 {
+	exact := float64(v)
+	for scale := 1.0; scale <= 1e6; scale *= 10 {
+		if near := math.Round(exact*scale) / scale; float32(near) == v {
+			return near
+		}
+	}
+	return exact
 }
 
 // line passes over the points between two points, from the first to the second.

@@ -100,7 +100,9 @@ func (r *Row) bools(name string, v []bool) {
 }
 
 // labels sets the class of each object by its name.
-func (r *Row) labels(name string, names []string) { r.add(Value{Tensor: name, Names: names}) }
+func (r *Row) labels(name string, names []string) {
+	r.add(Value{Tensor: name, Names: append([]string{}, names...)})
+}
 
 // polygons sets the outline of each object: x and y in turn. Parts of one object follow one
 // another, with a point of NaN between them.

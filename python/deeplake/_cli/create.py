@@ -14,8 +14,8 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import FORMATS, IMAGES, format_of
-from deeplake._data.importing import failed_urls, left_out, save_splits, url_specs
+from deeplake._data.files import ANNOTATIONS, FORMATS, IMAGES, format_of
+from deeplake._data.importing import failed_urls, file_within, left_out, save_splits, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -78,9 +78,15 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["images", *FORMATS]),
-    help="Of the source; without it, files of tables are known by their names.",
+    type=click.Choice(["images", *ANNOTATIONS, *FORMATS]),
+    help="Of the source; without it, tables are known by their names, annotations by names and content.",
 )
+@click.option(
+    "--annotations",
+    metavar="FILE",
+    help="Of images: the file with annotations, or with the names of classes, in the source or elsewhere.",
+)
+@click.option("--masks", is_flag=True, help="Of images with annotations: make a mask of each outline, too.")
 @click.option(
     "--url-column",
     "url_columns",
@@ -112,6 +118,8 @@ def create(
     side: int | None,
     checkpoint: int | None,
     format_: str | None,
+    annotations: str | None,
+    masks: bool,
     columns: str | None,
     url_columns: tuple[str, ...],
     storage: tuple[str, ...],
@@ -141,9 +149,10 @@ def create(
             raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
-    table = format_ if format_ != "images" else None
+    table = format_ if format_ in FORMATS else None
+    is_annotated = annotations is not None or masks or format_ in ANNOTATIONS
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
-    if folder is not None and format_ is None:
+    if folder is not None and format_ is None and not is_annotated:
         table = format_of(_local(folder)) if is_here else None
     if columns is not None and table is None and (folder is None or format_ == "images" or is_here):
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
@@ -155,6 +164,8 @@ def create(
         ("--classes", classes),
         ("--splits", splits != "auto"),
         ("--follow-links", follow_links),
+        ("--annotations", annotations),
+        ("--masks", masks),
     )
     pictures = (
         *of_images,
@@ -201,6 +212,8 @@ def create(
         "workers": workers,
         "size": side,
         "checkpoint": checkpoint,
+        "annotations": None if annotations is None else file_within(annotations),
+        "masks": masks,
         **_storage.reach(store),
     }
     other = _settings("--source-storage", source_storage)
@@ -327,6 +340,8 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     changed = any(report[count] for count in ("added", "updated", "removed", "resumed"))
     did = "created" if not again else "updated" if changed else "unchanged"
     yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
+    if report["format"] in ANNOTATIONS:
+        yield f"  {report['format']} annotations: {report['objects']:,} objects"
     if report["splits"]:
         parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
         hint = "; --splits none takes these folders for classes" if report["format"] == "images" else ""

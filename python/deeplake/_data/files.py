@@ -1,4 +1,4 @@
-"""The formats of files with a table, by their names."""
+"""The formats of files that the core takes in, by their names."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # of csv and json files
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 _OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
 FORMATS = ("parquet", "feather", "csv", "json")
+ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
 
 
@@ -39,33 +40,43 @@ def format_of(path: Path) -> str | None:
     return found.pop() if len(found) == 1 else None
 
 
-def core_format(path: str | os.PathLike[str], format: str | None) -> str:
-    """Returns the format of the files at a path as the core takes it: on a store, "table" goes by
-    their names.
+def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Returns the format of the files at a path as the core takes it: None leaves it to the core,
+    for images, and on a store.
 
     Args:
         path: a file or a folder.
-        format: one of `FORMATS`; None goes by the names.
+        format: "images", one of `ANNOTATIONS` or `FORMATS`; None goes by the names.
 
     Raises:
         NotFoundError: nothing is there.
-        InvalidArgumentError: the format is none of `FORMATS`, or the names tell none.
+        InvalidArgumentError: the format is none of these, or the names tell none.
     """
     text = os.fspath(path)
     called = f'ingest "{text}"'
-    if format is not None and format not in FORMATS:
-        raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(FORMATS)}')
+    known = ("images", *ANNOTATIONS, *FORMATS)
+    if format is not None and format not in known:
+        raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(known)}')
     if "://" in text and not text.startswith("file://"):
-        return format or "table"
+        return format
     place = Path(text.removeprefix("file://"))
     if not place.exists():
         raise NotFoundError(f"{called}: there is no such file or folder on this machine")
     found = format or format_of(place)
+    if found is None and _has_images(place):
+        return None
     if found is None:
         raise InvalidArgumentError(
             f"{called}: its names tell no format, or several; give format=, one of {', '.join(FORMATS)}"
         )
     return found
+
+
+def _has_images(path: Path) -> bool:
+    """Returns whether one of the first files of a folder is an image or an archive of them."""
+    return any(
+        file.suffix.lower() in _OTHERS for file in islice((f for f in path.rglob("*") if _counts(f, path)), _LOOK)
+    )
 
 
 def _named(path: Path) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
@@ -27,6 +28,12 @@ def url_specs(urls: str | Mapping[str, str] | Sequence[str]) -> list[dict[str, s
     given = {urls: ""} if isinstance(urls, str) else urls
     pairs = given.items() if isinstance(given, Mapping) else ((name, "") for name in given)
     return [{"column": column, "tensor": tensor or "image"} for column, tensor in pairs]
+
+
+def file_within(place: str | os.PathLike[str]) -> str:
+    """Returns a path of this machine as an absolute one; others are names within the source."""
+    text = os.fspath(place)
+    return str(Path(text).absolute()) if "://" not in text and Path(text).exists() else text
 
 
 def save_splits(ds: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -67,15 +74,17 @@ def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"    {count:,}: {reason}" for reason, count in reasons[:_SHOWN])
 
 
-def table(
+def import_files(
     source: str | os.PathLike[str],
     uri: str | os.PathLike[str],
     *,
-    format: str,
+    format: str | None,
     schema: Mapping[str, Any],
     columns: Sequence[str] | None,
     urls: str | Mapping[str, str] | Sequence[str],
     size: int | None,
+    annotations: str | os.PathLike[str] | None,
+    masks: bool,
     on_error: str | None,
     overwrite: bool,
     storage: Storage | None,
@@ -83,15 +92,17 @@ def table(
     message: str,
     verbose: bool,
 ) -> Dataset:
-    """Makes a dataset of files with a table, in one commit. Ctrl-C leaves nothing behind."""
+    """Makes a dataset of files, in one commit. Ctrl-C leaves nothing behind."""
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
         raise InvalidArgumentError(f"ingest: size is {size!r}, want an int: the side of images in pixels")
     options: dict[str, Any] = {
         "format": format,
-        "schema": {spec["name"]: spec for spec in schema_specs(schema)},
+        "schema": {spec["name"]: spec for spec in schema_specs(schema)} or None,
         "columns": None if columns is None else list(columns),
         "urls": url_specs(urls) or None,
         "size": size,
+        "annotations": None if annotations is None else file_within(annotations),
+        "masks": masks,
         "on_error": on_error,
         "overwrite": overwrite,
         "message": message,

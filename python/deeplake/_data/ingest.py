@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from deeplake._data import hugging_face
 from deeplake._data.dataset import create, delete, exists, make
 from deeplake._data.files import core_format
-from deeplake._data.importing import table
+from deeplake._data.importing import import_files
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
@@ -41,6 +41,8 @@ def ingest(
     format: str | None = None,
     urls: str | Mapping[str, str] | Sequence[str] = (),
     size: int | None = None,
+    annotations: str | os.PathLike[str] | None = None,
+    masks: bool = False,
     on_error: str | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
@@ -60,20 +62,28 @@ def ingest(
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split". Or the path
             of a file: Parquet, Feather, CSV or JSON lines, or of a folder of one of them, whose
-            partitions ("year=2026") become columns. They may lie on any store
-            ("s3://bucket/folder"), and one file on a web server.
+            partitions ("year=2026") become columns. Or a folder of images, with their annotations
+            in one of the layouts of docs/annotations.md, or with a folder for each class. They may
+            lie on any store ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv" or "json" (lines); None goes by their names.
+        format: of files: "parquet", "feather", "csv" or "json" (lines); "images"; "coco", "yolo",
+            "voc", "kitti", "cvat" or "labelstudio", images with annotations. None goes by names and,
+            for annotations, by content.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
+        annotations: of images: the file with annotations, or with the names of classes. A path, a
+            URI, or a name within the source; None looks for it.
+        masks: of images with annotations: fill a tensor "masks", a mask for each outline.
         on_error: of files and tables: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
-            and gives the latter a reason in a tensor "image_error".
+            and gives the latter a reason in a tensor "image_error". Of images: "skip", the default,
+            leaves out files and annotations that cannot be taken; "raise" refuses them; "accept"
+            takes JPEG files that are cut.
         overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
         source_storage: settings of the store of the files. None uses those of `storage` on the same
@@ -101,13 +111,15 @@ def ingest(
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     with ExitStack() as spool:
+        if not isinstance(source, str | os.PathLike) and (annotations is not None or masks):
+            raise InvalidArgumentError("ingest: annotations and masks are of a folder of images; got no path")
         if not isinstance(source, str | os.PathLike) and _needs_files(urls, size, on_error, source_storage):
             _check_format(format)
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
             source, columns, format = _written(source, columns, folder), None, "feather"
         if isinstance(source, str | os.PathLike):
             _storage.check(source_storage)
-            whole = table(
+            whole = import_files(
                 source,
                 uri,
                 format=core_format(source, format),
@@ -115,6 +127,8 @@ def ingest(
                 columns=columns,
                 urls=urls,
                 size=size,
+                annotations=annotations,
+                masks=masks,
                 on_error=on_error,
                 overwrite=overwrite,
                 storage=storage,

@@ -1,0 +1,240 @@
+"""Images with annotations: what each layout gives, beside the packages that read it."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import deeplake
+import numpy as np
+import pytest
+from PIL import Image
+from pycocotools import mask as coco_mask
+from pycocotools.coco import COCO
+from skimage import data
+from test_parquet import create
+
+SKELETON = [[1, 2], [2, 3]]
+POINTS = ["nose", "eye", "tail"]
+
+
+def photographs(folder: Path, names: list[str]) -> dict[str, tuple[int, int]]:
+    """Writes parts of a photograph as JPEG files. Returns the width and height of each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng, whole, sizes = random.Random(3), data.astronaut(), {}
+    for name in names:
+        width, height = rng.randint(40, 90), rng.randint(40, 90)
+        left, top = rng.randint(0, 400), rng.randint(0, 400)
+        Image.fromarray(whole[top : top + height, left : left + width]).save(folder / name, quality=90)
+        sizes[name] = (
+            (width, height) if whole[top : top + height, left : left + width].shape[:2] == (height, width) else (0, 0)
+        )
+    return sizes
+
+
+def polygon(rng: random.Random, width: int, height: int, corners: int) -> list[float]:
+    """Returns an outline with corners in and around a picture, in any order."""
+    return [round(v, 2) for _ in range(corners) for v in (rng.uniform(-3, width + 3), rng.uniform(-3, height + 3))]
+
+
+def coco_set(root: Path, per_split: int = 12) -> Path:
+    """Writes a set in the layout of COCO 2017: objects, keypoints and captions, in two splits."""
+    rng = random.Random(7)
+    (root / "annotations").mkdir(parents=True)
+    number = 0
+    for split in ("train2017", "val2017"):
+        names = [f"{i:012d}.jpg" for i in range(per_split)]
+        sizes = photographs(root / split, names)
+        images = [
+            {"id": 100 + 3 * i, "file_name": name, "width": sizes[name][0], "height": sizes[name][1]}
+            for i, name in enumerate(names)
+        ]
+        objects: list[dict[str, Any]] = []
+        for image in images:
+            w, h = image["width"], image["height"]
+            for _ in range(rng.randint(0, 5)):
+                number += 1
+                one: dict[str, Any] = {
+                    "id": number,
+                    "image_id": image["id"],
+                    "category_id": rng.choice([1, 17, 90]),
+                    "iscrowd": 0,
+                }
+                outlines = [polygon(rng, w, h, rng.randint(3, 9)) for _ in range(rng.choice([1, 1, 2, 3]))]
+                one["segmentation"] = outlines
+                if rng.random() < 0.3:
+                    filled = np.zeros((h, w), np.uint8, order="F")
+                    filled[h // 4 : h // 2, w // 3 :] = rng.randint(0, 1)
+                    encoded = coco_mask.encode(filled)
+                    runs = {"size": [h, w], "counts": encoded["counts"].decode()}
+                    if rng.random() < 0.5:
+                        changes = np.flatnonzero(np.diff(np.concatenate([[0], filled.ravel("F")])))
+                        edges = np.concatenate([[0], changes, [w * h]])
+                        runs["counts"] = np.diff(edges).tolist()
+                    one |= {"segmentation": runs, "iscrowd": 1}
+                left, top = round(rng.uniform(0, w / 2), 2), round(rng.uniform(0, h / 2), 2)
+                one |= {"bbox": [left, top, round(w / 3, 2), round(h / 3, 2)], "area": rng.uniform(1, 900)}
+                objects.append(one)
+        rng.shuffle(objects)
+        classes = [{"id": 90, "name": "dog"}, {"id": 1, "name": "person"}, {"id": 17, "name": "cat"}]
+        write(root / f"annotations/instances_{split}.json", images=images, annotations=objects, categories=classes)
+        people = [
+            {**one, "keypoints": [rng.randint(0, 40) for _ in range(9)], "num_keypoints": 3}
+            for one in objects
+            if one["category_id"] == 1
+        ]
+        person = {"id": 1, "name": "person", "keypoints": POINTS, "skeleton": SKELETON}
+        write(
+            root / f"annotations/person_keypoints_{split}.json", images=images, annotations=people, categories=[person]
+        )
+        captions = [
+            {"id": 5000 + i, "image_id": image["id"], "caption": f"«{i}» \U0001f408"}
+            for i, image in enumerate(images)
+            for _ in range(i % 3)
+        ]
+        write(root / f"annotations/captions_{split}.json", annotations=captions, images=images)
+    return root
+
+
+def write(path: Path, **members: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"info": {"year": 2017}, "licenses": [], **members}))
+
+
+def test_coco_is_what_pycocotools_reads(tmp_path: Path) -> None:
+    root = coco_set(tmp_path / "coco")
+    report = create(str(tmp_path / "lake"), f"from-{root}", "--masks")
+    assert report["format"] == "coco" and report["skipped"] == 0, report["skips"]
+    ds = deeplake.open(tmp_path / "lake")
+    assert len(ds) == 24 and ds["labels"].class_names == ["person", "cat", "dog"]
+    assert ds["keypoints"].info == {"keypoints": POINTS, "skeleton": SKELETON} and ds["keypoints"].dtype == "int32"
+    assert {view.name: view.rows for view in ds.views()} == {"train": 12, "val": 12}
+    checked = 0
+    for split in ("train2017", "val2017"):
+        instances = COCO(root / f"annotations/instances_{split}.json")
+        keypoints = COCO(root / f"annotations/person_keypoints_{split}.json")
+        captions = COCO(root / f"annotations/captions_{split}.json")
+        for image in instances.dataset["images"]:
+            path = f"{split}/{image['file_name']}"
+            (index,) = [i for i in range(len(ds)) if ds.source(i) == path]
+            row = ds[index]
+            assert ds["images"].bytes(index) == (root / path).read_bytes()
+            wanted = instances.loadAnns(instances.getAnnIds(imgIds=image["id"]))
+            assert row["image_id"] == image["id"] and row["object_ids"].tolist() == [one["id"] for one in wanted]
+            names = [instances.cats[one["category_id"]]["name"] for one in wanted]
+            assert [ds["labels"].class_names[k] for k in row["labels"]] == names
+            np.testing.assert_array_equal(
+                row["boxes"], np.array([one["bbox"] for one in wanted], np.float32).reshape(-1, 4)
+            )
+            assert row["areas"].tolist() == [one["area"] for one in wanted]
+            assert row["crowds"].tolist() == [bool(one["iscrowd"]) for one in wanted]
+            for k, one in enumerate(wanted):
+                checked += 1
+                np.testing.assert_array_equal(row["masks"][..., k], instances.annToMask(one), err_msg=f"{path} {one}")
+                if isinstance(one["segmentation"], list):
+                    parts = np.split(row["polygons"][k], np.flatnonzero(np.isnan(row["polygons"][k][:, 0])))
+                    got = [part[~np.isnan(part[:, 0])].ravel() for part in parts]
+                    for mine, theirs in zip(got, one["segmentation"], strict=True):
+                        np.testing.assert_array_equal(mine, np.float32(theirs))
+                    assert row["rle"][k] is None
+                else:
+                    runs = {**row["rle"][k], "counts": row["rle"][k]["counts"].encode()}
+                    np.testing.assert_array_equal(coco_mask.decode(runs), instances.annToMask(one))
+            people = {
+                one["id"]: one["keypoints"] for one in keypoints.loadAnns(keypoints.getAnnIds(imgIds=image["id"]))
+            }
+            for k, one in enumerate(wanted):
+                assert row["keypoints"][:, k].tolist() == people.get(one["id"], [0] * 9)
+            told = captions.loadAnns(captions.getAnnIds(imgIds=image["id"]))
+            assert row["captions"] == [one["caption"] for one in told]
+    assert checked > 30
+
+
+def test_masks_of_outlines_are_those_of_pycocotools(tmp_path: Path) -> None:
+    rng = random.Random(11)
+    objects, width, height = [], 37, 29
+    (tmp_path / "p").mkdir()
+    Image.fromarray(data.coins()[:height, :width]).save(tmp_path / "p" / "a.png")
+    for number in range(400):
+        outline = polygon(rng, width, height, rng.randint(1, 12))
+        if number % 4 == 0:
+            outline = [float(round(v)) for v in outline]
+        if number % 7 == 0:
+            outline += outline[:2]
+        objects.append({"id": number, "image_id": 1, "category_id": 1, "segmentation": [outline]})
+    write(
+        tmp_path / "p/x.json",
+        images=[{"id": 1, "file_name": "a.png"}],
+        annotations=objects,
+        categories=[{"id": 1, "name": "c"}],
+    )
+    ds = deeplake.ingest(tmp_path / "p", "mem://masks-of-outlines", masks=True, verbose=False)
+    assert ds["masks"].shape == (height, width, 400)
+    for number, one in enumerate(objects):
+        if len(one["segmentation"][0]) < 6:
+            continue  # pycocotools takes two points for a box
+        theirs = coco_mask.decode(coco_mask.merge(coco_mask.frPyObjects(one["segmentation"], height, width)))
+        np.testing.assert_array_equal(ds[0]["masks"][..., number], theirs, err_msg=str(one["segmentation"]))
+
+
+def test_a_later_run_takes_changed_annotations(tmp_path: Path) -> None:
+    root, lake = coco_set(tmp_path / "coco"), str(tmp_path / "lake")
+    first = create(lake, f"from-{root}")
+    again = create(lake, f"from-{root}")
+    assert again["unchanged"] == 24 and again["commit"] == first["commit"]
+    file = root / "annotations/instances_train2017.json"
+    told = json.loads(file.read_text())
+    image = told["annotations"][0]["image_id"]
+    told["annotations"][0]["category_id"] = 90
+    told["annotations"][0]["bbox"] = [1, 2, 3, 4]
+    told["images"].append({"id": 7, "file_name": "new.jpg"})
+    told["images"].append({"id": 8, "file_name": "lost.jpg"})
+    file.write_text(json.dumps(told))
+    shutil.copy(root / "train2017/000000000001.jpg", root / "train2017/new.jpg")
+    shutil.copy(root / "train2017/000000000001.jpg", root / "train2017/other.jpg")
+    report = create(lake, f"from-{root}")
+    assert (report["updated"], report["added"], report["unchanged"]) == (1, 1, 23)
+    assert sorted((skip["path"], skip["reason"]) for skip in report["skips"]) == [
+        ("lost.jpg", "the annotations name it, and there is no such file"),
+        ("train2017/other.jpg", "the annotations do not name it"),
+    ]
+    ds = deeplake.open(lake)
+    (row,) = [ds[i] for i in range(len(ds)) if ds[i]["image_id"] == image and ds.source(i).startswith("train2017/")]
+    at = row["object_ids"].tolist().index(told["annotations"][0]["id"])
+    assert row["boxes"][at].tolist() == [1, 2, 3, 4] and row["labels"][at] == 2
+    assert row["captions"] is not None and len(ds) == 25
+
+
+def test_faults_cost_their_objects_or_the_import(tmp_path: Path) -> None:
+    root = coco_set(tmp_path / "coco", per_split=2)
+    file = root / "annotations/instances_train2017.json"
+    told = json.loads(file.read_text())
+    good = len(told["annotations"])
+    told["annotations"] += [
+        {"id": 900, "image_id": 100, "category_id": 5},
+        {"id": 901, "image_id": 100, "category_id": 1, "bbox": [1]},
+    ]
+    file.write_text(json.dumps(told))
+    ds = deeplake.ingest(root, "mem://faults-of-coco", verbose=False)
+    assert sum(len(row["boxes"]) for row in ds if row["split"] == 0) == good
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"1 numbers in its bbox|category 5"):
+        deeplake.ingest(root, tmp_path / "strict", on_error="raise", verbose=False)
+    assert not deeplake.exists(tmp_path / "strict")
+    with pytest.raises(deeplake.InvalidArgumentError, match="size does not go with annotations"):
+        deeplake.ingest(root, tmp_path / "strict", size=32, verbose=False)
+    plain = deeplake.ingest(root, "mem://pictures-of-coco", format="images", verbose=False)
+    assert len(plain) == 4 and "boxes" not in plain.tensors
+
+
+def test_one_file_of_annotations_beside_the_pictures(tmp_path: Path) -> None:
+    root = coco_set(tmp_path / "coco", per_split=3)
+    shutil.move(root / "annotations/instances_val2017.json", tmp_path / "mine.json")
+    shutil.rmtree(root / "annotations")
+    ds = deeplake.ingest(root / "val2017", "mem://one-file", annotations=tmp_path / "mine.json", verbose=False)
+    assert len(ds) == 3 and {"boxes", "labels", "image_id"} <= set(ds.tensors) and "captions" not in ds.tensors
+    assert [ds.source(i) for i in range(3)] == [f"{i:012d}.jpg" for i in range(3)]
+    with pytest.raises(deeplake.Error, match=r"nothing\.json"):
+        deeplake.ingest(root / "val2017", "mem://none", annotations="nothing.json", verbose=False)
