@@ -239,6 +239,7 @@ func isBackground(name string) bool {
 	return false
 }
 
+// polygons paints outlines. A point of NaN ends a part of one.
 func (c *cell) polygons(all []values, names naming) {
 	points := 0
 	for k := range all {
@@ -251,9 +252,13 @@ func (c *cell) polygons(all []values, names naming) {
 		}
 		var xy []float64
 		for i := 0; i+1 < v.len(); i += 2 {
-			if v.finite(i) && v.finite(i+1) {
+			switch {
+			case v.finite(i) && v.finite(i+1):
 				x, y := c.ready(v.at(i), v.at(i+1))
 				xy = append(xy, x, y)
+			case math.IsNaN(v.at(i)) && math.IsNaN(v.at(i+1)):
+				c.area.Polygon(xy, names.color(k), maskOpacity/2)
+				xy = xy[:0]
 			}
 		}
 		c.area.Polygon(xy, names.color(k), maskOpacity/2)

@@ -37,6 +37,7 @@ var (
 	invariants = "core/internal/invariant"
 	task       = "core/internal/task"
 	ahead      = "core/internal/ahead"
+	jsontext   = "core/internal/jsontext"
 	slab       = "core/slab"
 	lru        = "core/internal/lru"
 	area       = "core/internal/area"
@@ -58,6 +59,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/private", why: "folders that no other account changes", project: []string{"core/errs"}},
 	{dir: "core/internal/peer", why: "the account at the other end of a connection; connects to nothing"},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
+	{dir: "core/internal/jsontext", why: "the grammar of JSON for large documents; no meaning", project: []string{"core/errs"}, never: noIO},
 	{dir: "core/internal/ahead", why: "bytes of a file in order, requested ahead; no stores", project: []string{"core/errs", task}, never: noIO},
 	{dir: "core/internal/ranges", why: "the ranges of HTTP; sends nothing", project: ofStores, never: noNet},
 	{dir: "core/internal/request", why: "one range request over HTTP; no store's dialect", project: with(ofStores, "core/internal/ranges"), modules: []string{"golang.org/x/net/http/httpproxy"}},
@@ -131,7 +133,7 @@ var packageRules = []packageRule{
 		project: []string{"core/errs", task, ahead, "core/arrow", "core/arrow/ipc"},
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
-	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow"}, never: noIO},
+	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow", jsontext}, never: noIO},
 	{dir: "core/csv", why: "comma-separated values as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
 	{
@@ -195,7 +197,11 @@ var packageRules = []packageRule{
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
 		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
-			"core/ingest/table"),
+			"core/ingest/annotations", "core/ingest/table"),
+	},
+	{
+		dir: "core/ingest/annotations", why: "annotations of pictures in the layouts of other programs; no rows, no stores", never: noIO,
+		project: with(ofValues, jsontext, "core/dataset"), modules: []string{"go.yaml.in/yaml/v3"},
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",

@@ -91,6 +91,14 @@ func (n *Names) few(kind string) (keys []string) {
 	return keys
 }
 
+// allFirst returns the first files of a kind in each folder.
+func (n *Names) allFirst(kind string) (keys []string) {
+	for _, dir := range n.all(kind) {
+		keys = append(keys, n.folders[dir].first[kind]...)
+	}
+	return keys
+}
+
 // pictures returns the number of pictures in a folder itself.
 func (n *Names) pictures(dir string) int64 {
 	if f := n.folders[dir]; f != nil {

@@ -80,7 +80,7 @@ func fill(mask []bool, xy []float32, width, height int64) {
 		i %= n
 		return step(xy[2*i], width), step(xy[2*i+1], height)
 	}
-	// turns[i] says whether pixels from i on change sides. Below the last row the next column begins.
+	// turns[i] says whether pixels from i on change sides. The next column follows the last row.
 	turns := make([]bool, width*height+1)
 	var lastX, lastY int64
 	seen := false

@@ -79,6 +79,7 @@ type Format struct {
 func formats() []Format {
 	return []Format{
 		{"coco", openCOCO},
+		{"yolo", openYOLO},
 	}
 }
 

@@ -80,6 +80,13 @@ test("polygons: items, broken points, holes", () => {
   expect(alone.polygons).toHaveLength(1);
 });
 
+test("a polygon of several parts", () => {
+  const sample = array([8, 2], [0, 0, 9, 0, 9, 9, NaN, NaN, 1, 1, 5, 1, 5, 5, NaN, NaN]);
+  const { polygons, instances } = shapesOf(tensorOf("p", "polygons"), { kind: "items", count: 1, items: [sample] }, size);
+  expect(polygons.map(({ instance, xy }) => [instance, ...xy])).toEqual([[0, 0, 0, 9, 0, 9, 9], [0, 1, 1, 5, 1, 5, 5]]);
+  expect(instances).toBe(1);
+});
+
 describe("keypoints", () => {
   const sample = array([9, 2], [
     10, 110, 20, 120, 2, 1, // keypoint 0 of both instances: x, y, visibility

@@ -152,22 +152,31 @@ function polygonsOf(sample: Sample): Shapes {
       shapes.problem ||= `more than ${maxShapes} points`;
       break;
     }
-    const xy = finitePairs(numbers);
-    if (xy.length >= 4) shapes.polygons.push({ xy, instance });
+    for (const xy of partsOf(numbers)) {
+      if (xy.length >= 4) shapes.polygons.push({ xy, instance });
+    }
   }
   shapes.instances = items.length;
   return shapes;
 }
 
-function finitePairs(numbers: ArrayLike<number>): Float64Array {
+/** Returns the parts of an outline: a point of NaN ends each. Other broken points are left out. */
+function partsOf(numbers: ArrayLike<number>): Float64Array[] {
   const xy = new Float64Array(numbers.length - numbers.length % 2);
+  const parts: Float64Array[] = [];
   let kept = 0;
+  let from = 0;
   for (let i = 0; i + 1 < numbers.length; i += 2) {
+    if (Number.isNaN(numbers[i]) && Number.isNaN(numbers[i + 1])) {
+      parts.push(xy.subarray(from, kept));
+      from = kept;
+    }
     if (!Number.isFinite(numbers[i]) || !Number.isFinite(numbers[i + 1])) continue;
     xy[kept++] = bounded(numbers[i]);
     xy[kept++] = bounded(numbers[i + 1]);
   }
-  return xy.subarray(0, kept);
+  parts.push(xy.subarray(from, kept));
+  return parts;
 }
 
 /**
