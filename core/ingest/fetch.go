@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	// budgetBytes bounds the bytes that are fetched and not yet written.
+	// budgetBytes bounds the bytes that are fetched and not yet written. A disk answers at once, so
+	// that a folder needs only localBytes for each core.
 	budgetBytes = 64 << 20
+	localBytes  = 8 << 20
 	// waitingObjects bounds the objects on their way, however small.
 	waitingObjects = 4096
 	// listedAhead is the number of listed objects that wait for a fetcher. It keeps the fetchers
@@ -84,6 +86,14 @@ func handOn(ctx context.Context, to chan<- *object, o *object) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// budgetOf returns the bytes that are fetched and not yet written.
+func (l *source) budgetOf() int64 {
+	if l.local {
+		return min(budgetBytes, localBytes*int64(task.Cores()))
+	}
+	return budgetBytes
 }
 
 func (im *importer) workers() int {

@@ -162,7 +162,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	}
 	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
-		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(budgetBytes),
+		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(lake.budgetOf()),
 		numbering: map[string]numbering{}, names: reservedNames(),
 		report: &Report{Report: table.Report{Format: Images, Skips: []Skip{}, GoneNames: []string{}}},
 	}

@@ -17,7 +17,6 @@ import (
 type coco struct {
 	source   Source
 	files    []*cocoFile
-	byName   map[string][]cocoRef // pictures by the names that the files give
 	classes  []string
 	ids      []int64 // of the classes
 	masks    bool
@@ -36,7 +35,7 @@ type cocoRef struct {
 }
 
 // cocoParts says which kinds of annotations there are.
-type cocoParts struct{ objects, outlines, runs, keypoints, captions, segments bool }
+type cocoParts struct{ objects, outlines, runs, keypoints, fractions, captions, segments bool }
 
 // openCOCO reads the files of a place that are in the layout of COCO.
 func openCOCO(ctx context.Context, p *Place) (Set, error) {
@@ -44,7 +43,7 @@ func openCOCO(ctx context.Context, p *Place) (Set, error) {
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	c := &coco{source: p.Source, byName: map[string][]cocoRef{}, masks: p.Masks}
+	c := &coco{source: p.Source, masks: p.Masks}
 	for _, key := range keys {
 		f, err := readCOCO(ctx, p.Source, key)
 		if err != nil {
@@ -153,20 +152,16 @@ func (c *coco) join() {
 		c.classes = append(c.classes, name)
 	}
 	for _, f := range c.files {
-		f.drop(named)
-		f.index()
+		f.index(named)
 		c.faults.all += f.faults.all
 		c.faults.first = append(c.faults.first, f.faults.first[:min(len(f.faults.first), shownFaults-len(c.faults.first))]...)
-		for i, name := range f.names {
-			name = cleanName(name)
-			c.byName[name] = append(c.byName[name], cocoRef{f, int32(i)})
-		}
 		c.has.objects = c.has.objects || len(f.objects) > 0 && !f.isCaptions && f.pngs == nil
 		c.has.segments = c.has.segments || f.pngs != nil
 		c.has.captions = c.has.captions || f.isCaptions
-		c.has.outlines = c.has.outlines || len(f.outlines) > 0
-		c.has.runs = c.has.runs || len(f.runs) > 0
-		c.has.keypoints = c.has.keypoints || len(f.keypoints) > 0
+		c.has.outlines = c.has.outlines || f.has.outlines
+		c.has.runs = c.has.runs || f.has.runs
+		c.has.keypoints = c.has.keypoints || f.has.keypoints
+		c.has.fractions = c.has.fractions || f.has.fractions
 	}
 	c.has.objects = c.has.objects || len(c.ids) > 0 && !c.has.segments
 }
@@ -195,7 +190,9 @@ func (c *coco) describe() {
 			add(dataset.TensorSpec{Name: "masks", HType: "binary_mask"})
 		}
 		if c.has.keypoints {
-			c.dtype = c.pointType()
+			if c.dtype = tensor.Int32; c.has.fractions {
+				c.dtype = tensor.Float32
+			}
 			info := map[string]any{}
 			if c.points != nil {
 				info["keypoints"] = c.points
@@ -233,9 +230,10 @@ func (c *coco) Uses(key string) bool {
 // refs returns the places of a picture in the files. Of each file the longest name counts.
 func (c *coco) refs(key string) (refs []cocoRef) {
 	for name, more := key, true; more; _, name, more = strings.Cut(name, "/") {
-		for _, r := range c.byName[name] {
-			if r.file.of(key) && !slices.ContainsFunc(refs, func(o cocoRef) bool { return o.file == r.file }) {
-				refs = append(refs, r)
+		for _, f := range c.files {
+			i, ok := f.named(name)
+			if ok && f.of(key) && !slices.ContainsFunc(refs, func(o cocoRef) bool { return o.file == f }) {
+				refs = append(refs, cocoRef{f, i})
 			}
 		}
 	}
@@ -253,29 +251,31 @@ func (c *coco) Has(key string) bool {
 func (c *coco) Lost(after string, fn func(key string)) {
 	for _, f := range c.files {
 		for i := range f.seen {
-			if name := cleanName(f.names[i]); !f.seen[i].Load() && f.below+name > after {
+			if name := f.names[i]; name != "" && !f.seen[i].Load() && f.below+name > after {
 				fn(f.below + name)
 			}
 		}
 	}
 }
 
-// pointType is the dtype of keypoints: that of the layout, unless some have fractions.
-func (c *coco) pointType() tensor.DType {
-	for _, f := range c.files {
-		for _, v := range f.keypoints {
-			if v != float32(int32(v)) {
-				return tensor.Float32
-			}
-		}
-	}
-	return tensor.Int32
+// cocoObject is an object of a picture, as the files tell of it.
+type cocoObject struct {
+	cocoEntry
+	files []*cocoFile
 }
 
-// cocoObject is an object of a picture, with the files that tell of it.
-type cocoObject struct {
-	in []cocoRef // image is the number of the object
-	id int64
+// join adds what another file tells of the object.
+func (o *cocoObject) join(more cocoEntry, f *cocoFile) {
+	o.files = append(o.files, f)
+	if o.outline == nil {
+		o.outline = more.outline
+	}
+	if o.runs == nil {
+		o.runs = more.runs
+	}
+	if o.points == nil {
+		o.points = more.points
+	}
 }
 
 func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
@@ -295,17 +295,17 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 			continue
 		}
 		for _, n := range f.objectsOf(ref.image) {
-			o := &f.objects[n]
+			o := f.object(n)
 			if f.isCaptions {
-				captions, captionIDs = append(captions, f.captions[n]), append(captionIDs, o.id)
+				captions, captionIDs = append(captions, o.caption), append(captionIDs, o.id)
 				continue
 			}
 			at, ok := byID[o.id]
-			if !ok || slices.ContainsFunc(objects[at].in, func(r cocoRef) bool { return r.file == f }) {
-				at = len(objects)
-				byID[o.id], objects = at, append(objects, cocoObject{id: o.id})
+			if ok && !slices.Contains(objects[at].files, f) {
+				objects[at].join(o, f)
+				continue
 			}
-			objects[at].in = append(objects[at].in, cocoRef{f, n})
+			byID[o.id], objects = len(objects), append(objects, cocoObject{o, []*cocoFile{f}})
 		}
 	}
 	if len(objects) > maxObjects || len(captions) > maxObjects {
@@ -338,25 +338,13 @@ func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 	areas, crowds := make([]float64, n), make([]bool, n)
 	outlines, runs := make([][]float32, n), make([]*rle, n)
 	points := make([]float32, 3*len(c.points)*n)
-	for i, o := range objects {
-		first := o.in[0]
-		f := first.file
-		of := &f.objects[first.image]
-		boxes = append(boxes, of.box[:]...)
-		labels[i], ids[i], areas[i], crowds[i] = c.className(of.category), o.id, of.area, of.crowd
-		for _, in := range o.in {
-			of := &in.file.objects[in.image]
-			if outlines[i] == nil {
-				outlines[i] = in.file.outline(of)
-			}
-			if runs[i] == nil && of.runs > 0 {
-				runs[i] = &in.file.runs[of.runs-1]
-			}
-			for k, v := range in.file.points(of) {
-				if k < 3*len(c.points) {
-					points[k*n+i] = v
-				}
-			}
+	for i := range objects {
+		o := &objects[i]
+		boxes = append(boxes, o.box[:]...)
+		labels[i], ids[i], areas[i], crowds[i] = c.className(o.category), o.id, o.area, o.crowd
+		outlines[i], runs[i] = o.outline, o.runs
+		for k, v := range o.points[:min(len(o.points), 3*len(c.points))] {
+			points[k*n+i] = v
 		}
 	}
 	r.boxes("boxes", boxes)

@@ -2,7 +2,6 @@ package annotations
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -12,41 +11,49 @@ import (
 	"deeplake/core/internal/jsontext"
 )
 
-// cocoFile is one file, in memory: its texts are gone, and numbers lie in few pieces.
+// cocoFile is one file, in memory: its objects are records.
 type cocoFile struct {
 	key           string
 	folder, below string // where its pictures lie; "": anywhere
 
-	names      []string // of the pictures
+	names      []string // of the pictures; "": objects name an image that the file does not have
 	ids        []int64
 	byID       map[int64]int32
+	byName     []int32 // pictures in the order of their names
 	seen       []atomic.Bool
 	categories []cocoCategory
-	objects    []cocoEntry
-	outlines   []float32 // of all objects
-	keypoints  []float32
-	runs       []rle
-	captions   []string // by object
 	isCaptions bool
-	pngs       map[int64]string // of a panoptic file: masks by the ids of pictures; nil: it is none
+	pngs       map[int32]string // of a panoptic file: masks by picture; nil: it is none
 	masksIn    string           // their folder
+	has        cocoParts
 	texts      map[string]int64 // ids that are texts
 	faults     faults
 
-	first []int32 // of the pictures, and the end: places in order
-	order []int32 // objects by picture
+	records arena
+	objects []cocoPlace // after index by picture, in the order of the file
+	first   []int32     // of each picture, and the end: places in objects
+
+	outlines []float32 // of the object that is read, with points of NaN between parts
+	points   []float32
+	record   writer
+}
+
+// cocoPlace is where the record of an object lies.
+type cocoPlace struct {
+	at      uint32
+	picture int32 // -1: it is left out
 }
 
 // cocoEntry is an object as its file has it.
 type cocoEntry struct {
-	id, image, category  int64
-	box                  [4]float32
-	area                 float64
-	crowd                bool
-	picture              int32
-	runs                 int32 // in runs, from 1; 0: none
-	outline, outlineEnd  int   // in outlines
-	keypoint, keypointTo int   // in keypoints
+	id, category int64
+	box          [4]float32
+	area         float64
+	crowd        bool
+	runs         *rle
+	outline      []float32
+	points       []float32
+	caption      string
 }
 
 type cocoCategory struct {
@@ -107,7 +114,6 @@ func readCOCO(ctx context.Context, source Source, key string) (*cocoFile, error)
 		err = s.End()
 	}
 	f.seen = make([]atomic.Bool, len(f.names))
-	f.isCaptions = f.captions != nil
 	return f, err
 }
 
@@ -201,23 +207,34 @@ func (f *cocoFile) addImage(e *element) error {
 		}
 		return err
 	})
-	if _, twice := f.byID[id]; err == nil && twice {
+	if i, known := f.byID[id]; err == nil && known && f.names[i] != "" {
 		err = errs.New(errs.Invalid, "has the id %d, as an image before", id)
 	}
 	switch {
 	case err != nil:
 	case !has:
 		err = errs.New(errs.Invalid, "has no id")
-	case name == "":
+	case cleanName(name) == "":
 		err = errs.New(errs.Invalid, "has no file_name")
 	}
 	if err != nil {
 		f.fault(e, err)
 		return nil
 	}
-	f.byID[id] = int32(len(f.names))
-	f.names, f.ids = append(f.names, name), append(f.ids, id)
+	i := f.imageOf(id)
+	f.names[i] = cleanName(name)
 	return nil
+}
+
+// imageOf returns the number of the picture with an id.
+func (f *cocoFile) imageOf(id int64) int32 {
+	i, known := f.byID[id]
+	if !known {
+		i = int32(len(f.names))
+		f.byID[id] = i
+		f.names, f.ids = append(f.names, ""), append(f.ids, id)
+	}
+	return i
 }
 
 // addCategory takes a class.
@@ -305,46 +322,39 @@ func numberOf(v []byte, kind jsontext.Kind, key string) (float64, error) {
 
 // addObject takes an object, or a caption.
 func (f *cocoFile) addObject(e *element) error {
-	var o cocoEntry
-	var caption string
-	hasImage, hasCategory, hasCaption, hasID, hasBox, isPanoptic := false, false, false, false, false, false
-	outlines, keypoints, runs := len(f.outlines), len(f.keypoints), len(f.runs)
+	o := cocoEntry{id: int64(e.at)}
+	image := int64(0)
+	hasImage, hasCategory, hasCaption, hasBox, isPanoptic := false, false, false, false, false
+	f.outlines, f.points = f.outlines[:0], f.points[:0]
 	err := e.members(func(key string, v []byte, kind jsontext.Kind) (err error) {
 		switch key {
 		case "id":
 			o.id, err = f.idOf(v, kind)
-			hasID = true
 		case "image_id":
-			o.image, err = f.idOf(v, kind)
+			image, err = f.idOf(v, kind)
 			hasImage = true
 		case "category_id":
 			o.category, err = f.idOf(v, kind)
 			hasCategory = true
 		case "bbox", "area", "iscrowd":
 			var box bool
-			box, err = f.common(&o, key, v, kind)
+			box, err = o.common(key, v, kind)
 			hasBox = hasBox || box
 		case "segments_info":
 			isPanoptic = true
 		case "caption":
-			caption, err = nameOf(v, kind, key)
+			o.caption, err = nameOf(v, kind, key)
 			hasCaption = true
 		case "segmentation":
 			err = f.segmentation(&o, v, kind)
 		case "keypoints":
-			o.keypoint = len(f.keypoints)
-			if f.keypoints, err = numbersOf(f.keypoints, v, kind, key); err == nil && (len(f.keypoints)-o.keypoint)%3 != 0 {
-				err = errs.New(errs.Invalid, "has %d numbers in its keypoints, want x, y and visibility of each", len(f.keypoints)-o.keypoint)
+			if f.points, err = numbersOf(f.points[:0], v, kind, key); err == nil && len(f.points)%3 != 0 {
+				err = errs.New(errs.Invalid, "has %d numbers in its keypoints, want x, y and visibility of each", len(f.points))
 			}
-			o.keypointTo = len(f.keypoints)
 		}
 		return err
 	})
 	if isPanoptic {
-		f.outlines, f.keypoints, f.runs = f.outlines[:outlines], f.keypoints[:keypoints], f.runs[:runs]
-		if f.pngs == nil {
-			f.pngs = map[int64]string{}
-		}
 		return f.addSegments(e)
 	}
 	switch {
@@ -353,29 +363,23 @@ func (f *cocoFile) addObject(e *element) error {
 		err = errs.New(errs.Invalid, "has no image_id")
 	case !hasCaption && !hasCategory:
 		err = errs.New(errs.Invalid, "has no category_id")
-	case hasCaption && f.captions == nil && len(f.objects) > 0, !hasCaption && f.captions != nil:
+	case len(f.objects) > 0 && hasCaption != f.isCaptions:
 		err = errs.New(errs.Invalid, "is a caption among objects, or an object among captions")
+	case len(f.points) > 3*maxKeypoints:
+		err = errs.New(errs.Invalid, "has %d keypoints, want at most %d", len(f.points)/3, maxKeypoints)
 	}
 	if err != nil {
-		f.outlines, f.keypoints, f.runs = f.outlines[:outlines], f.keypoints[:keypoints], f.runs[:runs]
 		f.fault(e, err)
 		return nil
 	}
-	if !hasID {
-		o.id = int64(e.at)
+	if f.isCaptions = hasCaption; !hasBox && len(f.outlines) > 0 {
+		o.box = boundsOf(f.outlines)
 	}
-	if !hasBox && o.outlineEnd > o.outline {
-		o.box = boundsOf(f.outlines[o.outline:o.outlineEnd])
-	}
-	f.objects = append(f.objects, o)
-	if hasCaption {
-		f.captions = append(f.captions, caption)
-	}
-	return nil
+	return f.put(&o, image)
 }
 
 // common reads a member that objects and segments have. It returns whether it is a box.
-func (f *cocoFile) common(o *cocoEntry, key string, v []byte, kind jsontext.Kind) (hasBox bool, err error) {
+func (o *cocoEntry) common(key string, v []byte, kind jsontext.Kind) (hasBox bool, err error) {
 	switch {
 	case kind == jsontext.Null:
 	case key == "bbox":
@@ -410,12 +414,12 @@ func (f *cocoFile) segmentation(o *cocoEntry, v []byte, kind jsontext.Kind) erro
 	case jsontext.Null:
 		return nil
 	case jsontext.Object:
-		return f.mask(o, v)
+		return o.mask(v)
 	}
 	nan := float32(math.NaN())
-	o.outline = len(f.outlines)
-	err := items(v, kind, "segmentation", func(v []byte, kind jsontext.Kind) (err error) {
-		if len(f.outlines) > o.outline {
+	f.outlines = f.outlines[:0]
+	return items(v, kind, "segmentation", func(v []byte, kind jsontext.Kind) (err error) {
+		if len(f.outlines) > 0 {
 			f.outlines = append(f.outlines, nan, nan)
 		}
 		from := len(f.outlines)
@@ -424,12 +428,10 @@ func (f *cocoFile) segmentation(o *cocoEntry, v []byte, kind jsontext.Kind) erro
 		}
 		return err
 	})
-	o.outlineEnd = len(f.outlines)
-	return err
 }
 
 // mask takes the mask of an object: its size, and its runs as a list or a text.
-func (f *cocoFile) mask(o *cocoEntry, v []byte) error {
+func (o *cocoEntry) mask(v []byte) error {
 	var m rle
 	e := &element{p: v}
 	var list []int64
@@ -467,67 +469,8 @@ func (f *cocoFile) mask(o *cocoEntry, v []byte) error {
 	if err := m.each(func(int64) {}); err != nil {
 		return errs.New(errs.Invalid, "has no mask: %w", err)
 	}
-	f.runs = append(f.runs, m)
-	o.runs = int32(len(f.runs))
+	o.runs = &m
 	return nil
 }
 
 func isSide(v float32) bool { return v > 0 && v == float32(int64(v)) && v <= 1<<20 }
-
-// drop leaves out objects of unknown pictures and classes, and those that come twice.
-func (f *cocoFile) drop(classes map[int64]string) {
-	kept := f.objects[:0]
-	captions := f.captions[:0]
-	for i := range f.objects {
-		o := f.objects[i]
-		image, known := f.byID[o.image]
-		_, isClass := classes[o.category]
-		switch {
-		case !known:
-			f.faults.add(f.key, fmt.Sprintf("object %d is of image %d, which is none of its images", o.id, o.image))
-			continue
-		case !f.isCaptions && !isClass:
-			f.faults.add(f.key, fmt.Sprintf("object %d is of category %d, which is none of its categories", o.id, o.category))
-			continue
-		}
-		o.picture = image
-		kept = append(kept, o)
-		if f.isCaptions {
-			captions = append(captions, f.captions[i])
-		}
-	}
-	f.objects = kept
-	if f.isCaptions {
-		f.captions = captions
-	}
-}
-
-// index sorts the objects by their pictures, in the order of the file.
-func (f *cocoFile) index() {
-	f.first = make([]int32, len(f.names)+1)
-	for i := range f.objects {
-		f.first[f.objects[i].picture+1]++
-	}
-	for i := range f.names {
-		f.first[i+1] += f.first[i]
-	}
-	next := append([]int32{}, f.first...)
-	f.order = make([]int32, len(f.objects))
-	for i := range f.objects {
-		at := &next[f.objects[i].picture]
-		f.order[*at] = int32(i)
-		*at++
-	}
-	f.byID = nil
-}
-
-func (f *cocoFile) objectsOf(image int32) []int32 { return f.order[f.first[image]:f.first[image+1]] }
-
-func (f *cocoFile) outline(o *cocoEntry) []float32 {
-	if o.outlineEnd == o.outline {
-		return nil
-	}
-	return f.outlines[o.outline:o.outlineEnd]
-}
-
-func (f *cocoFile) points(o *cocoEntry) []float32 { return f.keypoints[o.keypoint:o.keypointTo] }

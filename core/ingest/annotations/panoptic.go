@@ -53,11 +53,16 @@ func (f *cocoFile) addSegments(e *element) error {
 		f.fault(e, err)
 		return nil
 	}
-	for i := range segments {
-		segments[i].image = image
+	if f.pngs == nil {
+		f.pngs = map[int32]string{}
 	}
-	f.objects = append(f.objects, segments...)
-	f.pngs[image] = name
+	f.outlines, f.points = f.outlines[:0], f.points[:0]
+	for i := range segments {
+		if err := f.put(&segments[i], image); err != nil {
+			return err
+		}
+	}
+	f.pngs[f.imageOf(image)] = name
 	return nil
 }
 
@@ -73,7 +78,7 @@ func (f *cocoFile) segment(e *element) (o cocoEntry, err error) {
 			o.category, err = f.idOf(v, kind)
 			hasCategory = true
 		default:
-			_, err = f.common(&o, key, v, kind)
+			_, err = o.common(key, v, kind)
 		}
 		return err
 	})
@@ -97,7 +102,7 @@ func (c *coco) describePanoptic(add func(dataset.TensorSpec)) {
 // segments sets the values of a picture's segments.
 func (c *coco) segments(ctx context.Context, r *Row, p Picture, ref cocoRef) error {
 	f := ref.file
-	name, ok := f.pngs[f.ids[ref.image]]
+	name, ok := f.pngs[ref.image]
 	if !ok {
 		return nil
 	}
@@ -105,7 +110,7 @@ func (c *coco) segments(ctx context.Context, r *Row, p Picture, ref cocoRef) err
 	n := len(numbers)
 	boxes, labels, areas, crowds, ids := make([]float32, 0, 4*n), make([]string, n), make([]float64, n), make([]bool, n), make([]int64, n)
 	for i, at := range numbers {
-		o := &f.objects[at]
+		o := f.object(at)
 		boxes = append(boxes, o.box[:]...)
 		labels[i], areas[i], crowds[i], ids[i] = c.className(o.category), o.area, o.crowd, o.id
 	}

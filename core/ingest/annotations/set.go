@@ -79,6 +79,8 @@ type Format struct {
 func formats() []Format {
 	return []Format{
 		{"coco", openCOCO},
+		{"voc", openVOC},
+		{"kitti", openKITTI},
 		{"yolo", openYOLO},
 	}
 }

@@ -1,0 +1,153 @@
+package annotations
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+)
+
+// put makes the record of an object.
+func (f *cocoFile) put(o *cocoEntry, image int64) error {
+	w := &f.record
+	w.p = w.p[:0]
+	w.int(o.id)
+	w.int(o.category)
+	n := int64(0)
+	for range parts(f.outlines) {
+		n++
+	}
+	w.p = append(w.p, flagsOf(o.crowd, n > 0, len(f.points) > 0, o.caption != "", o.runs != nil))
+	w.double(o.area)
+	w.numbers(o.box[:])
+	if n > 0 {
+		w.int(n)
+		for part := range parts(f.outlines) {
+			w.numbers(part)
+		}
+	}
+	if len(f.points) > 0 {
+		w.numbers(f.points)
+	}
+	if o.caption != "" {
+		w.text(o.caption)
+	}
+	if o.runs != nil {
+		w.int(o.runs.height)
+		w.int(o.runs.width)
+		w.text(o.runs.counts)
+	}
+	at, ok := f.records.put(w.p)
+	if !ok {
+		return errs.New(errs.Invalid, "it has more than %d objects' worth of memory, 4 GB; divide the file", len(f.objects))
+	}
+	f.objects = append(f.objects, cocoPlace{at, f.imageOf(image)})
+	f.has.outlines = f.has.outlines || n > 0
+	f.has.runs = f.has.runs || o.runs != nil
+	f.has.keypoints = f.has.keypoints || len(f.points) > 0
+	for _, v := range f.points {
+		f.has.fractions = f.has.fractions || v != float32(int32(v))
+	}
+	return nil
+}
+
+// The flags of a record.
+const (
+	isCrowd = 1 << iota
+	hasOutline
+	hasPoints
+	hasCaption
+	hasRuns
+)
+
+// flagsOf sets the flag of each place that is true.
+func flagsOf(all ...bool) (flags byte) {
+	for i, one := range all {
+		if one {
+			flags |= 1 << i
+		}
+	}
+	return flags
+}
+
+// object reads the record of an object.
+func (f *cocoFile) object(at cocoPlace) (o cocoEntry) {
+	r := &reader{f.records.from(at.at)}
+	o.id, o.category = r.int(), r.int()
+	flags := r.byte()
+	o.crowd, o.area = flags&isCrowd != 0, r.double()
+	copy(o.box[:], r.numbers(nil))
+	if flags&hasOutline != 0 {
+		nan := float32(math.NaN())
+		for part := range r.int() {
+			if part > 0 {
+				o.outline = append(o.outline, nan, nan)
+			}
+			o.outline = r.numbers(o.outline)
+		}
+	}
+	if flags&hasPoints != 0 {
+		o.points = r.numbers(nil)
+	}
+	if flags&hasCaption != 0 {
+		o.caption = r.text()
+	}
+	if flags&hasRuns != 0 {
+		o.runs = &rle{height: r.int(), width: r.int(), counts: r.text()}
+	}
+	return o
+}
+
+// index sorts the objects by their pictures, in the order of the file. It leaves out those of
+// unknown pictures and classes.
+func (f *cocoFile) index(classes map[int64]string) {
+	f.first = make([]int32, len(f.names)+1)
+	for i := range f.objects {
+		o := &f.objects[i]
+		r := &reader{f.records.from(o.at)}
+		id, category := r.int(), r.int()
+		_, isClass := classes[category]
+		switch {
+		case f.names[o.picture] == "":
+			f.faults.add(f.key, fmt.Sprintf("object %d is of image %d, which is none of its images", id, f.ids[o.picture]))
+			o.picture = -1
+		case !f.isCaptions && !isClass:
+			f.faults.add(f.key, fmt.Sprintf("object %d is of category %d, which is none of its categories", id, category))
+			o.picture = -1
+		default:
+			f.first[o.picture+1]++
+		}
+	}
+	for i := range f.names {
+		f.first[i+1] += f.first[i]
+	}
+	kept := make([]cocoPlace, f.first[len(f.names)])
+	next := slices.Clone(f.first)
+	for _, o := range f.objects {
+		if o.picture >= 0 {
+			kept[next[o.picture]] = o
+			next[o.picture]++
+		}
+	}
+	f.objects, f.byID, f.texts = kept, nil, nil
+	f.byName = make([]int32, len(f.names))
+	for i := range f.byName {
+		f.byName[i] = int32(i)
+	}
+	slices.SortStableFunc(f.byName, func(a, b int32) int { return strings.Compare(f.names[a], f.names[b]) })
+}
+
+// named returns the picture of a name.
+func (f *cocoFile) named(name string) (picture int32, ok bool) {
+	at, ok := slices.BinarySearchFunc(f.byName, name, func(i int32, name string) int { return strings.Compare(f.names[i], name) })
+	if !ok {
+		return 0, false
+	}
+	return f.byName[at], true
+}
+
+func (f *cocoFile) objectsOf(image int32) []cocoPlace {
+	return f.objects[f.first[image]:f.first[image+1]]
+}
