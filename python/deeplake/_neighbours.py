@@ -160,6 +160,11 @@ PACKAGE: Mapping[str, Neighbour] = {
     "load_from_disk": Neighbour("Hugging Face", "deeplake.open(uri)"),
     "from_pandas": Neighbour("Hugging Face, Arrow, polars", "deeplake.ingest(frame, uri)"),
     "write_dataset": Neighbour("Lance, Arrow", "deeplake.ingest(table, uri)"),
+    "ingest_coco": Neighbour("Deep Lake 3", 'deeplake.ingest(folder, uri, format="coco")'),
+    "ingest_yolo": Neighbour("Deep Lake 3", 'deeplake.ingest(folder, uri, format="yolo")'),
+    "ingest_classification": Neighbour("Deep Lake 3", "deeplake.ingest(folder, uri)"),
+    "ingest_dataframe": Neighbour("Deep Lake 3", "deeplake.ingest(frame, uri)"),
+    "ingest_huggingface": Neighbour("Deep Lake 3", "deeplake.ingest(dataset, uri)"),
     "concatenate_datasets": Neighbour("Hugging Face", "deeplake.mix([a, b])"),
     "interleave_datasets": Neighbour("Hugging Face", "deeplake.mix([a, b], shares)"),
 }

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import deeplake
 import numpy as np
 import pytest
+from kills import killed_after_a_commit
 from PIL import Image
 from pycocotools import mask as coco_mask
 from pycocotools.coco import COCO
 from skimage import data
-from test_parquet import create
+from test_parquet import create, version_of
 
 SKELETON = [[1, 2], [2, 3]]
 POINTS = ["nose", "eye", "tail"]
@@ -238,3 +241,125 @@ def test_one_file_of_annotations_beside_the_pictures(tmp_path: Path) -> None:
     assert [ds.source(i) for i in range(3)] == [f"{i:012d}.jpg" for i in range(3)]
     with pytest.raises(deeplake.Error, match=r"nothing\.json"):
         deeplake.ingest(root / "val2017", "mem://none", annotations="nothing.json", verbose=False)
+
+
+def test_panoptic_segments(tmp_path: Path) -> None:
+    root, rng = tmp_path / "coco", np.random.default_rng(5)
+    sizes = photographs(root / "val2017", ["a.jpg", "b.jpg"])
+    told, wanted = [], {}
+    (root / "annotations/panoptic_val2017").mkdir(parents=True)
+    for number, (name, (width, height)) in enumerate(sizes.items()):
+        ids = np.array([0, 1, 70_000, 16_000_000], np.uint32)[rng.integers(0, 4, (height, width))]
+        wanted[f"val2017/{name}"] = ids
+        planes = np.stack([ids % 256, ids // 256 % 256, ids // 65536], axis=2).astype(np.uint8)
+        Image.fromarray(planes).save(root / f"annotations/panoptic_val2017/{Path(name).stem}.png")
+        segments = [{"id": int(one), "category_id": 3, "area": int((ids == one).sum()), "bbox": [0, 0, 4, 5], "iscrowd": 0} for one in np.unique(ids)[1:]]  # fmt: skip
+        told.append({"image_id": number, "file_name": f"{Path(name).stem}.png", "segments_info": segments})
+    images = [{"id": number, "file_name": name} for number, name in enumerate(sizes)]
+    classes = [{"id": 3, "name": "grass", "isthing": 0}]
+    write(root / "annotations/panoptic_val2017.json", images=images, annotations=told, categories=classes)
+    ds = deeplake.ingest(root, "mem://panoptic", verbose=False)
+    assert len(ds) == 2 and ds["panoptic/labels"].class_names == ["grass"]
+    for i in range(2):
+        np.testing.assert_array_equal(ds[i]["panoptic/segments"], wanted[ds.source(i)])
+        areas = [(wanted[ds.source(i)] == one).sum() for one in ds[i]["panoptic/ids"]]
+        assert ds[i]["panoptic/areas"].tolist() == areas
+
+
+def yolo_set(root: Path) -> Path:
+    rng = random.Random(2)
+    (root / "data.yaml").parent.mkdir(parents=True)
+    (root / "data.yaml").write_text("path: .\ntrain: images/train\nval: images/val\nnames:\n  0: person\n  1: café\n")
+    for split, count in (("train", 6), ("val", 3)):
+        names = [f"{i}.jpg" for i in range(count)]
+        photographs(root / "images" / split, names)
+        (root / "labels" / split).mkdir(parents=True)
+        for name in names[:-1]:  # the last one is background
+            lines = [
+                " ".join([str(rng.randint(0, 1)), *(f"{rng.uniform(0.1, 0.9):.6f}" for _ in range(4))])
+                for _ in range(3)
+            ]
+            (root / "labels" / split / name.replace("jpg", "txt")).write_text("\n".join(lines) + "\n")
+    return root
+
+
+def test_yolo(tmp_path: Path) -> None:
+    root = yolo_set(tmp_path / "yolo")
+    report = create(str(tmp_path / "lake"), f"from-{root}")
+    assert (report["format"], report["rows"], report["objects"], report["skipped"]) == ("yolo", 9, 21, 0)
+    ds = deeplake.open(tmp_path / "lake")
+    assert ds["labels"].class_names == ["person", "café"] and ds["boxes"].info["coords"]["type"] == "fractional"
+    assert {view.name: view.rows for view in ds.views()} == {"train": 6, "val": 3}
+    for i, row in enumerate(ds):
+        file = root / ds.source(i).replace("images", "labels").replace("jpg", "txt")
+        wanted = np.array([line.split() for line in file.read_text().splitlines()] if file.exists() else [], np.float64)
+        wanted = wanted.reshape(-1, 5)
+        np.testing.assert_array_equal(row["labels"], wanted[:, 0])
+        np.testing.assert_array_equal(row["boxes"], wanted[:, 1:].astype(np.float32))
+    changed = root / "labels/train/5.txt"
+    changed.write_text("1 0.5 0.5 0.25 0.25\nx\n")
+    report = create(str(tmp_path / "lake"), f"from-{root}")
+    assert (report["updated"], report["unchanged"], report["skipped"]) == (1, 8, 1)
+    assert report["skips"] == [
+        {"path": "images/train/5.jpg", "reason": 'line 2 begins with "x", want the number of a class'}
+    ]
+
+
+def test_voc_and_kitti(tmp_path: Path) -> None:
+    sizes = photographs(tmp_path / "VOC/JPEGImages", ["a.jpg", "b.jpg"])
+    (tmp_path / "VOC/Annotations").mkdir()
+    (tmp_path / "VOC/SegmentationClass").mkdir()
+    one = "<object><name>{}</name><difficult>{}</difficult><bndbox><xmin>{}</xmin><ymin>2</ymin><xmax>30</xmax><ymax>4e1</ymax></bndbox></object>"
+    for name, kinds in (("a", ["dog", "tvmonitor"]), ("b", [])):
+        text = "".join(one.format(kind, number, number + 1) for number, kind in enumerate(kinds))
+        (tmp_path / f"VOC/Annotations/{name}.xml").write_text(
+            f"<annotation><filename>{name}.jpg</filename>{text}</annotation>"
+        )
+    width, height = sizes["a.jpg"]
+    mask = Image.fromarray((np.arange(width * height).reshape(height, width) % 21).astype(np.uint8), "P")
+    mask.putpalette(bytes(range(256)) * 3)
+    mask.save(tmp_path / "VOC/SegmentationClass/a.png")
+    ds = deeplake.ingest(tmp_path / "VOC", "mem://voc", verbose=False)
+    assert len(ds) == 2 and len(ds["labels"].class_names) == 20
+    assert ds[0]["boxes"].tolist() == [[1, 2, 30, 40], [2, 2, 30, 40]] and ds[1]["boxes"].shape == (0, 4)
+    assert ds[0]["difficult"].tolist() == [False, True] and ds[1]["class_masks"] is None
+    assert [ds["labels"].class_names[label] for label in ds[0]["labels"]] == ["dog", "tvmonitor"]
+    np.testing.assert_array_equal(ds[0]["class_masks"], np.arange(width * height).reshape(height, width) % 21)
+    assert ds["class_masks"].bytes(0) == (tmp_path / "VOC/SegmentationClass/a.png").read_bytes()
+
+    photographs(tmp_path / "kitti/training/image_2", ["000000.png", "000001.png"])
+    (tmp_path / "kitti/training/label_2").mkdir()
+    line = "Car 0.00 0 -1.57 10.5 20.25 30.0 40.0 1.52 1.63 3.88 -2.7 1.74 3.68 -1.29"
+    for number in range(2):
+        (tmp_path / f"kitti/training/label_2/00000{number}.txt").write_text(f"{line}\n" * (number + 1))
+    ds = deeplake.ingest(tmp_path / "kitti", "mem://kitti", verbose=False)
+    assert len(ds) == 2 and ds[1]["locations"].tolist() == np.float32([[-2.7, 1.74, 3.68]] * 2).tolist()
+    assert ds["labels"].class_names == ["Car"] and ds[0]["boxes"].tolist() == [[10.5, 20.25, 30, 40]]
+
+
+def test_linked_pictures_keep_their_annotations(tmp_path: Path) -> None:
+    root = yolo_set(tmp_path / "yolo")
+    create(str(tmp_path / "lake"), f"from-{root}", "--link")
+    ds = deeplake.open(tmp_path / "lake")
+    copied = deeplake.ingest(root, "mem://copied", format="yolo", verbose=False)
+    for i in range(len(ds)):
+        np.testing.assert_array_equal(ds[i]["images"], copied[i]["images"])
+        np.testing.assert_array_equal(ds[i]["boxes"], copied[i]["boxes"])
+    assert len(next(iter(ds.batches(4, collate={"boxes": "list", "labels": "list", "images": "list"})))["boxes"]) == 4
+
+
+def test_kills(tmp_path: Path) -> None:
+    """Imports that are killed have no row twice and lose none, with their annotations."""
+    root, uri = coco_set(tmp_path / "coco", per_split=100), str(tmp_path / "lake")
+    command = [sys.executable, "-m", "deeplake", "create", uri, f"from-{root}", "--checkpoint", "10"]
+    draw, kills = random.Random(5), 0
+    for _ in range(3):
+        kills += killed_after_a_commit(command, functools.partial(version_of, uri), 0.03, draw)
+    report = create(uri, f"from-{root}", "--checkpoint", "10")
+    ds, whole = deeplake.open(uri), deeplake.ingest(root, "mem://whole-coco", verbose=False)
+    assert report["rows"] == 200 and kills > 0 and report["skipped"] == 0
+    assert ds.source(range(200)) == whole.source(range(200))
+    for name in ("object_ids", "boxes", "captions", "polygons", "split"):
+        for mine, theirs in zip(ds[name][:], whole[name][:], strict=True):
+            for one, other in zip(mine, theirs, strict=True) if name == "polygons" else [(mine, theirs)]:
+                np.testing.assert_array_equal(one, other)

@@ -104,7 +104,7 @@ func TestPanoptic(t *testing.T) {
 	files := tree{
 		"val/a.jpg": "", "annotations/panoptic_val/a.png": file.String(),
 		"annotations/panoptic_val.json": `{"images": [{"id": 1, "file_name": "a.jpg"}], "categories": [{"id": 4, "name": "sky", "isthing": 0}],
-			"annotations": [{"image_id": 1, "file_name": "a.png", "segments_info": [{"id": 131331, "category_id": 4, "area": 1, "bbox": [0, 0, 1, 1], "iscrowd": 0}]}]}`,
+			"annotations": [{"image_id": 1, "file_name": "../../a.png", "segments_info": [{"id": 131331, "category_id": 4, "area": 1, "bbox": [0, 0, 1, 1], "iscrowd": 0}]}]}`,
 	}
 	set := files.open(t, "", nil)
 	if !set.Uses("annotations/panoptic_val/a.png") || set.Uses("val/a.jpg") {

@@ -114,7 +114,7 @@ func (c *coco) segments(ctx context.Context, r *Row, p Picture, ref cocoRef) err
 		boxes = append(boxes, o.box[:]...)
 		labels[i], areas[i], crowds[i], ids[i] = c.className(o.category), o.area, o.crowd, o.id
 	}
-	data, err := readAll(ctx, c.source, path.Join(f.masksIn, name))
+	data, err := readAll(ctx, c.source, path.Join(f.masksIn, cleanName(name)))
 	if err != nil {
 		return errs.New(errs.KindOf(err), "its segments: %w", err)
 	}

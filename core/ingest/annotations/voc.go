@@ -20,8 +20,9 @@ import (
 type voc struct {
 	source Source
 	names  *Names
-	isVOC  bool // all names of classes are of Pascal VOC, as far as they were looked at
-	extras vocExtras
+	// of the classes in the first files: some, or some not, are of Pascal VOC
+	isVOC, isOther bool
+	extras         vocExtras
 	// the splits of lists in "ImageSets/Main", by folder and name of a picture
 	splits map[string]string
 	listed []string // the names of these splits, in order
@@ -103,14 +104,12 @@ func (v *voc) look(data []byte) bool {
 	if err != nil {
 		return false
 	}
-	first := !v.isVOC && !v.extras.pose && !v.extras.occluded
-	known := true
 	for _, o := range a.Objects {
 		v.extras.pose = v.extras.pose || o.Pose != nil
 		v.extras.occluded = v.extras.occluded || o.Occluded != nil
-		known = known && slices.Contains(vocClasses(), o.Name)
+		isKnown := slices.Contains(vocClasses(), o.Name)
+		v.isVOC, v.isOther = v.isVOC || isKnown, v.isOther || !isKnown
 	}
-	v.isVOC = known && len(a.Objects) > 0 && (first || v.isVOC)
 	return true
 }
 
@@ -158,7 +157,7 @@ func (v *voc) readLists(ctx context.Context) error {
 func (v *voc) Tensors() []dataset.TensorSpec {
 	info := map[string]any{"coords": map[string]any{"mode": "LTRB", "type": "pixel"}}
 	classes := []string(nil)
-	if v.isVOC {
+	if v.isVOC && !v.isOther {
 		classes = vocClasses()
 		info["first_pixel"] = 1
 	}

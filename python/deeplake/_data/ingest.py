@@ -68,9 +68,9 @@ def ingest(
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv" or "json" (lines); "images"; "coco", "yolo",
-            "voc", "kitti", "cvat" or "labelstudio", images with annotations. None goes by names and,
-            for annotations, by content.
+        format: of files: "parquet", "feather", "csv" or "json" (lines); "images"; or a layout of
+            images with annotations, such as "coco". None goes by names, and by the content of
+            annotations.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.

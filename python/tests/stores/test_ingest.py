@@ -146,3 +146,32 @@ def test_tables_of_a_bucket(store: Server, tmp_path: Path) -> None:
         store.put(theirs, name, b"id,text\n9,y\n" if of == "csv" else (tmp_path / "x").read_bytes())
         report = create(store, place, f"from-{source}")
         assert report["unchanged"] == 2 and report["rows"] == (5 if of == "csv" else 6)
+
+
+def test_annotations_in_a_bucket(store: Server, tmp_path: Path) -> None:
+    """COCO and YOLO beside pictures in a bucket, and a file of annotations on this machine."""
+    theirs, ours = store.new_bucket(), store.new_bucket()
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in range(5)]
+    objects = [{"id": i, "image_id": i, "category_id": 4, "bbox": [i, 1, 2, 3]} for i in range(4)]
+    document = {"images": images, "annotations": objects, "categories": [{"id": 4, "name": "cat"}]}
+    for i in range(5):
+        store.put(theirs, f"coco/val2017/{i}.jpg", encoded(picture(i)))
+        store.put(theirs, f"yolo/images/{i}.jpg", encoded(picture(i)))
+        if i < 4:
+            store.put(theirs, f"yolo/labels/{i}.txt", f"0 0.{i + 1} 0.5 0.25 0.25\n".encode())
+    store.put(theirs, "coco/annotations/instances_val2017.json", json.dumps(document).encode())
+    store.put(theirs, "yolo/data.yaml", b"names: [cat]")
+    storage = deeplake.Storage(**store.settings())
+    for name, first in (("coco", lambda i: i), ("yolo", lambda i: np.float32((i + 1) / 10))):
+        place = store.uri(ours, name)
+        report = create(store, place, f"from-{store.uri(theirs, name)}")
+        assert (report["format"], report["rows"], report["objects"], report["skipped"]) == (name, 5, 4, 0)
+        ds = deeplake.open(place, storage=storage)
+        assert ds["labels"].class_names == ["cat"]
+        assert [row["boxes"][:, 0].tolist() for row in ds] == [*([first(i)] for i in range(4)), []]
+        assert create(store, place, f"from-{store.uri(theirs, name)}")["unchanged"] == 5
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(document))
+    source = store.uri(theirs, "coco/val2017")
+    report = create(store, str(tmp_path / "mixed"), f"from-{source}", "--annotations", str(file), "--link")
+    assert (report["format"], report["rows"], report["objects"]) == ("coco", 5, 4)
