@@ -2,8 +2,12 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+
+	"deeplake/core/dataset"
+	"deeplake/core/errs"
 )
 
 // TestCutFiles: cut JPEG files are left out, or stored as they are and counted. Other damage, and
@@ -51,7 +55,31 @@ func TestCutFiles(t *testing.T) {
 	if r := run(t, env, "mem://d", root, Options{OnError: "accept"}); r.Rows != 2 || r.Accepted != 1 || r.Unchanged != 1 {
 		t.Fatalf("again: %+v", r)
 	}
-	if err := (Options{OnError: "raise"}).check("x", env.Codecs); err == nil || !strings.Contains(err.Error(), "on_error") {
-		t.Errorf("on_error raise: %v", err)
+	if err := (Options{OnError: "rise"}).check("x", env.Codecs); err == nil || !strings.Contains(err.Error(), "on_error") {
+		t.Errorf("on_error rise: %v", err)
+	}
+}
+
+// TestRaise refuses a source with a file that is left out otherwise. Files that have no name of a
+// picture are none.
+func TestRaise(t *testing.T) {
+	t.Parallel()
+	env, root, ctx := testEnv(), t.TempDir(), context.Background()
+	good := picture(t, 1, "jpeg")
+	write(t, root, map[string][]byte{"in/1.jpg": good, "in/2.jpg": good[:40], "in/notes.txt": []byte("x")})
+	j, err := Start(env, "mem://raised", root, Options{OnError: Raise, Once: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if _, err := j.Wait(ctx); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "2.jpg") {
+		t.Errorf("a cut file: %v", err)
+	}
+	if _, err := dataset.Open(ctx, env, "mem://raised", dataset.OpenOptions{}); !errs.Is(err, errs.NotFound) {
+		t.Errorf("the dataset of it: %v", err)
+	}
+	write(t, root, map[string][]byte{"in/2.jpg": good})
+	if r := run(t, env, "mem://raised", root, Options{OnError: Raise, Once: true}); r.Rows != 2 || r.Skipped != 1 {
+		t.Errorf("whole files: %+v", r)
 	}
 }

@@ -70,13 +70,10 @@ func (im *importer) openAnnotations(ctx context.Context) error {
 	im.parts = im.splitsOfFolders()
 	first, all := set.Faults()
 	for _, f := range first {
-		if im.o.OnError == Raise {
-			return errs.New(errs.Invalid, "%s: %s", f.Path, f.Reason)
-		}
 		im.leaveOut(f.Path, f.Reason)
 	}
 	im.report.Skipped += all - int64(len(first))
-	return nil
+	return im.refused
 }
 
 // elsewhere gives one file that lies outside of the source of the pictures.
@@ -269,34 +266,12 @@ func (k *known) file() origin.Origin {
 	return o
 }
 
-// raised returns the error of a row that must not be left out.
-func (im *importer) raised(r *row) error {
-	if im.o.OnError != Raise || r.reason == unchanged {
-		return nil
-	}
-	reason := r.reason
-	if reason == "" && len(r.faults) > 0 {
-		reason = r.faults[0]
-	}
-	if reason == "" {
-		return nil
-	}
-	return errs.Op("import from", im.source.URI()).New(errs.Invalid, "%s: %s", r.path, reason)
-}
-
 // lostPictures reports the pictures that annotations name, and no object is.
-func (im *importer) lostPictures() (err error) {
-	if im.set == nil {
-		return nil
+func (im *importer) lostPictures() error {
+	if im.set != nil {
+		im.set.Lost(im.began, func(key string) { im.leaveOut(key, "the annotations name it, and there is no such file") })
 	}
-	im.set.Lost(im.began, func(key string) {
-		const reason = "the annotations name it, and there is no such file"
-		if im.o.OnError == Raise && err == nil {
-			err = errs.Op("import from", im.source.URI()).New(errs.NotFound, "%s: %s", key, reason)
-		}
-		im.leaveOut(key, reason)
-	})
-	return err
+	return im.refused
 }
 
 // addTo appends a value of a list, or of class names, to its column. known has the places of the

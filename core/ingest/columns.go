@@ -35,6 +35,7 @@ type row struct {
 	values []value
 	bytes  int64 // read from the source
 	from   origin.Origin
+	other  bool     // the file has no name of a picture, and is none
 	faults []string // annotations that are left out
 	marks  int64    // annotations that are not
 }

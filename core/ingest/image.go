@@ -89,7 +89,7 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 		data, err := io.ReadAll(body)
 		_ = body.Close()
 		if _, ok := im.env.Codecs.Sniff(data); !ok || err != nil {
-			return row{reason: im.noPicture(data)}, err
+			return row{reason: im.noPicture(data), other: true}, err
 		}
 	}
 	body, from, err := im.ask(ctx, o, 0, -1)

@@ -65,22 +65,28 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		return nil, err
 	}
 	if err != nil && !canceled {
-		if im.o.Once && fresh && im.report.Version == 0 {
-			return nil, im.unmake(write, uri, err)
-		}
-		return nil, im.withdraw(write, err)
+		return nil, im.giveUp(write, uri, fresh, err)
 	}
 	if canceled && fresh && (im.o.Once || im.report.Added+int64(len(im.window)) == 0) {
 		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), im.unmake(write, uri, err))
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
-		return nil, im.withdraw(write, commitErr)
+		return nil, im.giveUp(write, uri, fresh, commitErr)
 	}
 	im.finishReport()
 	if !canceled {
 		err = im.saveSplits(write)
 	}
 	return im.report, err
+}
+
+// giveUp ends an import that has failed. One that makes a single commit leaves no dataset without
+// it.
+func (im *importer) giveUp(ctx context.Context, uri string, fresh bool, err error) error {
+	if im.o.Once && fresh && im.report.Version == 0 {
+		return im.unmake(ctx, uri, err)
+	}
+	return im.withdraw(ctx, err)
 }
 
 // withdraw gives up a replacement of another dataset that has no commit yet. It returns err, with a

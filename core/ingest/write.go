@@ -69,6 +69,7 @@ type importer struct {
 	began    string          // after, when the run began
 	pictures *dataset.Column // of the rows that are there; nil: none
 	beside   storage.Source  // of the file with annotations; nil: source
+	refused  error           // about the first file that may not be left out; nil: none
 
 	window []row // to be appended
 	held   int64 // bytes of it
@@ -100,8 +101,8 @@ func (im *importer) write(wait, ctx context.Context, o *object) error {
 		}
 		break
 	}
-	if o.err != nil {
-		return o.err
+	if err := cmp.Or(o.err, im.refused); err != nil {
+		return err
 	}
 	if im.after, im.partial = o.Key, ""; !im.usable {
 		im.kinds.add(o.Key)
@@ -119,9 +120,6 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 		if r.reason == "" {
 			im.chooseTensors(r)
 			r.reason = cmp.Or(r.reason, im.given(r), im.mixedLabel(r))
-		}
-		if err := im.raised(r); err != nil {
-			return err
 		}
 		switch {
 		case r.reason == unchanged:
@@ -198,11 +196,24 @@ func (im *importer) skip(r *row, was *known) {
 	if was != nil && !formatOf(was.Path).Members {
 		reason += "; its row keeps what it had"
 	}
+	if r.other {
+		im.note(r.path, reason)
+		return
+	}
 	im.leaveOut(r.path, reason)
 }
 
-// leaveOut reports a file or a member that is left out.
+// leaveOut reports a file, a member or an annotation that is left out. If none may be, the first
+// one ends the import.
 func (im *importer) leaveOut(path, reason string) {
+	im.note(path, reason)
+	if im.o.OnError == Raise && im.refused == nil {
+		im.refused = errs.Op("import from", im.source.URI()).New(errs.Invalid, "%s: %s", path, reason)
+	}
+}
+
+// note reports a file that is left out, which ends no import.
+func (im *importer) note(path, reason string) {
 	im.report.Skipped++
 	if len(im.report.Skips) < shownNames {
 		im.report.Skips = append(im.report.Skips, Skip{Path: path, Reason: reason})
@@ -394,7 +405,7 @@ func (im *importer) checkpoint(ctx context.Context) error {
 // commit commits a checkpoint, or with complete the end of the import. It makes no commit if
 // nothing has changed.
 func (im *importer) commit(ctx context.Context, complete bool) error {
-	if err := im.flush(ctx); err != nil {
+	if err := cmp.Or(im.flush(ctx), im.refused); err != nil {
 		return err
 	}
 	desc, err := im.d.Describe()
