@@ -363,3 +363,46 @@ def test_kills(tmp_path: Path) -> None:
         for mine, theirs in zip(ds[name][:], whole[name][:], strict=True):
             for one, other in zip(mine, theirs, strict=True) if name == "polygons" else [(mine, theirs)]:
                 np.testing.assert_array_equal(one, other)
+
+
+def test_cvat_and_label_studio(tmp_path: Path) -> None:
+    """Exports of two programs for labelling: the same shapes on the same pictures."""
+    sizes = photographs(tmp_path / "cvat/images", ["a.jpg", "b.jpg"])
+    width, height = sizes["a.jpg"]
+    shapes = (
+        '<box label="dog" occluded="1" xtl="1.5" ytl="2" xbr="30.25" ybr="20"><attribute name="age">old</attribute></box>'
+        '<polygon label="cat" occluded="0" points="1.00,2.00;20.50,2.00;20.50,30.00"/><tag label="night"/>'
+        '<mask label="dog" occluded="0" rle="1, 2, 1" left="3" top="4" width="2" height="2"/>'
+    )
+    meta = "".join(f"<label><name>{name}</name></label>" for name in ("cat", "dog"))
+    (tmp_path / "cvat/annotations.xml").write_text(
+        f"<annotations><version>1.1</version><meta><job><labels>{meta}</labels></job></meta>"
+        f'<image id="0" name="a.jpg" width="{width}" height="{height}">{shapes}</image><image id="1" name="b.jpg"/></annotations>'
+    )
+    ds = deeplake.ingest(tmp_path / "cvat", "mem://cvat", verbose=False)
+    assert ds["labels"].class_names == ["cat", "dog"] and ds[0]["labels"].tolist() == [1, 0, 1]
+    assert ds[0]["boxes"].tolist() == [[1.5, 2, 30.25, 20], [1, 2, 20.5, 30], [3, 4, 5, 6]]
+    assert ds[0]["occluded"].tolist() == [True, False, False] and ds[0]["attributes"][0] == {"age": "old"}
+    filled = np.zeros((height, width), bool)
+    filled[4, 4] = filled[5, 3] = True
+    np.testing.assert_array_equal(ds[0]["masks"][..., 2], filled)
+    assert ds[1]["boxes"].shape == (0, 4)
+
+    photographs(tmp_path / "studio", ["a.jpg"])
+    width, height = Image.open(tmp_path / "studio/a.jpg").size
+    box = {"x": 10, "y": 20, "width": 50, "height": 25, "rotation": 0, "rectanglelabels": ["dog"]}
+    outline = {"points": [[0, 0], [50, 0], [50, 100]], "polygonlabels": ["cat"]}
+    common = {"from_name": "label", "to_name": "image", "original_width": width, "original_height": height}
+    result = [
+        {**common, "type": "rectanglelabels", "value": box},
+        {**common, "type": "polygonlabels", "value": outline},
+        {**common, "type": "choices", "value": {"choices": ["night"]}},
+    ]
+    task = {"id": 7, "data": {"image": "/data/upload/1/ab12cd34-a.jpg"}, "annotations": [{"result": result}]}
+    (tmp_path / "studio/export.json").write_text(json.dumps([task]))
+    ds = deeplake.ingest(tmp_path / "studio", "mem://studio", verbose=False)
+    assert [ds["labels"].class_names[label] for label in ds[0]["labels"]] == ["dog", "cat"]
+    left, top = 0.1 * width, 0.2 * height
+    np.testing.assert_allclose(ds[0]["boxes"][0], [left, top, left + width / 2, top + height / 4], rtol=1e-6)
+    np.testing.assert_allclose(ds[0]["polygons"][1], [[0, 0], [width / 2, 0], [width / 2, height]], rtol=1e-6)
+    assert ds[0]["task_id"] == 7 and ds["choices"].class_names == ["night"]

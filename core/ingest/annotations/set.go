@@ -79,6 +79,8 @@ type Format struct {
 func formats() []Format {
 	return []Format{
 		{"coco", openCOCO},
+		{"cvat", openCVAT}, // before voc, which reads any XML beside pictures
+		{"labelstudio", openLabelStudio},
 		{"voc", openVOC},
 		{"kitti", openKITTI},
 		{"yolo", openYOLO},

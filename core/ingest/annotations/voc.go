@@ -33,7 +33,7 @@ type vocExtras struct{ occluded, pose, classMasks, objectMasks, synsets bool }
 
 // vocPairs are folders of pictures, with those of their XML files.
 var vocPairs = [...][2]string{
-	{"JPEGImages", "Annotations"}, {"Data", "Annotations"}, {"images", "annotations"}, {"images", "Annotations"}, {"images", "xmls"}, {"images", "labels"},
+	{"JPEGImages", "Annotations"}, {"Data", "Annotations"}, {"images", "annotations"}, {"images", "Annotations"}, {"images", "annotations/xmls"}, {"images", "xmls"}, {"images", "labels"},
 }
 
 // vocMasks are the folders of masks, beside that of the pictures.
@@ -191,8 +191,9 @@ func (v *voc) Tensors() []dataset.TensorSpec {
 func (v *voc) Has(key string) bool { return !v.isMask(key) }
 
 func (v *voc) isMask(key string) bool {
-	folder := path.Base(path.Dir(key))
-	return v.extras.classMasks && folder == vocClassMasks || v.extras.objectMasks && folder == vocObjectMasks
+	folders := strings.Split(path.Dir(key), "/")
+	folder := folders[len(folders)-1]
+	return slices.Contains(folders, "annotations") || slices.Contains(folders, "Annotations") || v.extras.classMasks && folder == vocClassMasks || v.extras.objectMasks && folder == vocObjectMasks
 }
 
 // Lost calls nothing: a picture finds its file.

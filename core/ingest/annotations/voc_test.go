@@ -65,6 +65,7 @@ func TestVOCPlaces(t *testing.T) {
 	}{
 		"ImageNet": {tree{"Data/CLS-LOC/train/n01440764/a.JPEG": "", "Annotations/CLS-LOC/train/n01440764/a.xml": vocFile(vocObject("n01440764", ""))}, "Data/CLS-LOC/train/n01440764/a.JPEG"},
 		"pets":     {tree{"images/a.jpg": "", "annotations/a.xml": one}, "images/a.jpg"},
+		"Oxford":   {tree{"images/a.jpg": "", "annotations/xmls/a.xml": one, "annotations/trimaps/a.png": ""}, "images/a.jpg"},
 		"beside":   {tree{"train/a.jpg": "", "train/a.xml": one}, "train/a.jpg"},
 		"flat":     {tree{"a.jpg": "", "a.xml": one}, "a.jpg"},
 	} {
@@ -72,6 +73,9 @@ func TestVOCPlaces(t *testing.T) {
 		r := read(t, set, Picture{c.key, 8, 8})
 		if r.Objects != 1 || set.Tensors()[1].ClassNames != nil {
 			t.Errorf("%s: %+v", name, r)
+		}
+		if set.Has("annotations/trimaps/a.png") {
+			t.Errorf("%s: a trimap is a picture", name)
 		}
 		if name == "ImageNet" && string(value(t, r, "synset").Sample.Data) != "n01440764" {
 			t.Errorf("%s: %+v", name, r)
