@@ -200,7 +200,7 @@ var packageRules = []packageRule{
 			"core/ingest/annotations", "core/ingest/table"),
 	},
 	{
-		dir: "core/ingest/annotations", why: "annotations of pictures in the layouts of other programs; no rows, no stores", never: noIO,
+		dir: "core/ingest/annotations", why: "annotations of pictures in the layouts of other programs; no rows, no stores", never: noNet,
 		project: with(ofValues, jsontext, "core/dataset"), modules: []string{"go.yaml.in/yaml/v3"},
 	},
 	{

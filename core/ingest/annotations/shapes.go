@@ -1,6 +1,6 @@
 package annotations
 
-// shapeKind is what a person has drawn.
+// shapeKind is the kind of a shape.
 type shapeKind byte
 
 const (
