@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,9 +25,12 @@ type Format struct {
 	Open bool
 	// Keys says that each row names its columns: later ones may have others.
 	Keys bool
-	// Written says that files hold the text of each value. The reader gives a column one type in
-	// all files, by source.known.
+	// Written says that values tell the type of a column. The reader gives it one type in all files,
+	// by source.known or source.forms.
 	Written bool
+	// Parts says that the format reads its compression itself, which is gzip, and that names of files
+	// may end with "-00000-of-00001".
+	Parts bool
 }
 
 // Table is an open file. Its methods may be called in parallel.
@@ -78,6 +82,7 @@ var formats = []Format{
 	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
 	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
 	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Open: true, Written: true},
+	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true},
 	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
 
@@ -89,19 +94,27 @@ func formatOf(key string) *Format {
 	name := strings.ToLower(path.Base(key))
 	for _, packing := range packings {
 		if plain, ok := strings.CutSuffix(name, packing); ok {
-			if f := formatOf(plain); f != nil && f.Open {
+			if f := formatOf(plain); f != nil && f.Open && (!f.Parts || packing == ".gz") {
 				return f
 			}
 			return nil
 		}
 	}
+	plain := partName.ReplaceAllString(name, "")
 	for i := range formats {
-		if slices.Contains(formats[i].Extensions, path.Ext(name)) {
-			return &formats[i]
+		f := &formats[i]
+		if slices.Contains(f.Extensions, path.Ext(name)) || f.Parts && slices.Contains(f.Extensions, path.Ext(plain)) {
+			return f
 		}
 	}
 	return nil
 }
+
+// partName is the end of the name of a part, as TensorFlow writes it.
+var partName = regexp.MustCompile(`-\d{5,}-of-\d{5,}$`)
+
+// takes reports whether a file without a name of a format may be of this one.
+func (f *Format) takes(key string) bool { return f.Parts && partName.MatchString(key) }
 
 // Named reports whether a name is that of a file with a table.
 func Named(key string) bool { return formatOf(key) != nil }

@@ -28,6 +28,17 @@ const (
 // plain opens a file that is read in order, decompressed. It returns a function that ends its
 // requests.
 func (o opened) plain(ctx context.Context, isAhead bool) (io.Reader, func(), error) {
+	stored, end := o.inOrder(ctx, isAhead)
+	plain, err := unpacked(stored)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return plain, end, nil
+}
+
+// inOrder opens a file that is read in order. It returns a function that ends its requests.
+func (o opened) inOrder(ctx context.Context, isAhead bool) (io.Reader, func()) {
 	how := ahead.Options{Step: blockBytes, Depth: aheadBlocks}
 	end := func() {}
 	if isAhead {
@@ -41,12 +52,7 @@ func (o opened) plain(ctx context.Context, isAhead bool) (io.Reader, func(), err
 	if size := o.f.size; size > 0 {
 		all = []ahead.Segment{{Size: size}}
 	}
-	plain, err := unpacked(ahead.New(o, how, all...).Reader(ctx))
-	if err != nil {
-		end()
-		return nil, nil, err
-	}
-	return plain, end, nil
+	return ahead.New(o, how, all...).Reader(ctx), end
 }
 
 // unpacked decompresses a file whose first bytes say that it is compressed.

@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"deeplake/core/csv"
@@ -10,6 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/ingest/urls"
 	"deeplake/core/storage"
+	"deeplake/core/tfrecord"
 )
 
 const (
@@ -309,8 +311,11 @@ func (im *importer) typesAlone(ctx context.Context) error {
 // beginnings of all files.
 func (im *importer) know() error {
 	s := im.source
-	s.known, s.documents = map[string]csv.Known{}, nil
+	s.known, s.forms, s.documents = map[string]csv.Known{}, map[string]tfrecord.Form{}, nil
 	note := func(name, htype, dtype string, isStated bool) {
+		if form := recordForm(htype, dtype); form != tfrecord.Unknown {
+			s.forms[name] = form
+		}
 		k := knownOf(htype, dtype)
 		k.Lenient = isStated
 		s.known[name] = k
@@ -332,7 +337,13 @@ func (im *importer) know() error {
 	for name, spec := range im.o.Schema {
 		note(name, spec.HType, spec.DType, true)
 	}
+	decided := maps.Clone(s.forms)
 	for _, f := range s.files {
+		for name, found := range f.forms {
+			if decided[name] == tfrecord.Unknown {
+				s.forms[name] = tfrecord.Join(s.forms[name], found)
+			}
+		}
 		for name, found := range f.known {
 			k := s.known[name]
 			if !k.Fixed {

@@ -114,8 +114,11 @@ func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error)
 		return nil, err
 	}
 	f.rows = t.Rows()
-	if v, ok := t.(*values); ok {
-		f.known = v.known
+	switch t := t.(type) {
+	case *values:
+		f.known = t.known
+	case *records:
+		f.forms = t.forms
 	}
 	names, err := im.picked(f, t.Columns())
 	if err != nil {

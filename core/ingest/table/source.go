@@ -15,6 +15,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
+	"deeplake/core/tfrecord"
 )
 
 // source is the place of the files.
@@ -27,8 +28,9 @@ type source struct {
 	files     []*file
 	parts     []partition          // of the folders' names, with the types that all values have
 	known     map[string]csv.Known // of columns of files without types
-	documents []string             // columns whose values are JSON
-	parted    []string             // parts of the dataset by the names of files; nil: none
+	forms     map[string]tfrecord.Form
+	documents []string // columns whose values are JSON
+	parted    []string // parts of the dataset by the names of files; nil: none
 }
 
 // file is one file of the source.
@@ -37,10 +39,12 @@ type file struct {
 	name   string // the source's name of it; it may hold secrets
 	size   int64
 	tag    string
-	rows   int64                // -1: not known
-	start  int64                // the first row to take: earlier ones were, by an interrupted run
-	values map[string]string    // of partitions; a missing one is null
-	known  map[string]csv.Known // of columns, by the beginning of a file without types
+	rows   int64             // -1: not known
+	start  int64             // the first row to take: earlier ones were, by an interrupted run
+	values map[string]string // of partitions; a missing one is null
+	// of columns, by the beginning of a file without types
+	known map[string]csv.Known
+	forms map[string]tfrecord.Form
 }
 
 // partition is a column that names of folders make: "year=2026".
@@ -177,6 +181,9 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 	var refused error
 	err = from.Objects(ctx, only, "", func(e storage.Entry) bool {
 		of := formatOf(e.Key)
+		if of == nil && isGiven && s.format.takes(e.Key) {
+			of = s.format
+		}
 		switch {
 		case only != "" && e.Key != only:
 			return e.Key < only

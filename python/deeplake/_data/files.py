@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -16,13 +17,17 @@ _FORMATS = {
     ".ipc": "feather",
     ".csv": "csv",
     ".tsv": "csv",
+    ".tfrecord": "tfrecord",
+    ".tfrecords": "tfrecord",
+    ".tfrec": "tfrecord",
     ".jsonl": "json",
     ".ndjson": "json",
 }
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # of csv and json files
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 _OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
-FORMATS = ("parquet", "feather", "csv", "json")
+FORMATS = ("parquet", "feather", "csv", "json", "tfrecord")
+_PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
 
@@ -81,9 +86,12 @@ def _has_images(path: Path) -> bool:
 
 def _named(path: Path) -> str | None:
     name = path.name.lower()
+    if (part := _PART.sub("", name)) != name:
+        return "tfrecord" if _FORMATS.get(Path(part).suffix) == "tfrecord" else None
     for packed in _PACKED:
         if (plain := name.removesuffix(packed)) != name:
-            return found if (found := _FORMATS.get(Path(plain).suffix)) in ("csv", "json") else None
+            found = _FORMATS.get(Path(plain).suffix)
+            return found if found in ("csv", "json") or (found == "tfrecord" and packed == ".gz") else None
     return _FORMATS.get(Path(name).suffix)
 
 
