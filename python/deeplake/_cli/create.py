@@ -131,17 +131,19 @@ def create(
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Or files with a table in any of these places, whose columns
-    become tensors: Parquet, Feather, CSV and JSON lines. Folders of images are classes. Without
+    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Images with annotations of COCO,
+    YOLO, Pascal VOC and others are recognized; other folders of images are classes. Without
     --source-storage a source on the same server as the dataset is reached with --storage, any other
     one without its secrets. A list names URLs of its own host, and of --allow-links. The same
     command continues an interrupted run; after a complete run it takes in new files, and images
-    that have changed.
+    and annotations that have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
         deeplake create s3://mine/train from-s3://theirs/shards --link
         deeplake create ./pixels from-./flowers --decode --size 256
         deeplake create ./digits from-./folders --classes zero,one,two
+        deeplake create ./coco.lake from-./coco --masks
         deeplake create ./captions from-./captions.parquet --columns text,kind=class_label
     """
     if decode:

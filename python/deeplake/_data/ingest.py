@@ -61,16 +61,16 @@ def ingest(
             `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split". Or the path
-            of a file: Parquet, Feather, CSV or JSON lines, or of a folder of one of them, whose
+            of a file: Parquet, Feather, CSV, JSON lines or TFRecord, or of a folder of them, whose
             partitions ("year=2026") become columns. Or a folder of images, with their annotations
             in one of the layouts of docs/annotations.md, or with a folder for each class. They may
             lie on any store ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv" or "json" (lines); "images"; or a layout of
-            images with annotations, such as "coco". None goes by names, and by the content of
-            annotations.
+        format: of files: "parquet", "feather", "csv", "json" (lines) or "tfrecord"; "images"; or a
+            layout of images with annotations, such as "coco". None goes by names, and by the
+            content of annotations.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
