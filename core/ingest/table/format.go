@@ -31,6 +31,8 @@ type Format struct {
 	// Parts says that the format reads its compression itself, which is gzip, and that names of files
 	// may end with "-00000-of-00001".
 	Parts bool
+	// Index leaves out listed files that are no part of the table; nil: all are.
+	Index func(s *source, ctx context.Context) error
 }
 
 // Table is an open file. Its methods may be called in parallel.
@@ -82,6 +84,7 @@ var formats = []Format{
 	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
 	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
 	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Open: true, Written: true},
+	{Name: "mds", Extensions: []string{".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"}, Schema: openShards, Index: (*source).indexed},
 	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true},
 	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
@@ -92,6 +95,11 @@ var packings = []string{".gz", ".zst", ".bz2", ".lz4"}
 // formatOf returns the format that a name tells; nil: none.
 func formatOf(key string) *Format {
 	name := strings.ToLower(path.Base(key))
+	for i := range formats {
+		if slices.ContainsFunc(formats[i].Extensions, func(end string) bool { return strings.Count(end, ".") > 1 && strings.HasSuffix(name, end) }) {
+			return &formats[i]
+		}
+	}
 	for _, packing := range packings {
 		if plain, ok := strings.CutSuffix(name, packing); ok {
 			if f := formatOf(plain); f != nil && f.Open && (!f.Parts || packing == ".gz") {

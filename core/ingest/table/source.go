@@ -78,6 +78,9 @@ func openSource(ctx context.Context, env *dataset.Env, uri string, how storage.O
 	default:
 		err = s.openStore(ctx, env, uri, how)
 	}
+	if err == nil && len(s.files) > 1 && s.format.Index != nil {
+		err = s.format.Index(s, ctx)
+	}
 	if err == nil && len(s.files) == 0 {
 		err = errs.New(errs.Invalid, "no file there has a table; names end with %s", strings.Join(extensions(), " or "))
 	}

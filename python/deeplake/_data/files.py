@@ -17,6 +17,7 @@ _FORMATS = {
     ".ipc": "feather",
     ".csv": "csv",
     ".tsv": "csv",
+    ".mds": "mds",
     ".tfrecord": "tfrecord",
     ".tfrecords": "tfrecord",
     ".tfrec": "tfrecord",
@@ -26,7 +27,7 @@ _FORMATS = {
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # of csv and json files
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 _OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
-FORMATS = ("parquet", "feather", "csv", "json", "tfrecord")
+FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
@@ -86,6 +87,8 @@ def _has_images(path: Path) -> bool:
 
 def _named(path: Path) -> str | None:
     name = path.name.lower()
+    if name.endswith((".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy")):
+        return "mds"
     if (part := _PART.sub("", name)) != name:
         return "tfrecord" if _FORMATS.get(Path(part).suffix) == "tfrecord" else None
     for packed in _PACKED:
