@@ -176,13 +176,18 @@ func (im *importer) isOther(key string) bool {
 	return im.set != nil && im.pictureName(key) && !im.set.Has(key)
 }
 
-// notNamed is the reason of a picture that the annotations do not name.
-const notNamed = "the annotations do not name it"
+// notNamed returns why a picture is left out that is none of the annotations'.
+func (im *importer) notNamed(key string) string {
+	if set, ok := im.set.(interface{ Why(key string) string }); ok {
+		return set.Why(key)
+	}
+	return "the annotations do not name it"
+}
 
 // annotate adds the annotations of a picture to its row.
 func (im *importer) annotate(ctx context.Context, o *object, r *row) error {
 	if !im.set.Has(o.Key) {
-		r.reason = notNamed
+		r.reason = im.notNamed(o.Key)
 		return nil
 	}
 	v := r.value(imageTensor)
@@ -207,7 +212,7 @@ func (im *importer) annotate(ctx context.Context, o *object, r *row) error {
 		r.reason = err.Error()
 		return nil
 	}
-	r.faults, r.marks = marks.Faults, marks.Objects
+	r.faults, r.marks, r.warning = marks.Faults, marks.Objects, marks.Warning
 	for i := range marks.Values {
 		a := &marks.Values[i]
 		one := value{Sample: a.Sample, tensor: a.Tensor, kind: annotationKind, items: a.Items, names: a.Names}

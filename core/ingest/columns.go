@@ -38,6 +38,8 @@ type row struct {
 	other  bool     // the file has no name of a picture, and is none
 	faults []string // annotations that are left out
 	marks  int64    // annotations that are not
+	// about annotations that are taken in
+	warning string
 }
 
 // value returns the value of a tensor; nil if the row has none.

@@ -37,7 +37,7 @@ func imageFormat() Format {
 		Cost:  (*importer).imageCost,
 		Rows: func(ctx context.Context, im *importer, o *object) error {
 			if im.isOther(o.Key) {
-				return o.sendOne(ctx, row{reason: notNamed})
+				return o.sendOne(ctx, row{reason: im.notNamed(o.Key)})
 			}
 			if o.same {
 				if same, err := im.sameAnnotations(ctx, o); same || err != nil {

@@ -114,6 +114,9 @@ type Report struct {
 	Lossy     int64  `json:"lossy"`    // of Converted, into a codec that changes pixels
 	Accepted  int64  `json:"accepted"` // JPEG files that are cut, stored as they are
 	Objects   int64  `json:"objects"`  // boxes, outlines and other annotations of the rows
+	// rows that were taken in, though something about them looks wrong; the first ones by name
+	Warned   int64  `json:"warned"`
+	Warnings []Skip `json:"warnings"`
 }
 
 // Progress is where an import stands.

@@ -153,6 +153,15 @@ func (l *source) probe(ctx context.Context) error {
 			err = l.findRest(ctx, &first)
 		}
 	}
+	// Pictures in one folder of such a name are no class.
+	if isPlain := len(classes) == 1 && l.local; isPlain {
+		for class := range classes {
+			isPlain = slices.Contains([]string{"images", "imgs", "img", "pictures", "photos", "data", "jpegimages"}, strings.ToLower(class))
+		}
+		if isPlain {
+			l.labels, classes = false, nil
+		}
+	}
 	if l.splits = first.are(); l.splits {
 		if l.labels = l.labels && first.deep; l.local {
 			classes = first.below

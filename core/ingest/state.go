@@ -65,6 +65,9 @@ func (im *importer) resume(desc dataset.Description) error {
 	}{{"link", im.o.Link}, {"size", im.o.Size}, {"labels", im.o.labels()}, {"splits", im.o.splits()}, {"classes", im.o.Classes}, {"apply_exif_orientation", im.o.Upright}, {"annotations", im.layout}, {"masks", im.o.Masks}} {
 		// Imports of earlier versions stored fewer options.
 		if was, ok := state[option.name]; ok && fmt.Sprint(was) != fmt.Sprint(option.now) {
+			if option.name == "annotations" {
+				return otherLayout(desc.URI, fmt.Sprint(was), im.layout)
+			}
 			return otherOption(desc.URI, option.name, was, option.now)
 		}
 	}
@@ -89,6 +92,17 @@ func (im *importer) resume(desc dataset.Description) error {
 		im.numbering[labelTensor] = labelsByName // of folders, although no row has one yet
 	}
 	return nil
+}
+
+// otherLayout refuses to continue with other annotations, or with none.
+func otherLayout(uri, was, now string) error {
+	if was == "" {
+		return errs.Op("import to", uri).New(errs.Exists, "an import of the images alone lies there, and now they have annotations of %s; format=%q continues it, overwrite starts anew", now, Images)
+	}
+	if now == "" {
+		now = "none"
+	}
+	return errs.Op("import to", uri).New(errs.Exists, "an import with annotations of %s lies there, got %s; format=%q continues it, overwrite starts anew", was, now, was)
 }
 
 func otherOption(uri, name string, was, now any) error {

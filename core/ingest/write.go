@@ -212,6 +212,14 @@ func (im *importer) leaveOut(path, reason string) {
 	}
 }
 
+// warn reports a row that was taken in, though something about it looks wrong.
+func (im *importer) warn(path, reason string) {
+	im.report.Warned++
+	if len(im.report.Warnings) < shownNames {
+		im.report.Warnings = append(im.report.Warnings, Skip{Path: path, Reason: reason})
+	}
+}
+
 // note reports a file that is left out, which ends no import.
 func (im *importer) note(path, reason string) {
 	im.report.Skipped++
@@ -289,6 +297,9 @@ func (im *importer) countRows(rows []row) {
 	for i := range rows {
 		im.report.Bytes += rows[i].bytes
 		im.report.Objects += rows[i].marks
+		if rows[i].warning != "" {
+			im.warn(rows[i].path, rows[i].warning)
+		}
 		for _, fault := range rows[i].faults {
 			im.leaveOut(rows[i].path, fault)
 		}

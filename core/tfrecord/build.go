@@ -107,17 +107,21 @@ func isFile(p []byte) bool {
 		len(p) > 12 && string(p[:4]) == "RIFF" && string(p[8:12]) == "WEBP"
 }
 
-// build makes the array of a column. Records that have one value each, or none, give numbers,
-// texts or bytes; others lists.
+// build makes the array of a column. Records that have one value each give numbers, texts or bytes;
+// others lists, also in later batches.
 func (c *column) build(r *Reader) (*arrow.Type, *arrow.Data) {
 	l := &leaves{kind: r.kinds[c.name]}
-	if l.kind == isBytes {
-		if r.forms[c.name] == Unknown {
-			r.forms[c.name] = c.formOf()
-		}
-		if l.form = r.forms[c.name]; l.form == Unknown {
-			l.form = Text // all are empty
-		}
+	isSteps := slices.ContainsFunc(c.cells, func(f feature) bool { return f.isSteps })
+	form := r.forms[c.name]
+	if l.kind == isBytes && form&^List == Unknown {
+		form = Join(form, c.formOf())
+	}
+	if !isSteps && slices.ContainsFunc(c.cells, func(f feature) bool { return f.len() > 1 || f.kind != 0 && f.len() == 0 }) {
+		form |= List
+	}
+	r.forms[c.name] = form
+	if l.form = form &^ List; l.form == Unknown {
+		l.form = Text // all are empty
 	}
 	valid := make([]byte, (len(c.cells)+7)/8)
 	for i := range c.cells {
@@ -125,10 +129,10 @@ func (c *column) build(r *Reader) (*arrow.Type, *arrow.Data) {
 			valid[i/8] |= 1 << (i % 8)
 		}
 	}
-	if slices.ContainsFunc(c.cells, func(f feature) bool { return f.isSteps }) {
+	if isSteps {
 		return c.steps(l, valid)
 	}
-	if !slices.ContainsFunc(c.cells, func(f feature) bool { return f.len() > 1 || f.kind != 0 && f.len() == 0 }) {
+	if form&List == 0 {
 		for i := range c.cells {
 			if c.cells[i].len() == 0 {
 				l.hole()

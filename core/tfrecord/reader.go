@@ -21,26 +21,29 @@ const (
 	maxCells   = 1 << 20
 )
 
-// Form is the type of a column of bytes.
+// Form is the type of a column: Text, File or Bytes for one of bytes, with List for one whose
+// records have several values, or none.
 type Form uint8
 
-// The forms of bytes: text in UTF-8, image files, and others. Join gives that of two columns.
+// The forms of columns. Text is in UTF-8, files are image files.
 const (
 	Unknown Form = iota
 	Text
 	File
 	Bytes
+	List Form = 1 << 7
 )
 
 // Join returns the form that holds the values of two.
 func Join(a, b Form) Form {
-	switch {
+	list := (a | b) & List
+	switch a, b = a&^List, b&^List; {
 	case a == Unknown || a == b:
-		return b
+		return b | list
 	case b == Unknown:
-		return a
+		return a | list
 	}
-	return Bytes
+	return Bytes | list
 }
 
 // Options choose records and their columns.

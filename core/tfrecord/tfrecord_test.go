@@ -170,6 +170,10 @@ func TestRecords(t *testing.T) {
 	if len(got) != 2 || !slices.Equal(got["label"], []string{"() -1", "-"}) || !slices.Equal(got["raw"], []string{`"a"`, "-"}) {
 		t.Errorf("two columns from record 1 on: %v", got)
 	}
+	one := file(record(named("ids", ints(true, 4))))
+	if got := rows(t, one, Options{Known: map[string]Form{"ids": List}}); !slices.Equal(got["ids"], []string{"(1,) 4"}) {
+		t.Errorf("one value of a column of lists: %v", got)
+	}
 	if got := rows(t, nil, Options{}); len(got) != 0 {
 		t.Errorf("an empty file: %v", got)
 	}
@@ -239,7 +243,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzRecords reads forged records: their frames are made anew, so that messages are read.
+// FuzzRecords reads forged records. Their frames are made anew, so that it reaches the messages.
 func FuzzRecords(f *testing.F) {
 	f.Add(record(named("a", ints(true, 1)), named("b", texts("x")), named("c", floats(false, 1))), true)
 	f.Add(file(record(named("a", ints(false, 1, 2)))), false)

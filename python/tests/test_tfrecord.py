@@ -93,9 +93,11 @@ def test_files_in_parts(tf: Any, tmp_path: Path) -> None:
     for part, numbers in enumerate((range(5), range(5, 9))):
         rows = [row_of(number) | ({"late": [1.5]} if part else {}) for number in numbers]
         for row in rows:
+            row["tags"] = [b"cat"] if part else [b"cat", b"dog"]
             row["mixed"] = b"text" if part == 0 else b"\xfe\xff"
         write(tf, tmp_path / f"set/mnist-train.tfrecord-0000{part}-of-00002", [example(tf, row) for row in rows])
     ds = deeplake.ingest(tmp_path / "set", place(), schema={"label": "class_label"}, verbose=False)
+    assert ds["tags"][0] == ["cat", "dog"] and ds["tags"][8] == ["cat"]  # lists in both files
     assert len(ds) == 9 and ds["mixed"].dtype == "bytes" and ds["mixed"][8] == b"\xfe\xff"
     assert ds["late"][0] is None and ds["late"][7] == 1.5 and ds["label"].htype == "class_label"
     for part in range(2):

@@ -1,10 +1,13 @@
 package annotations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"deeplake/core/dataset"
@@ -35,7 +38,7 @@ type cocoRef struct {
 }
 
 // cocoParts says which kinds of annotations there are.
-type cocoParts struct{ objects, outlines, runs, keypoints, fractions, captions, segments bool }
+type cocoParts struct{ objects, outlines, runs, keypoints, fractions, areas, captions, segments bool }
 
 // openCOCO reads the files of a place that are in the layout of COCO.
 func openCOCO(ctx context.Context, p *Place) (Set, error) {
@@ -91,31 +94,30 @@ func isCOCO(head []byte) bool {
 	if !strings.HasPrefix(text, "{") {
 		return false
 	}
-	n := 0
-	for _, key := range []string{`"images"`, `"annotations"`, `"categories"`, `"licenses"`, `"info"`} {
-		if strings.Contains(text, key) {
-			n++
-		}
+	has := func(key string) bool { return strings.Contains(text, `"`+key+`"`) }
+	if has("images") {
+		return has("annotations") || has("categories") || has("info") || strings.HasPrefix(strings.TrimLeft(text[1:], " \t\r\n"), `"images"`)
 	}
-	first := strings.TrimLeft(text[1:], " \t\r\n")
-	return n > 1 || n == 1 && (strings.HasPrefix(first, `"images"`) || strings.HasPrefix(first, `"annotations"`))
+	return has("annotations") && (has("image_id") || has("categories"))
 }
 
 // locate finds the folder with the pictures of a file: "instances_val2017.json" is about those in
-// "val2017", and "train/_annotations.coco.json" about those in "train".
+// "val2017", "train/_annotations.coco.json" and "train/labels.json" about those below "train", and
+// so is "train/annotations/x.json".
 func (f *cocoFile) locate(names *Names) {
 	dir, name := path.Split(f.key)
 	word := strings.TrimSuffix(name, path.Ext(name))
-	if _, after, found := strings.Cut(word, "_"); found {
-		for ; found; _, after, found = strings.Cut(after, "_") {
-			word = after
-		}
-	}
-	switch {
-	case names.hasFolder(word):
+	word = word[strings.LastIndex(word, "_")+1:]
+	if word != "" && names.hasFolder(word) {
 		f.folder = word
-	case dir != "" && names.pictures(path.Clean(dir)) > 0:
-		f.below = dir
+		return
+	}
+	for dir = path.Clean(dir); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		isOwn := strings.EqualFold(path.Base(dir), "annotations") // pictures below it are masks
+		if isOwn && names.pictures(dir) > 0 || !isOwn && names.below(dir) {
+			f.below = dir + "/"
+			return
+		}
 	}
 }
 
@@ -124,46 +126,80 @@ func (f *cocoFile) of(key string) bool {
 	if f.below != "" {
 		return strings.HasPrefix(key, f.below)
 	}
-	return f.folder == "" || slices.Contains(strings.Split(path.Dir(key), "/"), f.folder)
+	return f.folder == "" || slices.ContainsFunc(strings.Split(path.Dir(key), "/"), func(part string) bool { return isNamed(part, f.folder) })
+}
+
+// isNamed reports whether a folder is called by a word, as "images_train" is by "train".
+func isNamed(folder, word string) bool {
+	return folder == word || strings.HasSuffix(folder, "_"+word) || strings.HasPrefix(folder, word+"_")
 }
 
 // join makes one list of classes, and one index of the pictures.
 func (c *coco) join() {
-	named := map[int64]string{}
-	for _, f := range c.files {
+	places := map[string]int32{}
+	agree := true
+	for n, f := range c.files {
+		f.classes = map[int64]int32{}
+		slices.SortStableFunc(f.categories, func(a, b cocoCategory) int { return cmp.Compare(a.id, b.id) })
+		own := map[string]bool{}
 		for _, k := range f.categories {
-			if _, ok := named[k.id]; !ok {
-				named[k.id] = k.name
-				c.ids = append(c.ids, k.id)
+			if _, twice := f.classes[k.id]; twice {
+				continue
 			}
+			name := k.name
+			if own[name] || name == "" {
+				name = strings.TrimSpace(fmt.Sprintf("%s (%d)", name, k.id))
+			}
+			own[name] = true
+			at, known := places[name]
+			if !known {
+				at = int32(len(c.classes))
+				places[name], c.classes, c.ids = at, append(c.classes, name), append(c.ids, k.id)
+			}
+			f.classes[k.id] = at
+			agree = agree && (n == 0 || c.ids[at] == k.id)
 			if len(k.keypoints) > len(c.points) {
 				c.points, c.skeleton = k.keypoints, k.skeleton
 			}
 		}
-	}
-	slices.Sort(c.ids)
-	seen := map[string]bool{}
-	for _, id := range c.ids {
-		name := named[id]
-		if seen[name] || name == "" {
-			name = strings.TrimSpace(fmt.Sprintf("%s (%d)", name, id))
+		if len(f.categories) == 0 && !f.isCaptions {
+			c.number(f, places)
 		}
-		seen[name] = true
-		c.classes = append(c.classes, name)
+	}
+	if !agree {
+		c.ids = nil
 	}
 	for _, f := range c.files {
-		f.index(named)
+		f.index()
 		c.faults.all += f.faults.all
 		c.faults.first = append(c.faults.first, f.faults.first[:min(len(f.faults.first), shownFaults-len(c.faults.first))]...)
 		c.has.objects = c.has.objects || len(f.objects) > 0 && !f.isCaptions && f.pngs == nil
 		c.has.segments = c.has.segments || f.pngs != nil
 		c.has.captions = c.has.captions || f.isCaptions
+		c.has.areas = c.has.areas || f.has.areas
 		c.has.outlines = c.has.outlines || f.has.outlines
 		c.has.runs = c.has.runs || f.has.runs
 		c.has.keypoints = c.has.keypoints || f.has.keypoints
 		c.has.fractions = c.has.fractions || f.has.fractions
 	}
-	c.has.objects = c.has.objects || len(c.ids) > 0 && !c.has.segments
+	c.has.objects = c.has.objects || len(c.classes) > 0 && !c.has.segments
+}
+
+// number makes classes of the numbers that objects have, in a file that names none.
+func (c *coco) number(f *cocoFile, places map[string]int32) {
+	ids := map[int64]bool{}
+	for i := range f.objects {
+		ids[f.object(f.objects[i]).category] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(ids)) {
+		name := strconv.FormatInt(id, 10)
+		at, known := places[name]
+		if !known {
+			at = int32(len(c.classes))
+			places[name], c.classes, c.ids = at, append(c.classes, name), append(c.ids, id)
+		}
+		f.classes[id] = at
+	}
 }
 
 // cleanName returns a name of a picture as a listing has it.
@@ -179,7 +215,7 @@ func (c *coco) describe() {
 	add := func(spec dataset.TensorSpec) { c.tensors = append(c.tensors, spec) }
 	if c.has.objects {
 		add(dataset.TensorSpec{Name: "boxes", HType: "bbox", DType: "float32", Info: map[string]any{"coords": map[string]any{"mode": "LTWH", "type": "pixel"}}})
-		add(dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: c.classes, AddClasses: len(c.classes) == 0, Info: map[string]any{"category_ids": c.ids}})
+		add(dataset.TensorSpec{Name: "labels", HType: "class_label", ClassNames: c.classes, AddClasses: true, Info: c.idInfo()})
 		if c.has.outlines {
 			add(dataset.TensorSpec{Name: "polygons", HType: "polygon", DType: "float32"})
 		}
@@ -202,9 +238,15 @@ func (c *coco) describe() {
 			}
 			add(dataset.TensorSpec{Name: "keypoints", HType: "keypoints_coco", DType: c.dtype.String(), Info: info})
 		}
-		add(dataset.TensorSpec{Name: "areas", HType: "generic", DType: "float64", Compression: "shuffle"})
+		if c.has.areas {
+			add(dataset.TensorSpec{Name: "areas", HType: "generic", DType: "float64", Compression: "shuffle"})
+		}
 		add(dataset.TensorSpec{Name: "crowds", HType: "generic", DType: "bool", Compression: "shuffle"})
-		add(dataset.TensorSpec{Name: "object_ids", HType: "generic", DType: "int64", Compression: "shuffle"})
+		if c.hasWords() {
+			add(dataset.TensorSpec{Name: "object_ids", HType: "sequence[text]"})
+		} else {
+			add(dataset.TensorSpec{Name: "object_ids", HType: "generic", DType: "int64", Compression: "shuffle"})
+		}
 	}
 	if c.has.captions {
 		add(dataset.TensorSpec{Name: "captions", HType: "sequence[text]"})
@@ -213,7 +255,24 @@ func (c *coco) describe() {
 	if c.has.segments {
 		c.describePanoptic(add)
 	}
+	if c.hasWords() {
+		add(dataset.TensorSpec{Name: "image_id", HType: "text"})
+		return
+	}
 	add(dataset.TensorSpec{Name: "image_id", HType: "generic", DType: "int64"})
+}
+
+// idInfo is the info of labels: the ids of the classes, if files agree on them.
+func (c *coco) idInfo() map[string]any {
+	if c.ids == nil {
+		return nil
+	}
+	return map[string]any{"category_ids": c.ids}
+}
+
+// hasWords reports whether ids of pictures or objects are texts.
+func (c *coco) hasWords() bool {
+	return slices.ContainsFunc(c.files, func(f *cocoFile) bool { return len(f.words) > 0 })
 }
 
 func (c *coco) Tensors() []dataset.TensorSpec { return c.tensors }
@@ -227,32 +286,61 @@ func (c *coco) Uses(key string) bool {
 	})
 }
 
-// refs returns the places of a picture in the files. Of each file the longest name counts.
+// refs returns the places of a picture in the files.
 func (c *coco) refs(key string) (refs []cocoRef) {
-	for name, more := key, true; more; _, name, more = strings.Cut(name, "/") {
-		for _, f := range c.files {
-			i, ok := f.named(name)
-			if ok && f.of(key) && !slices.ContainsFunc(refs, func(o cocoRef) bool { return o.file == f }) {
-				refs = append(refs, cocoRef{f, i})
-			}
+	for _, f := range c.files {
+		if i, ok := f.find(key); ok {
+			refs = append(refs, cocoRef{f, i})
 		}
 	}
 	return refs
 }
 
+// Has reports whether a file names a picture. The first one that a name fits has it.
 func (c *coco) Has(key string) bool {
-	refs := c.refs(key)
-	for _, r := range refs {
-		r.file.seen[r.image].Store(true)
+	found := false
+	for _, r := range c.refs(key) {
+		found = r.file.claim(r.image, key) || found
 	}
-	return len(refs) > 0
+	return found
+}
+
+// claim gives the name of a picture to a file of the source, unless another one has it.
+func (f *cocoFile) claim(image int32, key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen[image].Store(true)
+	if f.claims[image] == "" {
+		f.claims[image] = key
+	}
+	return f.claims[image] == key
+}
+
+// Why returns why a picture is none of the set.
+func (c *coco) Why(key string) string {
+	for _, r := range c.refs(key) {
+		f := r.file
+		f.mu.Lock()
+		other := f.claims[r.image]
+		f.mu.Unlock()
+		return fmt.Sprintf("%s names one image %q, which %s is too", f.key, f.names[r.image], other)
+	}
+	named := ""
+	if f := c.files[0]; len(f.byName) > 0 {
+		named = fmt.Sprintf(", whose first image is %q", f.names[f.byName[0]])
+	}
+	return fmt.Sprintf("the annotations do not name it: %s%s", c.files[0].key, named)
 }
 
 func (c *coco) Lost(after string, fn func(key string)) {
 	for _, f := range c.files {
 		for i := range f.seen {
-			if name := f.names[i]; name != "" && !f.seen[i].Load() && f.below+name > after {
-				fn(f.below + name)
+			name := f.names[i]
+			if f.below != "" && !strings.HasPrefix(name, f.below) {
+				name = f.below + name
+			}
+			if f.names[i] != "" && !f.seen[i].Load() && name > after {
+				fn(name)
 			}
 		}
 	}
@@ -262,6 +350,15 @@ func (c *coco) Lost(after string, fn func(key string)) {
 type cocoObject struct {
 	cocoEntry
 	files []*cocoFile
+}
+
+// conflict returns why what another file tells is of another object; nil: it is of the same.
+func (c *coco) conflict(o *cocoObject, more *cocoEntry, f *cocoFile) error {
+	first := o.files[0]
+	if (more.box == [4]float32{} || o.box == more.box) && first.classes[o.category] == f.classes[more.category] {
+		return nil
+	}
+	return errs.New(errs.Invalid, "%s and %s have different objects %d for it; name one of them by annotations=, or put each beside its images", first.key, f.key, o.id)
 }
 
 // join adds what another file tells of the object.
@@ -283,11 +380,20 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 	var objects []cocoObject
 	var captions []string
 	var captionIDs []int64
-	imageID := int64(-1)
+	imageID, of := int64(-1), (*cocoFile)(nil)
 	byID := map[int64]int{}
 	for _, ref := range c.refs(p.Key) {
 		f := ref.file
-		imageID = f.ids[ref.image]
+		if of != nil && f.ids[ref.image] != imageID && f.words == nil {
+			return nil, errs.New(errs.Invalid, "%s and %s name it, as image %d and %d; name one of them by annotations=, or put each beside its images", of.key, f.key, imageID, f.ids[ref.image])
+		}
+		imageID, of = f.ids[ref.image], f
+		if size := f.sizes[ref.image]; r.Warning == "" && size[0] > 0 && size[1] > 0 && (int64(size[0]) != p.Width || int64(size[1]) != p.Height) {
+			r.Warning = fmt.Sprintf("it has %d x %d pixels, and %s says %d x %d", p.Width, p.Height, f.key, size[0], size[1])
+			if int64(size[0]) == p.Height && int64(size[1]) == p.Width {
+				r.Warning += "; apply_exif_orientation turns it as its Exif data says"
+			}
+		}
 		if f.pngs != nil {
 			if err := c.segments(ctx, r, p, ref); err != nil {
 				return nil, err
@@ -302,6 +408,9 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 			}
 			at, ok := byID[o.id]
 			if ok && !slices.Contains(objects[at].files, f) {
+				if err := c.conflict(&objects[at], &o, f); err != nil {
+					return nil, err
+				}
 				objects[at].join(o, f)
 				continue
 			}
@@ -321,14 +430,24 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 		r.texts("captions", captions)
 		r.ints("caption_ids", captionIDs)
 	}
-	r.integer("image_id", imageID)
+	switch {
+	case c.hasWords() && of != nil:
+		r.text("image_id", of.word(imageID))
+	case !c.hasWords():
+		r.integer("image_id", imageID)
+	}
 	return r, nil
 }
 
-// className returns the name of a category that drop has let pass.
-func (c *coco) className(category int64) string {
-	at, _ := slices.BinarySearch(c.ids, category)
-	return c.classes[at]
+// className returns the name of a category that index has let pass.
+func (c *coco) className(f *cocoFile, category int64) string { return c.classes[f.classes[category]] }
+
+// word returns an id as the file has it.
+func (f *cocoFile) word(id int64) string {
+	if at := -1 - id; id < 0 && at < int64(len(f.words)) {
+		return f.words[at]
+	}
+	return strconv.FormatInt(id, 10)
 }
 
 // rowOf sets the values of a picture's objects.
@@ -341,7 +460,7 @@ func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 	for i := range objects {
 		o := &objects[i]
 		boxes = append(boxes, o.box[:]...)
-		labels[i], ids[i], areas[i], crowds[i] = c.className(o.category), o.id, o.area, o.crowd
+		labels[i], ids[i], areas[i], crowds[i] = c.className(o.files[0], o.category), o.id, o.area, o.crowd
 		outlines[i], runs[i] = o.outline, o.runs
 		for k, v := range o.points[:min(len(o.points), 3*len(c.points))] {
 			points[k*n+i] = v
@@ -371,8 +490,18 @@ func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 	if c.has.keypoints {
 		r.points("keypoints", c.dtype, []int64{int64(3 * len(c.points)), int64(n)}, points)
 	}
-	r.doubles("areas", areas)
+	if c.has.areas {
+		r.doubles("areas", areas)
+	}
 	r.bools("crowds", crowds)
-	r.ints("object_ids", ids)
+	if !c.hasWords() {
+		r.ints("object_ids", ids)
+		return nil
+	}
+	words := make([]string, n)
+	for i := range objects {
+		words[i] = objects[i].files[0].word(ids[i])
+	}
+	r.texts("object_ids", words)
 	return nil
 }

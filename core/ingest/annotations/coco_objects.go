@@ -3,6 +3,7 @@ package annotations
 import (
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -47,6 +48,7 @@ func (f *cocoFile) put(o *cocoEntry, image int64) error {
 	f.has.outlines = f.has.outlines || n > 0
 	f.has.runs = f.has.runs || o.runs != nil
 	f.has.keypoints = f.has.keypoints || len(f.points) > 0
+	f.has.areas = f.has.areas || !math.IsNaN(o.area)
 	for _, v := range f.points {
 		f.has.fractions = f.has.fractions || v != float32(int32(v))
 	}
@@ -102,13 +104,17 @@ func (f *cocoFile) object(at cocoPlace) (o cocoEntry) {
 
 // index sorts the objects by their pictures, in the order of the file. It leaves out those of
 // unknown pictures and classes.
-func (f *cocoFile) index(classes map[int64]string) {
+func (f *cocoFile) index() {
+	f.sort()
 	f.first = make([]int32, len(f.names)+1)
 	for i := range f.objects {
 		o := &f.objects[i]
 		r := &reader{f.records.from(o.at)}
 		id, category := r.int(), r.int()
-		_, isClass := classes[category]
+		_, isClass := f.classes[category]
+		if twin, ok := f.twins[o.picture]; ok {
+			o.picture = twin
+		}
 		switch {
 		case f.names[o.picture] == "":
 			f.faults.add(f.key, fmt.Sprintf("object %d is of image %d, which is none of its images", id, f.ids[o.picture]))
@@ -131,12 +137,37 @@ func (f *cocoFile) index(classes map[int64]string) {
 			next[o.picture]++
 		}
 	}
-	f.objects, f.byID, f.texts = kept, nil, nil
+	f.objects, f.byID, f.texts, f.twins = kept, nil, nil, nil
+}
+
+// sort finds pictures by their names. Of two entries with one name, the objects of the second
+// belong to the first.
+func (f *cocoFile) sort() {
 	f.byName = make([]int32, len(f.names))
 	for i := range f.byName {
 		f.byName[i] = int32(i)
 	}
 	slices.SortStableFunc(f.byName, func(a, b int32) int { return strings.Compare(f.names[a], f.names[b]) })
+	f.twins = map[int32]int32{}
+	for k := 1; k < len(f.byName); k++ {
+		first, second := f.byName[k-1], f.byName[k]
+		if twin, ok := f.twins[first]; ok {
+			first = twin
+		}
+		if name := f.names[second]; name != "" && f.names[first] == name {
+			f.twins[second] = first
+		}
+	}
+	for second := range f.twins {
+		f.names[second] = ""
+	}
+	f.byName = slices.DeleteFunc(f.byName, func(i int32) bool { return f.names[i] == "" })
+	for _, i := range f.byName {
+		if strings.Contains(f.names[i], "/") {
+			f.byBase = append(f.byBase, i)
+		}
+	}
+	slices.SortStableFunc(f.byBase, func(a, b int32) int { return strings.Compare(path.Base(f.names[a]), path.Base(f.names[b])) })
 }
 
 // named returns the picture of a name.
@@ -146,6 +177,29 @@ func (f *cocoFile) named(name string) (picture int32, ok bool) {
 		return 0, false
 	}
 	return f.byName[at], true
+}
+
+// based returns the picture whose name ends so, if it is the only one: files name places of another
+// machine.
+func (f *cocoFile) based(base string) (picture int32, ok bool) {
+	at, ok := slices.BinarySearchFunc(f.byBase, base, func(i int32, base string) int { return strings.Compare(path.Base(f.names[i]), base) })
+	if !ok || at+1 < len(f.byBase) && path.Base(f.names[f.byBase[at+1]]) == base {
+		return 0, false
+	}
+	return f.byBase[at], true
+}
+
+// find returns the picture that a file of the source is.
+func (f *cocoFile) find(key string) (picture int32, ok bool) {
+	if !f.of(key) {
+		return 0, false
+	}
+	for name, more := key, true; more; _, name, more = strings.Cut(name, "/") {
+		if i, ok := f.named(name); ok {
+			return i, true
+		}
+	}
+	return f.based(path.Base(key))
 }
 
 func (f *cocoFile) objectsOf(image int32) []cocoPlace {

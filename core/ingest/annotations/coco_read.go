@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -18,17 +19,24 @@ type cocoFile struct {
 
 	names      []string // of the pictures; "": objects name an image that the file does not have
 	ids        []int64
+	sizes      [][2]int32 // width and height of the pictures; 0: the file states none
+	claims     []string   // the picture that has a name
 	byID       map[int64]int32
 	byName     []int32 // pictures in the order of their names
+	byBase     []int32 // those in folders, in the order of the last parts of their names
 	seen       []atomic.Bool
 	categories []cocoCategory
+	classes    map[int64]int32 // by id: places in the classes of all files
 	isCaptions bool
 	pngs       map[int32]string // of a panoptic file: masks by picture; nil: it is none
 	masksIn    string           // their folder
 	has        cocoParts
-	texts      map[string]int64 // ids that are texts
+	twins      map[int32]int32  // second entries of a picture, while the file is read
+	texts      map[string]int64 // ids that are texts, as numbers below 0
+	words      []string         // of these numbers
 	faults     faults
 
+	mu      sync.Mutex // of claims
 	records arena
 	objects []cocoPlace // after index by picture, in the order of the file
 	first   []int32     // of each picture, and the end: places in objects
@@ -83,6 +91,7 @@ func readCOCO(ctx context.Context, source Source, key string) (*cocoFile, error)
 	defer func() { _ = body.Close() }()
 	f := &cocoFile{key: key, byID: map[int64]int32{}}
 	s := jsontext.NewStream(body, maxElement)
+	s.Lax = true // Python writes NaN
 	err = s.Object(func(name string) error {
 		var each func(e *element) error
 		switch name {
@@ -113,7 +122,7 @@ func readCOCO(ctx context.Context, source Source, key string) (*cocoFile, error)
 	if err == nil {
 		err = s.End()
 	}
-	f.seen = make([]atomic.Bool, len(f.names))
+	f.seen, f.claims = make([]atomic.Bool, len(f.names)), make([]string, len(f.names))
 	return f, err
 }
 
@@ -126,7 +135,7 @@ type element struct {
 
 // members calls each with the members of an element that is an object.
 func (e *element) members(each func(key string, v []byte, kind jsontext.Kind) error) error {
-	s := &jsontext.Scanner{P: e.p}
+	s := &jsontext.Scanner{P: e.p, Lax: true}
 	if s.Space(); s.At >= len(s.P) || s.P[s.At] != '{' {
 		return errs.New(errs.Invalid, "is no object")
 	}
@@ -180,6 +189,7 @@ func (f *cocoFile) idOf(v []byte, kind jsontext.Kind) (int64, error) {
 			}
 			id = -1 - int64(len(f.texts))
 			f.texts[string(text)] = id
+			f.words = append(f.words, string(text))
 		}
 		return id, nil
 	}
@@ -196,7 +206,8 @@ func nameOf(v []byte, kind jsontext.Kind, key string) (string, error) {
 
 // addImage takes a picture.
 func (f *cocoFile) addImage(e *element) error {
-	id, name, has := int64(0), "", false
+	id, name, url, has := int64(0), "", "", false
+	var size [2]int32
 	err := e.members(func(key string, v []byte, kind jsontext.Kind) (err error) {
 		switch key {
 		case "id":
@@ -204,9 +215,21 @@ func (f *cocoFile) addImage(e *element) error {
 			has = true
 		case "file_name":
 			name, err = nameOf(v, kind, key)
+		case "coco_url": // LVIS has no file_name
+			if kind == jsontext.Text {
+				url, err = nameOf(v, kind, key)
+			}
+		case "width", "height":
+			at := map[string]int{"width": 0, "height": 1}[key]
+			if x, err := numberOf(v, kind, key); err == nil && x == math.Trunc(x) && x > 0 && x <= maxSide {
+				size[at] = int32(x)
+			}
 		}
 		return err
 	})
+	if name == "" {
+		name = url
+	}
 	if i, known := f.byID[id]; err == nil && known && f.names[i] != "" {
 		err = errs.New(errs.Invalid, "has the id %d, as an image before", id)
 	}
@@ -222,7 +245,7 @@ func (f *cocoFile) addImage(e *element) error {
 		return nil
 	}
 	i := f.imageOf(id)
-	f.names[i] = cleanName(name)
+	f.names[i], f.sizes[i] = cleanName(name), size
 	return nil
 }
 
@@ -232,7 +255,7 @@ func (f *cocoFile) imageOf(id int64) int32 {
 	if !known {
 		i = int32(len(f.names))
 		f.byID[id] = i
-		f.names, f.ids = append(f.names, ""), append(f.ids, id)
+		f.names, f.ids, f.sizes = append(f.names, ""), append(f.ids, id), append(f.sizes, [2]int32{})
 	}
 	return i
 }
@@ -287,7 +310,7 @@ func items(v []byte, kind jsontext.Kind, key string, each func(v []byte, kind js
 	if kind != jsontext.List {
 		return errs.New(errs.Type, "has %s for %q, want a list", kind, key)
 	}
-	s := &jsontext.Scanner{P: v}
+	s := &jsontext.Scanner{P: v, Lax: true}
 	return s.Items(0, func() error {
 		s.Space()
 		from := s.At
@@ -314,7 +337,7 @@ func numberOf(v []byte, kind jsontext.Kind, key string) (float64, error) {
 		return 0, errs.New(errs.Type, "has %s in %q, want a number", kind, key)
 	}
 	x, err := strconv.ParseFloat(textOf(v), 64)
-	if err != nil || math.Abs(x) > math.MaxFloat32 {
+	if err != nil || math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 {
 		return 0, errs.New(errs.Invalid, "has %.40s in %q, want a finite number", v, key)
 	}
 	return x, nil
@@ -322,7 +345,7 @@ func numberOf(v []byte, kind jsontext.Kind, key string) (float64, error) {
 
 // addObject takes an object, or a caption.
 func (f *cocoFile) addObject(e *element) error {
-	o := cocoEntry{id: int64(e.at)}
+	o := cocoEntry{id: int64(e.at), area: math.NaN()}
 	image := int64(0)
 	hasImage, hasCategory, hasCaption, hasBox, isPanoptic := false, false, false, false, false
 	f.outlines, f.points = f.outlines[:0], f.points[:0]
@@ -372,8 +395,19 @@ func (f *cocoFile) addObject(e *element) error {
 		f.fault(e, err)
 		return nil
 	}
-	if f.isCaptions = hasCaption; !hasBox && len(f.outlines) > 0 {
-		o.box = boundsOf(f.outlines)
+	f.isCaptions = hasCaption
+	if !hasBox && !hasCaption {
+		switch {
+		case len(f.outlines) > 0:
+			o.box = boundsOf(f.outlines)
+		case o.runs != nil:
+			o.box = o.runs.bounds()
+		case len(f.points) > 0:
+			o.box = boundsOf(seenPoints(f.points))
+		default:
+			f.fault(e, errs.New(errs.Invalid, "has no bbox, segmentation or keypoints"))
+			return nil
+		}
 	}
 	return f.put(&o, image)
 }
@@ -396,8 +430,21 @@ func (o *cocoEntry) common(key string, v []byte, kind jsontext.Kind) (hasBox boo
 	return false, err
 }
 
-// boundsOf returns left, top, width and height of an outline.
+// seenPoints returns x and y of the keypoints that are labelled.
+func seenPoints(points []float32) (xy []float32) {
+	for i := 0; i+2 < len(points); i += 3 {
+		if points[i+2] > 0 {
+			xy = append(xy, points[i], points[i+1])
+		}
+	}
+	return xy
+}
+
+// boundsOf returns left, top, width and height of an outline; zeros of one without points.
 func boundsOf(xy []float32) [4]float32 {
+	if len(xy) == 0 {
+		return [4]float32{}
+	}
 	left, top, right, bottom := float32(math.Inf(1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.Inf(-1))
 	for i := 0; i+1 < len(xy); i += 2 {
 		if xy[i] == xy[i] {

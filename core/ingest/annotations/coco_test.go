@@ -42,9 +42,9 @@ func TestCOCO(t *testing.T) {
 		t.Errorf("labels: %q", got)
 	}
 	for name, want := range map[string][]float64{
-		"boxes": {1, 2, 3.5, 2, 0, 0, 2, 2, 2, 1, 4, 4}, "areas": {7.125, 4, 0}, "crowds": {0, 1, 0}, "object_ids": {1, 3, 2}, "image_id": {5},
+		"boxes": {1, 2, 3.5, 2, 0, 0, 2, 2, 2, 1, 4, 4}, "areas": {7.125, 4, math.NaN()}, "crowds": {0, 1, 0}, "object_ids": {1, 3, 2}, "image_id": {5},
 	} {
-		if got := numbers(t, value(t, r, name).Sample); !slices.Equal(got, want) {
+		if got := numbers(t, value(t, r, name).Sample); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
@@ -141,8 +141,9 @@ func TestCOCOFaults(t *testing.T) {
 		{"", `5`, "annotations 1 is no object"},
 		{"", `{"id": 2, "category_id": 1}`, "annotations 1 has no image_id"},
 		{"", `{"id": 2, "image_id": 1}`, "annotations 1 has no category_id"},
-		{"", `{"id": 2, "image_id": 8, "category_id": 1}`, "object 2 is of image 8, which is none of its images"},
-		{"", `{"id": 2, "image_id": 1, "category_id": 3}`, "object 2 is of category 3, which is none of its categories"},
+		{"", `{"id": 2, "image_id": 1, "category_id": 1, "bbox": []}`, "annotations 1 has no bbox, segmentation or keypoints"},
+		{"", `{"id": 2, "image_id": 8, "category_id": 1, "bbox": [1, 2, 3, 4]}`, "object 2 is of image 8, which is none of its images"},
+		{"", `{"id": 2, "image_id": 1, "category_id": 3, "bbox": [1, 2, 3, 4]}`, "object 2 is of category 3, which is none of its categories"},
 		{"", `{"id": [], "image_id": 1, "category_id": 1}`, "annotations 1 has a list for an id, want a number"},
 		{"", `{"id": 1.5, "image_id": 1, "category_id": 1}`, "annotations 1 has the id 1.5, want an integer"},
 		{"", `{"id": 2, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3]}`, "annotations 1 has 3 numbers in its bbox, want 4: left, top, width, height"},
@@ -177,6 +178,85 @@ func TestCOCOFaults(t *testing.T) {
 		if r := read(t, set, Picture{"a.jpg", 4, 4}); r.Objects != n {
 			t.Errorf("%s%s: %d objects, want %d", c.images, c.object, r.Objects, n)
 		}
+	}
+}
+
+// document makes a file of COCO with images by id, and one object of a category in each.
+func document(classes string, objects ...string) string {
+	images := []string{}
+	for i := range objects {
+		images = append(images, fmt.Sprintf(`{"id": %d, "file_name": "%d.jpg", "width": 64, "height": 48}`, i+1, i+1))
+	}
+	return fmt.Sprintf(`{"images": [%s], "annotations": [%s], "categories": [%s]}`, strings.Join(images, ","), strings.Join(objects, ","), classes)
+}
+
+func object(id, image, category int) string {
+	return fmt.Sprintf(`{"id": %d, "image_id": %d, "category_id": %d, "bbox": [%d, 1, 2, 3]}`, id, image, category, id)
+}
+
+// TestCOCOFiles has several files: classes meet by name, and files are about their own images.
+func TestCOCOFiles(t *testing.T) {
+	const cat, dog = `{"id": 1, "name": "cat"}`, `{"id": 1, "name": "dog"}`
+	for name, c := range map[string]struct {
+		files tree
+		keys  map[string]string // labels
+	}{
+		"Roboflow": {tree{"train/1.jpg": "", "train/_annotations.coco.json": document(cat, object(1, 1, 1)), "valid/1.jpg": "", "valid/_annotations.coco.json": document(dog, object(1, 1, 1))},
+			map[string]string{"train/1.jpg": "cat", "valid/1.jpg": "dog"}},
+		"other numbers": {tree{"train/1.jpg": "", "train/x.json": document(cat+`,{"id": 2, "name": "dog"}`, object(1, 1, 2)), "valid/1.jpg": "", "valid/x.json": document(dog+`,{"id": 2, "name": "cat"}`, object(1, 1, 2))},
+			map[string]string{"train/1.jpg": "dog", "valid/1.jpg": "cat"}},
+		"folders below": {tree{"train/data/1.jpg": "", "train/labels.json": document(cat, object(1, 1, 1)), "val/data/1.jpg": "", "val/labels.json": document(dog, object(1, 1, 1))},
+			map[string]string{"train/data/1.jpg": "cat", "val/data/1.jpg": "dog"}},
+		"annotations in splits": {tree{"train/images/1.jpg": "", "train/annotations/i.json": document(cat, object(1, 1, 1)), "val/images/1.jpg": "", "val/annotations/i.json": document(dog, object(1, 1, 1))},
+			map[string]string{"train/images/1.jpg": "cat", "val/images/1.jpg": "dog"}},
+		"words in names": {tree{"images_train/1.jpg": "", "annotations_train.json": document(cat, object(1, 1, 1)), "images_val/1.jpg": "", "annotations_val.json": document(dog, object(1, 1, 1))},
+			map[string]string{"images_train/1.jpg": "cat", "images_val/1.jpg": "dog"}},
+		"a file elsewhere": {tree{"1.jpg": "", "/x/y/mine.json": document(cat, object(1, 1, 1))}, map[string]string{"1.jpg": "cat"}},
+		"another machine":  {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"1.jpg"`, `"C:\\data\\other\\1.jpg"`, 1)}, map[string]string{"1.jpg": "cat"}},
+		"LVIS":             {tree{"v/1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"file_name": "`, `"coco_url": "http://images.org/v/`, 1)}, map[string]string{"v/1.jpg": "cat"}},
+		"no categories":    {tree{"1.jpg": "", "x.json": document("", object(1, 1, 7))}, map[string]string{"1.jpg": "7"}},
+		"NaN":              {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"bbox"`, `"area": NaN, "bbox"`, 1)}, map[string]string{"1.jpg": ""}},
+		"twice":            {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1), object(2, 2, 1)), `"2.jpg"`, `"1.jpg"`, 1)}, map[string]string{"1.jpg": "cat cat"}},
+	} {
+		set := c.files.open(t, "", nil)
+		for key, want := range c.keys {
+			r := read(t, set, Picture{key, 64, 48})
+			if got := strings.Join(value(t, r, "labels").Names, " "); got != want || r.Warning != "" {
+				t.Errorf("%s: %s: %q, want %q %s", name, key, got, want, r.Warning)
+			}
+		}
+		set.Lost("", func(key string) { t.Errorf("%s: %s is lost", name, key) })
+	}
+	// Pictures that cannot be told apart are none of the set, or an error.
+	const both = "a.json and b.json"
+	for name, c := range map[string]struct {
+		files tree
+		want  string
+	}{
+		"one name of two": {tree{"a/1.jpg": "", "b/1.jpg": "", "x.json": document(cat, object(1, 1, 1))}, `x.json names one image "1.jpg", which a/1.jpg is too`},
+		"other objects":   {tree{"b/1.jpg": "", "a.json": document(cat, object(1, 1, 1)), "b.json": document(dog, object(1, 1, 1))}, both + " have different objects 1 for it"},
+		"other images":    {tree{"b/1.jpg": "", "a.json": document(cat, object(1, 1, 1)), "b.json": strings.ReplaceAll(document(dog, object(1, 1, 1)), `d": 1`, `d": 9`)}, both + " name it, as image 1 and 9"},
+	} {
+		set := c.files.open(t, "", nil)
+		set.Has("a/1.jpg")
+		why := ""
+		if set.Has("b/1.jpg") {
+			_, err := set.Read(context.Background(), Picture{"b/1.jpg", 64, 48})
+			why = fmt.Sprint(err)
+		} else {
+			why = set.(*coco).Why("b/1.jpg")
+		}
+		if !strings.HasPrefix(why, c.want) {
+			t.Errorf("%s: %s, want %s", name, why, c.want)
+		}
+	}
+	turned := read(t, tree{"1.jpg": "", "x.json": document(cat, object(1, 1, 1))}.open(t, "", nil), Picture{"1.jpg", 48, 64})
+	if want := "it has 48 x 64 pixels, and x.json says 64 x 48; apply_exif_orientation turns it as its Exif data says"; turned.Warning != want {
+		t.Errorf("warning: %q", turned.Warning)
+	}
+	words := read(t, tree{"1.jpg": "", "x.json": strings.NewReplacer(`"id": 1, "file`, `"id": "a1", "file`, `"image_id": 1`, `"image_id": "a1"`).Replace(document(cat, object(1, 1, 1)))}.open(t, "", nil), Picture{"1.jpg", 64, 48})
+	if got := string(value(t, words, "image_id").Sample.Data); got != "a1" || string(value(t, words, "object_ids").Items[0].Data) != "1" {
+		t.Errorf("an id as text: %q", got)
 	}
 }
 

@@ -87,12 +87,20 @@ func TestCVAT(t *testing.T) {
 	}
 	lost := []string{}
 	set.Lost("", func(key string) { lost = append(lost, key) })
-	if !slices.Equal(lost, []string{"gone.jpg"}) || set.Has("data/val/a.jpg") || !set.Uses("annotations.xml") || set.Uses("data/train/a.jpg") {
+	if !slices.Equal(lost, []string{"train/gone.jpg"}) || set.Has("data/val/a.jpg") || !set.Uses("annotations.xml") || set.Uses("data/train/a.jpg") {
 		t.Errorf("lost %q", lost)
 	}
-	set.Lost("h", func(key string) { t.Errorf("lost behind h: %q", key) })
+	set.Lost("u", func(key string) { t.Errorf("lost behind u: %q", key) })
 	if _, all := set.Faults(); all != 0 {
 		t.Errorf("%d faults", all)
+	}
+	// Pictures of one name in the folders of two subsets.
+	twins := cvatText(strings.Replace(cvatImage("a.jpg", cvatBox), `"train"`, `"val"`, 1), cvatImage("a.jpg", cvatPolygon))
+	apart := tree{"images/train/a.jpg": "", "images/val/a.jpg": "", "annotations.xml": twins}.open(t, "", nil)
+	for key, label := range map[string]string{"images/val/a.jpg": "cat", "images/train/a.jpg": "dog & co"} {
+		if got := value(t, read(t, apart, Picture{key, 8, 4}), "labels").Names; !slices.Equal(got, []string{label}) {
+			t.Errorf("%s: %q", key, got)
+		}
 	}
 	if _, err := set.Read(context.Background(), Picture{p.Key, 1 << 20, 1 << 20}); !errs.Is(err, errs.Invalid) {
 		t.Errorf("large masks: %v", err)
@@ -149,7 +157,7 @@ func TestCVATFaults(t *testing.T) {
 		`<ellipse label="x" cx="1" cy="1" rx="1" ry="1"/>`:                                `ellipse 1` + of + `is no shape that can be taken, want a box, a polygon, a polyline, points, a mask or a tag`,
 		`<skeleton label="x"><points label="1" points="1,2"/></skeleton>`:                 `skeleton 1` + of + `is no shape that can be taken, want a box, a polygon, a polyline, points, a mask or a tag`,
 		`</image><image name="">`:                                                         `image 1 has "" for a name, want the name of a picture`,
-		`</image><image name="./a.jpg">`:                                                  `image 1 has the picture "./a.jpg", as one before`,
+		`</image><image subset="train" name="./a.jpg">`:                                   `image 1 has the picture "./a.jpg", as one before`,
 		`</image><image name="b.jpg">` + strings.Repeat(`<tag label="x"/>`, maxObjects+1): `image 1 has more than 100000 shapes`,
 	} {
 		set := tree{"a.jpg": "", "annotations.xml": cvatText(cvatImage("a.jpg", cvatBox, shape))}.open(t, "cvat", nil)

@@ -29,6 +29,14 @@ type drawn struct {
 	record   writer
 }
 
+// key returns the name of the picture with that of its split, whose folder it may lie in.
+func (p *drawnPicture) key() string {
+	if p.split == "" {
+		return p.name
+	}
+	return p.split + "/" + p.name
+}
+
 // drawnParts says what there is on the pictures.
 type drawnParts struct {
 	objects, outlines, masks, occluded, attributes, points, lines, wholes, ids bool
@@ -63,7 +71,7 @@ func (d *drawn) reasonOf(p *drawnPicture) error {
 		return errs.New(errs.Invalid, "has %.100q for a name, want the name of a picture", p.name)
 	case len(p.shapes) > maxObjects:
 		return errs.New(errs.Invalid, "has more than %d shapes", maxObjects)
-	case d.pictures.has(p.name):
+	case d.pictures.has(p.key()):
 		return errs.New(errs.Invalid, "has the picture %.100q, as one before", p.name)
 	}
 	return nil
@@ -88,7 +96,9 @@ func (d *drawn) add(p *drawnPicture) error {
 	if !ok {
 		return errs.New(errs.Invalid, "the shapes of %d pictures take more than %d bytes; divide the file", len(d.places), int64(maxPieces)*pieceBytes)
 	}
-	d.pictures.add(p.name)
+	if d.pictures.add(p.key()); p.split != "" {
+		d.pictures.addEnd(cleanName(p.name))
+	}
 	d.places = append(d.places, at)
 	d.note(p)
 	return nil

@@ -35,8 +35,9 @@ func openKITTI(ctx context.Context, p *Place) (Set, error) {
 	k := &kitti{source: p.Source, names: p.Names}
 	found := false
 	for _, dir := range p.Names.PictureFolders() {
-		labels := p.Names.folders[path.Dir(kittiPlace(dir+"/x", 1))]
-		if labels == nil || labels.count[".txt"] == 0 {
+		place := kittiPlace(dir+"/x", 1)
+		labels := p.Names.folders[path.Dir(place)]
+		if place == "" || labels == nil || labels.count[".txt"] == 0 {
 			continue
 		}
 		for _, key := range labels.first[".txt"] {
@@ -44,7 +45,7 @@ func openKITTI(ctx context.Context, p *Place) (Set, error) {
 			if err != nil {
 				return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
 			}
-			line, _, _ := strings.Cut(string(data), "\n")
+			line, _, _ := strings.Cut(strings.TrimLeft(string(data), "\ufeff \t\r\n"), "\n")
 			n := len(strings.Fields(line))
 			found = found || n == kittiFields || n == kittiFields+1
 			k.scores = k.scores || n == kittiFields+1
@@ -148,7 +149,7 @@ func (k *kitti) Read(ctx context.Context, p Picture) (*Row, error) {
 // readKITTI reads the lines of a file. Bad ones are faults of r.
 func readKITTI(text string, r *Row) (o kittiObjects, err error) {
 	number := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		number++
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
@@ -172,8 +173,11 @@ func (o *kittiObjects) add(fields []string) error {
 	v[kittiFields-1] = 1
 	for i, f := range fields[1:] {
 		x, err := strconv.ParseFloat(f, 64)
-		if err != nil || math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 || i == 1 && x != math.Trunc(x) {
+		if err != nil || math.IsNaN(x) || math.Abs(x) > math.MaxFloat32 {
 			return errs.New(errs.Invalid, "has %.40q in field %d, want a number", f, i+2)
+		}
+		if i == 1 && (x != math.Trunc(x) || math.Abs(x) > math.MaxInt32) {
+			return errs.New(errs.Invalid, "has %.40q in field %d, want an integer", f, i+2)
 		}
 		v[i] = x
 	}

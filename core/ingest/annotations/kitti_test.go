@@ -45,7 +45,7 @@ func TestKITTIFaults(t *testing.T) {
 		"Car 1 2":                               "has 3 fields, want 15, and one more for a confidence",
 		kittiLine + " 0.5 1":                    "has 17 fields, want 15, and one more for a confidence",
 		"Car x 1 0 1 2 3 4 1 1 1 1 1 1 1":       `has "x" in field 2, want a number`,
-		"Car 0 1.5 0 1 2 3 4 1 1 1 1 1 1 1":     `has "1.5" in field 3, want a number`,
+		"Car 0 1.5 0 1 2 3 4 1 1 1 1 1 1 1":     `has "1.5" in field 3, want an integer`,
 		"Car 0 1 0 1 2 3 nan 1 1 1 1 1 1 1":     `has "nan" in field 8, want a number`,
 		"Car 0 1 0 1 2 3 4 1 1 1 1 1 1 1e39 .5": `has "1e39" in field 15, want a number`,
 	} {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Names is what the layouts know of the names of a source: folders, how many files of a kind each
-// has, and the first ones. Its memory is bounded.
+// Names counts the files of a source by folder and kind, and holds the first names of each. Its
+// memory is bounded.
 type Names struct {
 	folders map[string]*folder
 	words   map[string]bool // the last parts of the names of folders with pictures
@@ -107,8 +107,28 @@ func (n *Names) pictures(dir string) int64 {
 	return 0
 }
 
-// hasFolder reports whether pictures lie below a folder that is called so.
-func (n *Names) hasFolder(name string) bool { return n.words[name] }
+// hasFolder reports whether pictures lie below a folder that is called by a word.
+func (n *Names) hasFolder(word string) bool {
+	if n.words[word] {
+		return true
+	}
+	for name := range n.words {
+		if isNamed(name, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// below reports whether pictures lie below a folder.
+func (n *Names) below(dir string) bool {
+	for other, f := range n.folders {
+		if f.count[picture] > 0 && (other == dir || strings.HasPrefix(other, dir+"/")) {
+			return true
+		}
+	}
+	return false
+}
 
 // replaced returns a name with another name of one folder in it, the last one that is called old;
 // "": there is none.

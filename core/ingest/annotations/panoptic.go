@@ -93,7 +93,7 @@ func (f *cocoFile) segment(e *element) (o cocoEntry, err error) {
 func (c *coco) describePanoptic(add func(dataset.TensorSpec)) {
 	add(dataset.TensorSpec{Name: "panoptic/segments", HType: "instance_label", DType: "uint32"})
 	add(dataset.TensorSpec{Name: "panoptic/boxes", HType: "bbox", DType: "float32", Info: map[string]any{"coords": map[string]any{"mode": "LTWH", "type": "pixel"}}})
-	add(dataset.TensorSpec{Name: "panoptic/labels", HType: "class_label", ClassNames: c.classes, Info: map[string]any{"category_ids": c.ids}})
+	add(dataset.TensorSpec{Name: "panoptic/labels", HType: "class_label", ClassNames: c.classes, AddClasses: true, Info: c.idInfo()})
 	add(dataset.TensorSpec{Name: "panoptic/areas", HType: "generic", DType: "float64", Compression: "shuffle"})
 	add(dataset.TensorSpec{Name: "panoptic/crowds", HType: "generic", DType: "bool", Compression: "shuffle"})
 	add(dataset.TensorSpec{Name: "panoptic/ids", HType: "generic", DType: "int64", Compression: "shuffle"})
@@ -112,7 +112,7 @@ func (c *coco) segments(ctx context.Context, r *Row, p Picture, ref cocoRef) err
 	for i, at := range numbers {
 		o := f.object(at)
 		boxes = append(boxes, o.box[:]...)
-		labels[i], areas[i], crowds[i], ids[i] = c.className(o.category), o.area, o.crowd, o.id
+		labels[i], areas[i], crowds[i], ids[i] = c.className(f, o.category), o.area, o.crowd, o.id
 	}
 	data, err := readAll(ctx, c.source, path.Join(f.masksIn, cleanName(name)))
 	if err != nil {

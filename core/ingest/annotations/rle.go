@@ -78,6 +78,27 @@ func (r *rle) each(fn func(n int64)) error {
 	return nil
 }
 
+// bounds returns left, top, width and height of the pixels inside.
+func (r *rle) bounds() [4]float32 {
+	left, top, right, bottom := r.width, r.height, int64(0), int64(0)
+	at, inside := int64(0), false
+	_ = r.each(func(n int64) {
+		if inside && n > 0 {
+			x0, y0, x1, y1 := at/r.height, at%r.height, (at+n-1)/r.height, (at+n-1)%r.height
+			if x1 > x0 {
+				y0, y1 = 0, r.height-1
+			}
+			left, top, right, bottom = min(left, x0), min(top, y0), max(right, x1+1), max(bottom, y1+1)
+		}
+		at += n
+		inside = !inside
+	})
+	if right == 0 {
+		return [4]float32{}
+	}
+	return [4]float32{float32(left), float32(top), float32(right - left), float32(bottom - top)}
+}
+
 // paint sets the pixels of a mask that lies column by column.
 func (r *rle) paint(mask []bool) error {
 	at, inside := int64(0), false

@@ -24,6 +24,7 @@ type Row struct {
 	Values  []Value
 	Objects int64    // boxes, outlines, and other things that are counted
 	Faults  []string // why objects were left out
+	Warning string   // about annotations that were taken; "": none
 }
 
 // maxObjects bounds the objects of a picture.

@@ -288,7 +288,7 @@ func isOne(text *string) bool {
 
 // numbers returns the box of an object.
 func (o *xmlObject) numbers() (box [4]float32, err error) {
-	if o.Name == "" || !utf8.ValidString(o.Name) {
+	if o.Name = strings.TrimSpace(o.Name); o.Name == "" || !utf8.ValidString(o.Name) {
 		return box, errs.New(errs.Invalid, "has no name")
 	}
 	if o.Box == nil {

@@ -1,6 +1,7 @@
 package annotations
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -33,6 +34,8 @@ type yolo struct {
 const (
 	// lookedAt bounds the files that tell which kind of lines there are.
 	lookedAt = 64
+	// yoloHead is the number of bytes of a file that tell which kind of lines it has.
+	yoloHead = 64 << 10
 	// maxSettings bounds a file with names of classes.
 	maxSettings = 1 << 20
 	// A coordinate may lie somewhat outside of its picture.
@@ -46,21 +49,28 @@ func openYOLO(ctx context.Context, p *Place) (Set, error) {
 	if !p.Asked && len(files) == 0 {
 		return nil, nil
 	}
-	if err := y.readSettings(ctx, p); err != nil {
-		return nil, err
-	}
-	labels := 0
+	labels, kinds := 0, map[int]bool{}
 	for _, key := range files {
-		data, err := readAll(ctx, p.Source, key)
+		data, err := readHead(ctx, p.Source, key, yoloHead)
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
 		}
-		if y.look(string(data)) {
+		if len(data) == yoloHead {
+			data = data[:bytes.LastIndexByte(data, '\n')+1]
+		}
+		if look(string(data), kinds) {
 			labels++
 		}
 	}
+	if !p.Asked && labels == 0 {
+		return nil, nil
+	}
+	if err := y.readSettings(ctx, p); err != nil {
+		return nil, err
+	}
+	y.decide(kinds)
 	inFolders := slices.ContainsFunc(files, func(key string) bool { return strings.Contains("/"+key, "/labels/") })
-	if !p.Asked && (labels == 0 || len(y.settings) == 0 && !inFolders) {
+	if !p.Asked && len(y.settings) == 0 && !inFolders {
 		return nil, nil
 	}
 	if labels == 0 && len(y.settings) == 0 {
@@ -158,7 +168,8 @@ func (y *yolo) readNames(key string, data []byte) error {
 	return nil
 }
 
-// readYAML reads the settings of a set. A document without names is none, unless it was asked for.
+// readYAML reads the settings of a set. It passes over a document without names, unless the user
+// has named it.
 func (y *yolo) readYAML(key string, data []byte, isAsked bool) error {
 	var of struct {
 		Names  yaml.Node `yaml:"names"`
@@ -230,39 +241,10 @@ func distinct(names []string) []string {
 	return out
 }
 
-// look notes the kinds of the lines of a file. It reports whether they are labels.
-func (y *yolo) look(text string) bool {
-	found := false
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		if len(fields) == 0 {
-			continue
-		}
-		if _, err := strconv.Atoi(fields[0]); err != nil || len(fields) < 5 {
-			return false
-		}
-		for _, f := range fields[1:] {
-			if _, err := strconv.ParseFloat(f, 64); err != nil {
-				return false
-			}
-		}
-		found = true
-		switch n := len(fields) - 1; {
-		case y.points > 0:
-			y.scores = y.scores || n == 5+y.points*y.axes
-		case n == 5:
-			y.scores = true
-		case n >= 6 && n%2 == 0:
-			y.outlines = true
-		}
-	}
-	return found
-}
-
 func (y *yolo) Tensors() []dataset.TensorSpec {
 	out := []dataset.TensorSpec{
 		{Name: "boxes", HType: "bbox", DType: "float32", Info: map[string]any{"coords": map[string]any{"mode": "CCWH", "type": "fractional"}}},
-		{Name: "labels", HType: "class_label", ClassNames: y.classes, AddClasses: y.classes == nil},
+		{Name: "labels", HType: "class_label", ClassNames: y.classes, AddClasses: y.classes != nil},
 	}
 	if y.outlines {
 		out = append(out, dataset.TensorSpec{Name: "polygons", HType: "polygon", DType: "float32"})
@@ -302,7 +284,7 @@ func (y *yolo) Uses(key string) bool {
 // yoloObjects is the objects of a picture.
 type yoloObjects struct {
 	boxes    []float32
-	classes  []string
+	classes  []int64
 	outlines [][]float32
 	points   [][]float32 // x, y and visibility of each keypoint
 	scores   []float32
@@ -350,20 +332,15 @@ func (y *yolo) object(o *yoloObjects, fields []string, p Picture) error {
 		return err
 	}
 	v := make([]float64, len(fields)-1)
-	shares := len(v)
-	switch {
-	case y.points > 0:
-		shares = 4 // visibility is none
-	case len(v) == 5:
-		shares = 4
-	}
 	for i, f := range fields[1:] {
 		x, err := strconv.ParseFloat(f, 64)
-		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+		switch {
+		case err != nil || math.IsNaN(x) || math.IsInf(x, 0):
 			return errs.New(errs.Invalid, "has %.40q, want a number", f)
-		}
-		if i < shares && (x < leastShare || x > mostShare) {
+		case y.isShare(i, len(v)) && (x < leastShare || x > mostShare):
 			return errs.New(errs.Invalid, "has the coordinate %s, want a share of the picture, 0 to 1", f)
+		case math.Abs(x) > math.MaxFloat32:
+			return errs.New(errs.Invalid, "has %.40q, want a number of float32", f)
 		}
 		v[i] = x
 	}
@@ -388,19 +365,25 @@ func (y *yolo) object(o *yoloObjects, fields []string, p Picture) error {
 	return nil
 }
 
-// classOf returns the name of a class.
-func (y *yolo) classOf(number string) (string, error) {
-	n, err := strconv.Atoi(strings.TrimSuffix(number, ".0"))
+// isShare reports whether the number at i of n behind the class is a coordinate. Visibility and
+// confidence are none.
+func (y *yolo) isShare(i, n int) bool {
+	if y.points > 0 {
+		return i < 4 || i < 4+y.points*y.axes && (i-4)%y.axes < 2
+	}
+	return i < 4 || n != 5
+}
+
+// classOf reads the number of a class.
+func (y *yolo) classOf(number string) (int64, error) {
+	n, err := classNumber(number)
 	if err != nil || n < 0 {
-		return "", errs.New(errs.Invalid, "begins with %.40q, want the number of a class", number)
+		return 0, errs.New(errs.Invalid, "begins with %.40q, want the number of a class", number)
 	}
-	if y.classes == nil {
-		return strconv.Itoa(n), nil
+	if y.classes != nil && n >= len(y.classes) {
+		return 0, errs.New(errs.Invalid, "has class %d, and there are names of %d", n, len(y.classes))
 	}
-	if n >= len(y.classes) {
-		return "", errs.New(errs.Invalid, "has class %d, and there are names of %d", n, len(y.classes))
-	}
-	return y.classes[n], nil
+	return int64(n), nil
 }
 
 func (o *yoloObjects) box(v []float64) {
@@ -459,7 +442,15 @@ func (y *yolo) rowOf(r *Row, p Picture, o *yoloObjects) error {
 	n := len(o.classes)
 	r.Objects = int64(n)
 	r.boxes("boxes", o.boxes)
-	r.labels("labels", o.classes)
+	if y.classes != nil {
+		names := make([]string, n)
+		for i, class := range o.classes {
+			names[i] = y.classes[class]
+		}
+		r.labels("labels", names)
+	} else {
+		r.ints("labels", o.classes)
+	}
 	if y.outlines {
 		r.polygons("polygons", o.outlines)
 		if y.masks {

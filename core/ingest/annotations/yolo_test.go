@@ -30,15 +30,19 @@ func TestYOLO(t *testing.T) {
 	} {
 		set := c.files.open(t, "", nil)
 		specs := set.Tensors()
-		if len(specs) != 2 || !slices.Equal(specs[1].ClassNames, c.classes) || specs[1].AddClasses != (c.classes == nil) {
+		if len(specs) != 2 || !slices.Equal(specs[1].ClassNames, c.classes) || specs[1].AddClasses != (c.classes != nil) {
 			t.Errorf("%s: %+v", name, specs)
 		}
 		r := read(t, set, Picture{c.key, 80, 40})
-		want := []string{"1", "0"}
+		labels := value(t, r, "labels")
+		if c.classes == nil && !slices.Equal(numbers(t, labels.Sample), []float64{1, 0}) {
+			t.Errorf("%s: labels %v", name, labels.Sample)
+		}
+		want := []string(nil)
 		if c.classes != nil {
 			want = []string{c.classes[1], c.classes[0]}
 		}
-		if got := value(t, r, "labels").Names; !slices.Equal(got, want) || r.Objects != 2 || r.Faults != nil {
+		if got := labels.Names; !slices.Equal(got, want) || r.Objects != 2 || r.Faults != nil {
 			t.Errorf("%s: labels %q, faults %q", name, got, r.Faults)
 		}
 		got := numbers(t, value(t, r, "boxes").Sample)
@@ -166,6 +170,9 @@ func FuzzYOLO(f *testing.F) {
 			return
 		}
 		boxes, n := value(t, r, "boxes").Sample, int64(len(value(t, r, "labels").Names))
+		if labels := value(t, r, "labels"); labels.Names == nil {
+			n = labels.Sample.Shape[0]
+		}
 		if boxes.Shape[0] != n || r.Objects != n {
 			t.Fatalf("%s boxes of %d labels", boxes.Shape, n)
 		}

@@ -25,10 +25,10 @@ type Format struct {
 	Open bool
 	// Keys says that each row names its columns: later ones may have others.
 	Keys bool
-	// Written says that values tell the type of a column. The reader gives it one type in all files,
-	// by source.known or source.forms.
+	// Written says that values tell the type of a column. The reader gives it one type in all
+	// files, by source.known or source.forms.
 	Written bool
-	// Parts says that the format reads its compression itself, which is gzip, and that names of files
+	// Parts says that the format reads its compression itself, which is gzip. Names of its files
 	// may end with "-00000-of-00001".
 	Parts bool
 	// Index leaves out listed files that are no part of the table; nil: all are.

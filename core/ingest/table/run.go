@@ -340,9 +340,10 @@ func (im *importer) know() error {
 	decided := maps.Clone(s.forms)
 	for _, f := range s.files {
 		for name, found := range f.forms {
-			if decided[name] == tfrecord.Unknown {
+			if decided[name]&^tfrecord.List == tfrecord.Unknown {
 				s.forms[name] = tfrecord.Join(s.forms[name], found)
 			}
+			s.forms[name] |= found & tfrecord.List
 		}
 		for name, found := range f.known {
 			k := s.known[name]

@@ -32,6 +32,8 @@ const MaxNesting = 256
 type Scanner struct {
 	P  []byte
 	At int // of the next byte
+	// Lax takes NaN and Infinity for numbers, as writers in Python and JavaScript give them.
+	Lax bool
 }
 
 // Space passes over white space.
@@ -59,6 +61,11 @@ func (s *Scanner) Value(depth int) (Kind, error) {
 		return 0, s.Wrong()
 	}
 	switch c := s.P[s.At]; {
+	case s.Lax && (c == 'N' || c == 'I' || c == '-' && s.At+1 < len(s.P) && s.P[s.At+1] == 'I'):
+		if c == '-' {
+			s.At++
+		}
+		return Float, s.word(map[byte]string{'N': "NaN", 'I': "Infinity"}[s.P[s.At]])
 	case c == '"':
 		_, err := s.Text()
 		return Text, err

@@ -16,6 +16,7 @@ type Stream struct {
 	offset int64 // of buf in the document
 	depth  int
 	err    error // of from; io.EOF behind the last byte
+	Lax    bool  // Scanner.Lax
 }
 
 // streamStep is the least number of bytes that a Stream asks for.
@@ -97,7 +98,7 @@ func (s *Stream) Kind() (Kind, error) {
 		return Bool, nil
 	case c == 'n':
 		return Null, nil
-	case c == '-' || c >= '0' && c <= '9':
+	case c == '-' || c >= '0' && c <= '9' || s.Lax && (c == 'N' || c == 'I'):
 		return Float, nil
 	}
 	return 0, s.wrong()
@@ -188,7 +189,7 @@ func (s *Stream) Value() ([]byte, error) {
 		return nil, err
 	}
 	p := s.buf[s.at : s.at+n : s.at+n]
-	scan := Scanner{P: p}
+	scan := Scanner{P: p, Lax: s.Lax}
 	if _, err := scan.Value(s.depth); err != nil || scan.At < n {
 		s.at += scan.At
 		if err != nil && scan.At >= n || errs.Is(err, errs.Invalid) {

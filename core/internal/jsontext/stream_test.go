@@ -63,6 +63,23 @@ func TestStream(t *testing.T) {
 	}
 }
 
+func TestLax(t *testing.T) {
+	for in, want := range map[string]bool{`{"a": [NaN, -Infinity, Infinity, 1]}`: true, "NaN": true, "[Nan]": false, "[-]": false, "[-Infinit]": false} {
+		s := NewStream(strings.NewReader(in), 1<<20)
+		s.Lax = true
+		_, err := s.Value()
+		if err == nil {
+			err = s.End()
+		}
+		if err == nil != want {
+			t.Errorf("%s: %v", in, err)
+		}
+		if _, err := NewStream(strings.NewReader(in), 1<<20).Value(); err == nil {
+			t.Errorf("%s is JSON", in)
+		}
+	}
+}
+
 func TestStreamFaults(t *testing.T) {
 	for _, c := range []struct {
 		in   string

@@ -43,7 +43,8 @@ def opened(image: Image.Image, kind: str) -> Image.Image:
 
 def row_of(i: int) -> dict:
     return {
-        "jpg": opened(picture(i), "JPEG"), "png": opened(picture(i), "PNG"), "raw": bytes([255, i]), "text": f"café {i}",
+        "jpg": opened(picture(i), "JPEG"), "png": opened(picture(i), "PNG"), "raw": bytes([255, i]),
+        "text": f"café {i}",
         "label": i - 3, "i8": np.int8(-i), "u16": np.uint16(40000 + i), "f16": np.float16(i / 2),
         "f32": np.float32(i / 3), "f64": i / 7, "digits": 10**15 + i, "real": i / 3, "dec": Decimal(f"1.{i}"),
         "any": np.arange(1 + i % 4, dtype=np.int64), "half": np.ones((1 + i % 3, 2), np.float32) * i,

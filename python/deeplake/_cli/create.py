@@ -15,7 +15,7 @@ from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
 from deeplake._data.files import ANNOTATIONS, FORMATS, IMAGES, format_of
-from deeplake._data.importing import failed_urls, file_within, left_out, save_splits, url_specs
+from deeplake._data.importing import failed_urls, file_within, left_out, save_splits, url_specs, warned
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -342,7 +342,7 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     changed = any(report[count] for count in ("added", "updated", "removed", "resumed"))
     did = "created" if not again else "updated" if changed else "unchanged"
     yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
-    if report["format"] in ANNOTATIONS:
+    if report["format"] in ANNOTATIONS and (report["objects"] or not again):
         yield f"  {report['format']} annotations: {report['objects']:,} objects"
     if report["splits"]:
         parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
@@ -363,3 +363,4 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
         yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
     yield from failed_urls(report)
     yield from left_out(report)
+    yield from warned(report)

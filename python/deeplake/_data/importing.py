@@ -64,6 +64,17 @@ def left_out(report: Mapping[str, Any], most: int | None = None) -> Iterator[str
         yield f"    and {report['skipped'] - len(shown):,} more"
 
 
+def warned(report: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
+    """Yields lines about rows that were taken in, though something about them looks wrong."""
+    if not report.get("warned"):
+        return
+    yield f"  {report['warned']:,} rows were taken in, and look wrong:"
+    shown = report["warnings"][:most]
+    yield from (f"    {row['path']}: {row['reason']}" for row in shown)
+    if report["warned"] > len(shown):
+        yield f"    and {report['warned'] - len(shown):,} more"
+
+
 def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     """Yields lines about the URLs that gave no object, the most frequent reasons first."""
     if not report["failed"]:
@@ -85,6 +96,7 @@ def import_files(
     size: int | None,
     annotations: str | os.PathLike[str] | None,
     masks: bool,
+    apply_exif_orientation: bool,
     on_error: str | None,
     overwrite: bool,
     storage: Storage | None,
@@ -103,6 +115,7 @@ def import_files(
         "size": size,
         "annotations": None if annotations is None else file_within(annotations),
         "masks": masks,
+        "apply_exif_orientation": apply_exif_orientation,
         "on_error": on_error,
         "overwrite": overwrite,
         "message": message,
@@ -122,7 +135,8 @@ def import_files(
                 if news["done"]:
                     break
         if verbose:
-            for line in (*failed_urls(news["report"]), *left_out(news["report"], _SHOWN)):
+            report = news["report"]
+            for line in (*failed_urls(report), *left_out(report, _SHOWN), *warned(report, _SHOWN)):
                 print(line, file=sys.stderr)
     finally:
         job.close()

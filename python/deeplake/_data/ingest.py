@@ -43,6 +43,7 @@ def ingest(
     size: int | None = None,
     annotations: str | os.PathLike[str] | None = None,
     masks: bool = False,
+    apply_exif_orientation: bool = False,
     on_error: str | None = None,
     overwrite: bool = False,
     storage: Storage | None = None,
@@ -79,6 +80,7 @@ def ingest(
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.
         masks: of images with annotations: fill a tensor "masks", a mask for each outline.
+        apply_exif_orientation: of images: turn them as their Exif data says; files stay unchanged.
         on_error: of files and tables: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
             and gives the latter a reason in a tensor "image_error". Of images: "skip", the default,
@@ -111,8 +113,10 @@ def ingest(
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
     with ExitStack() as spool:
-        if not isinstance(source, str | os.PathLike) and (annotations is not None or masks):
-            raise InvalidArgumentError("ingest: annotations and masks are of a folder of images; got no path")
+        if not isinstance(source, str | os.PathLike) and (annotations is not None or masks or apply_exif_orientation):
+            raise InvalidArgumentError(
+                "ingest: annotations, masks and apply_exif_orientation are of a folder of images; got no path"
+            )
         if not isinstance(source, str | os.PathLike) and _needs_files(urls, size, on_error, source_storage):
             _check_format(format)
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
@@ -129,6 +133,7 @@ def ingest(
                 size=size,
                 annotations=annotations,
                 masks=masks,
+                apply_exif_orientation=apply_exif_orientation,
                 on_error=on_error,
                 overwrite=overwrite,
                 storage=storage,
