@@ -41,6 +41,7 @@ func (im *importer) openAnnotations(ctx context.Context) error {
 		return im.noAnnotations()
 	}
 	if isAsked && !im.source.local {
+		im.source.files = annotations.Names{} // the beginning of the listing is in it
 		if err := im.source.Objects(ctx, "", "", func(e storage.Entry) bool { im.source.files.Add(e.Key); return true }); err != nil {
 			return err
 		}

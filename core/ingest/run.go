@@ -161,6 +161,9 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 		return false, err
 	}
 	if err := im.openAnnotations(ctx); err != nil {
+		if err == im.refused {
+			return false, err
+		}
 		return false, errs.Wrap(errs.Invalid, "import from", im.source.URI(), err)
 	}
 	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {

@@ -49,7 +49,7 @@ func openYOLO(ctx context.Context, p *Place) (Set, error) {
 	if !p.Asked && len(files) == 0 {
 		return nil, nil
 	}
-	labels, kinds := 0, map[int]bool{}
+	labels, blank, kinds := 0, 0, map[int]bool{} // blank: files of backgrounds
 	for _, key := range files {
 		data, err := readHead(ctx, p.Source, key, yoloHead)
 		if err != nil {
@@ -58,11 +58,14 @@ func openYOLO(ctx context.Context, p *Place) (Set, error) {
 		if len(data) == yoloHead {
 			data = data[:bytes.LastIndexByte(data, '\n')+1]
 		}
-		if look(string(data), kinds) {
+		switch {
+		case look(string(data), kinds):
 			labels++
+		case len(bytes.TrimSpace(data)) == 0 && strings.Contains("/"+key, "/labels/"):
+			blank++
 		}
 	}
-	if !p.Asked && labels == 0 {
+	if !p.Asked && labels+blank == 0 {
 		return nil, nil
 	}
 	if err := y.readSettings(ctx, p); err != nil {
@@ -70,9 +73,10 @@ func openYOLO(ctx context.Context, p *Place) (Set, error) {
 	}
 	y.decide(kinds)
 	inFolders := slices.ContainsFunc(files, func(key string) bool { return strings.Contains("/"+key, "/labels/") })
-	if !p.Asked && len(y.settings) == 0 && !inFolders {
+	if !p.Asked && len(y.settings) == 0 && (!inFolders || labels == 0) {
 		return nil, nil
 	}
+	y.outlines = y.outlines || labels == 0 && y.points == 0 // later files may have some
 	if labels == 0 && len(y.settings) == 0 {
 		return nil, errs.New(errs.NotFound, "there are neither data.yaml nor files with labels; want labels/a.txt for images/a.jpg, or a.txt beside a.jpg")
 	}

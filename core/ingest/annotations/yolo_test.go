@@ -142,9 +142,16 @@ func TestYOLOFaults(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// The first files are of backgrounds.
+	blank := tree{"data.yaml": "names: [cat]", "images/a.jpg": "", "labels/a.txt": "\n"}
+	set := blank.open(t, "", nil)
+	blank["labels/a.txt"] = "0 .1 .1 .2 .1 .2 .2"
+	if r := read(t, set, Picture{"images/a.jpg", 10, 10}); r.Objects != 1 || r.Faults != nil {
+		t.Errorf("behind backgrounds: %+v", r)
+	}
 	// Texts beside pictures that are no labels make no set.
 	for _, files := range []tree{
-		{"a.jpg": "", "a.txt": "a caption"}, {"a.jpg": "", "a.txt": "0 0.5 0.5 0.5 0.5"}, {"images/a.jpg": "", "labels/a.txt": "5 of 7"}, {"images/a.jpg": "", "notes.txt": "1 2 3 4 5", "d.yaml": "names: [a]"},
+		{"a.jpg": "", "a.txt": "a caption"}, {"a.jpg": "", "a.txt": "0 0.5 0.5 0.5 0.5"}, {"images/a.jpg": "", "labels/a.txt": "5 of 7"}, {"images/a.jpg": "", "labels/a.txt": ""}, {"images/a.jpg": "", "notes.txt": "1 2 3 4 5", "d.yaml": "names: [a]"},
 	} {
 		if set, name, err := Open(context.Background(), "", files.place()); set != nil || err != nil {
 			t.Errorf("%v: %s, %v", files, name, err)

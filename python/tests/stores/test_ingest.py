@@ -170,6 +170,8 @@ def test_annotations_in_a_bucket(store: Server, tmp_path: Path) -> None:
         assert ds["labels"].class_names == ["cat"]
         assert [row["boxes"][:, 0].tolist() for row in ds] == [*([first(i)] for i in range(4)), []]
         assert create(store, place, f"from-{store.uri(theirs, name)}")["unchanged"] == 5
+        report = create(store, str(tmp_path / name), f"from-{store.uri(theirs, name)}", "--format", name)
+        assert (report["rows"], report["objects"], report["skipped"]) == (5, 4, 0)
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(document))
     source = store.uri(theirs, "coco/val2017")
