@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -172,17 +173,15 @@ func isList(htype string) bool {
 	return err == nil && h.List()
 }
 
-// isOther reports whether an object is a picture that the annotations do not name.
+// isOther reports whether an object is a picture that the annotations do not name. They are asked
+// for every object, since a file that is no picture here is there all the same.
 func (im *importer) isOther(key string) bool {
-	return im.set != nil && im.pictureName(key) && !im.set.Has(key)
+	return im.set != nil && !im.set.Has(key) && im.pictureName(key)
 }
 
 // notNamed returns why a picture is left out that is none of the annotations'.
 func (im *importer) notNamed(key string) string {
-	if set, ok := im.set.(interface{ Why(key string) string }); ok {
-		return set.Why(key)
-	}
-	return "the annotations do not name it"
+	return cmp.Or(im.set.Why(key), "the annotations do not name it")
 }
 
 // annotate adds the annotations of a picture to its row.
@@ -205,7 +204,7 @@ func (im *importer) annotate(ctx context.Context, o *object, r *row) error {
 		r.reason = "its shape is not known"
 		return nil
 	}
-	marks, err := im.set.Read(ctx, annotations.Picture{Key: o.Key, Height: shape[0], Width: shape[1]})
+	found, err := im.set.Read(ctx, annotations.Picture{Key: o.Key, Height: shape[0], Width: shape[1]})
 	if err != nil {
 		if im.fatal(ctx, err) {
 			return err
@@ -213,9 +212,9 @@ func (im *importer) annotate(ctx context.Context, o *object, r *row) error {
 		r.reason = err.Error()
 		return nil
 	}
-	r.faults, r.marks, r.warning = marks.Faults, marks.Objects, marks.Warning
-	for i := range marks.Values {
-		a := &marks.Values[i]
+	r.faults, r.objects, r.warning = found.Faults, found.Objects, found.Warning
+	for i := range found.Values {
+		a := &found.Values[i]
 		one := value{Sample: a.Sample, tensor: a.Tensor, kind: annotationKind, items: a.Items, names: a.Names}
 		r.values = append(r.values, one)
 	}
@@ -225,7 +224,7 @@ func (im *importer) annotate(ctx context.Context, o *object, r *row) error {
 	if r.from.Path == "" {
 		r.from = o.origin()
 	}
-	r.from.Tag = withHash(r.from.Tag, marks.Hash())
+	r.from.Tag = withHash(r.from.Tag, found.Hash())
 	return nil
 }
 
@@ -242,14 +241,14 @@ func (im *importer) sameAnnotations(ctx context.Context, o *object) (bool, error
 	if len(refs[0].Shape) < 2 {
 		return false, nil
 	}
-	marks, err := im.set.Read(ctx, annotations.Picture{Key: o.Key, Height: refs[0].Shape[0], Width: refs[0].Shape[1]})
+	found, err := im.set.Read(ctx, annotations.Picture{Key: o.Key, Height: refs[0].Shape[0], Width: refs[0].Shape[1]})
 	if err != nil {
 		if im.fatal(ctx, err) {
 			return false, err
 		}
 		return false, nil // told when the picture is read again
 	}
-	_, now := cutHash(withHash("", marks.Hash()))
+	_, now := cutHash(withHash("", found.Hash()))
 	return was == now, nil
 }
 

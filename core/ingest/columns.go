@@ -30,14 +30,14 @@ type value struct {
 
 // row is a pending row, or the reason it was skipped.
 type row struct {
-	path   string // names it in a report
-	reason string // not empty: it is left out
-	values []value
-	bytes  int64 // read from the source
-	from   origin.Origin
-	other  bool     // the file has no name of a picture, and is none
-	faults []string // annotations that are left out
-	marks  int64    // annotations that are not
+	path    string // names it in a report
+	reason  string // not empty: it is left out
+	values  []value
+	bytes   int64 // read from the source
+	from    origin.Origin
+	other   bool     // the file has no name of a picture, and is none
+	faults  []string // annotations that are left out
+	objects int64    // annotations that are taken in
 	// about annotations that are taken in
 	warning string
 }

@@ -54,9 +54,6 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		}
 		o := &object{Entry: e, format: formatOf(e.Key)}
 		isOther := im.isOther(e.Key)
-		if im.set != nil && !isOther {
-			im.set.Has(e.Key) // it is there, whatever kind of file it is
-		}
 		if k := rows.peek(); k != nil && k.Path == e.Key {
 			var taken known
 			if taken, failed = rows.take(ctx); failed != nil {

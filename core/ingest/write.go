@@ -296,7 +296,7 @@ func (im *importer) flush(ctx context.Context) error {
 func (im *importer) countRows(rows []row) {
 	for i := range rows {
 		im.report.Bytes += rows[i].bytes
-		im.report.Objects += rows[i].marks
+		im.report.Objects += rows[i].objects
 		if rows[i].warning != "" {
 			im.warn(rows[i].path, rows[i].warning)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -69,20 +70,7 @@ func all(t *testing.T, data []byte, o Options) map[string][]tensor.Sample {
 		}
 		fields, _ := b.Fields()
 		for _, c := range fields {
-			in := c.Infer()
-			htype := tensor.HType{Base: in.HType}
-			if in.File != nil {
-				htype.Base = "image"
-			}
-			if strings.HasPrefix(in.HType, "sequence") {
-				htype, _ = tensor.ParseHType(in.HType)
-			}
-			rows, err := c.Rows(tensor.Target{HType: htype})
-			if err != nil {
-				t.Fatalf("%s: %v", c.Name(), err)
-			}
-			spread := rows.Spread()
-			out[c.Name()] = append(out[c.Name()], spread.Samples...)
+			out[c.Name()] = append(out[c.Name()], arrowtest.Samples(t, c)...)
 		}
 	}
 }

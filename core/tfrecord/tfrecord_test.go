@@ -2,7 +2,6 @@ package tfrecord
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -102,17 +102,8 @@ func rows(t *testing.T, data []byte, o Options) map[string][]string {
 		}
 		fields, _ := b.Fields()
 		for _, c := range fields {
-			htype, err := tensor.ParseHType(cmp.Or(c.Infer().HType, "image"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			of, err := c.Rows(tensor.Target{HType: htype})
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain := of.Spread()
-			for i := range plain.Samples {
-				out[c.Name()] = append(out[c.Name()], printed(&plain.Samples[i]))
+			for _, s := range arrowtest.Samples(t, c) {
+				out[c.Name()] = append(out[c.Name()], printed(&s))
 			}
 		}
 	}
@@ -243,7 +234,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// FuzzRecords reads forged records. Their frames are made anew, so that it reaches the messages.
+// FuzzRecords reads forged files, and forged messages in valid frames.
 func FuzzRecords(f *testing.F) {
 	f.Add(record(named("a", ints(true, 1)), named("b", texts("x")), named("c", floats(false, 1))), true)
 	f.Add(file(record(named("a", ints(false, 1, 2)))), false)

@@ -5,6 +5,7 @@ package arrowtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -68,6 +69,22 @@ func All(t testing.TB, next func(ctx context.Context) (*arrow.Column, error)) (m
 			got[c.Name()] = append(got[c.Name()], Documents(t, c)...)
 		}
 	}
+}
+
+// Samples returns the rows of a column as the tensor takes them that it makes.
+func Samples(t testing.TB, c *arrow.Column) []tensor.Sample {
+	t.Helper()
+	in := c.Infer()
+	htype, err := tensor.ParseHType(cmp.Or(in.HType, "image"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := c.Rows(tensor.Target{HType: htype})
+	if err != nil {
+		t.Fatalf("%s: %v", c.Name(), err)
+	}
+	spread := rows.Spread()
+	return spread.Samples
 }
 
 // Documents returns the rows of a column as JSON, nil for a null.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"deeplake/core/dataset"
@@ -21,7 +20,8 @@ type coco struct {
 	source   Source
 	files    []*cocoFile
 	classes  []string
-	ids      []int64 // of the classes
+	ids      *cocoIDs
+	numbers  []int64 // ids of the classes; nil: files disagree, or have texts
 	masks    bool
 	tensors  []dataset.TensorSpec
 	has      cocoParts
@@ -38,7 +38,7 @@ type cocoRef struct {
 }
 
 // cocoParts says which kinds of annotations there are.
-type cocoParts struct{ objects, outlines, runs, keypoints, fractions, areas, captions, segments bool }
+type cocoParts struct{ objects, outlines, runs, keypoints, fractions, areas, captions, segments, words bool }
 
 // openCOCO reads the files of a place that are in the layout of COCO.
 func openCOCO(ctx context.Context, p *Place) (Set, error) {
@@ -46,9 +46,9 @@ func openCOCO(ctx context.Context, p *Place) (Set, error) {
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	c := &coco{source: p.Source, masks: p.Masks}
+	c := &coco{source: p.Source, masks: p.Masks, ids: &cocoIDs{texts: map[string]int64{}}}
 	for _, key := range keys {
-		f, err := readCOCO(ctx, p.Source, key)
+		f, err := readCOCO(ctx, p.Source, key, c.ids)
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "%s: %w", key, err)
 		}
@@ -109,7 +109,7 @@ func (f *cocoFile) locate(names *Names) {
 	word := strings.TrimSuffix(name, path.Ext(name))
 	word = word[strings.LastIndex(word, "_")+1:]
 	if word != "" && names.hasFolder(word) {
-		f.folder = word
+		f.folder, f.isExact = word, names.words[word]
 		return
 	}
 	for dir = path.Clean(dir); dir != "." && dir != "/"; dir = path.Dir(dir) {
@@ -126,7 +126,7 @@ func (f *cocoFile) of(key string) bool {
 	if f.below != "" {
 		return strings.HasPrefix(key, f.below)
 	}
-	return f.folder == "" || slices.ContainsFunc(strings.Split(path.Dir(key), "/"), func(part string) bool { return isNamed(part, f.folder) })
+	return f.folder == "" || slices.ContainsFunc(strings.Split(path.Dir(key), "/"), func(part string) bool { return part == f.folder || !f.isExact && isNamed(part, f.folder) })
 }
 
 // isNamed reports whether a folder is called by a word, as "images_train" is by "train".
@@ -148,16 +148,16 @@ func (c *coco) join() {
 			}
 			name := k.name
 			if own[name] || name == "" {
-				name = strings.TrimSpace(fmt.Sprintf("%s (%d)", name, k.id))
+				name = strings.TrimSpace(fmt.Sprintf("%s (%s)", name, c.ids.word(k.id)))
 			}
 			own[name] = true
 			at, known := places[name]
 			if !known {
 				at = int32(len(c.classes))
-				places[name], c.classes, c.ids = at, append(c.classes, name), append(c.ids, k.id)
+				places[name], c.classes, c.numbers = at, append(c.classes, name), append(c.numbers, k.id)
 			}
 			f.classes[k.id] = at
-			agree = agree && (n == 0 || c.ids[at] == k.id)
+			agree = agree && (n == 0 || c.numbers[at] == k.id) && !isText(k.id)
 			if len(k.keypoints) > len(c.points) {
 				c.points, c.skeleton = k.keypoints, k.skeleton
 			}
@@ -167,7 +167,7 @@ func (c *coco) join() {
 		}
 	}
 	if !agree {
-		c.ids = nil
+		c.numbers = nil
 	}
 	for _, f := range c.files {
 		f.index()
@@ -192,11 +192,11 @@ func (c *coco) number(f *cocoFile, places map[string]int32) {
 		ids[f.object(f.objects[i]).category] = true
 	}
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		name := strconv.FormatInt(id, 10)
+		name := c.ids.word(id)
 		at, known := places[name]
 		if !known {
 			at = int32(len(c.classes))
-			places[name], c.classes, c.ids = at, append(c.classes, name), append(c.ids, id)
+			places[name], c.classes, c.numbers = at, append(c.classes, name), append(c.numbers, id)
 		}
 		f.classes[id] = at
 	}
@@ -264,15 +264,15 @@ func (c *coco) describe() {
 
 // idInfo is the info of labels: the ids of the classes, if files agree on them.
 func (c *coco) idInfo() map[string]any {
-	if c.ids == nil {
+	if c.numbers == nil {
 		return nil
 	}
-	return map[string]any{"category_ids": c.ids}
+	return map[string]any{"category_ids": c.numbers}
 }
 
 // hasWords reports whether ids of pictures or objects are texts.
 func (c *coco) hasWords() bool {
-	return slices.ContainsFunc(c.files, func(f *cocoFile) bool { return len(f.words) > 0 })
+	return slices.ContainsFunc(c.files, func(f *cocoFile) bool { return f.has.words })
 }
 
 func (c *coco) Tensors() []dataset.TensorSpec { return c.tensors }
@@ -286,7 +286,7 @@ func (c *coco) Uses(key string) bool {
 	})
 }
 
-// refs returns the places of a picture in the files.
+// refs returns the places in the files that a name fits.
 func (c *coco) refs(key string) (refs []cocoRef) {
 	for _, f := range c.files {
 		if i, ok := f.find(key); ok {
@@ -296,14 +296,13 @@ func (c *coco) refs(key string) (refs []cocoRef) {
 	return refs
 }
 
-// Has reports whether a file names a picture. The first one that a name fits has it.
-func (c *coco) Has(key string) bool {
-	found := false
-	for _, r := range c.refs(key) {
-		found = r.file.claim(r.image, key) || found
-	}
-	return found
+// claimed returns the places of a picture in the files. The first picture that a name fits has it.
+func (c *coco) claimed(key string) []cocoRef {
+	return slices.DeleteFunc(c.refs(key), func(r cocoRef) bool { return !r.file.claim(r.image, key) })
 }
+
+// Has reports whether a file names a picture.
+func (c *coco) Has(key string) bool { return len(c.claimed(key)) > 0 }
 
 // claim gives the name of a picture to a file of the source, unless another one has it.
 func (f *cocoFile) claim(image int32, key string) bool {
@@ -318,12 +317,11 @@ func (f *cocoFile) claim(image int32, key string) bool {
 
 // Why returns why a picture is none of the set.
 func (c *coco) Why(key string) string {
-	for _, r := range c.refs(key) {
-		f := r.file
+	if refs := c.refs(key); len(refs) > 0 {
+		f, image := refs[0].file, refs[0].image
 		f.mu.Lock()
-		other := f.claims[r.image]
-		f.mu.Unlock()
-		return fmt.Sprintf("%s names one image %q, which %s is too", f.key, f.names[r.image], other)
+		defer f.mu.Unlock()
+		return fmt.Sprintf("%s names one image %q, which %s is too", f.key, f.names[image], f.claims[image])
 	}
 	named := ""
 	if f := c.files[0]; len(f.byName) > 0 {
@@ -352,13 +350,13 @@ type cocoObject struct {
 	files []*cocoFile
 }
 
-// conflict returns why what another file tells is of another object; nil: it is of the same.
+// conflict refuses an object of another file with the same id, if its box or class differs.
 func (c *coco) conflict(o *cocoObject, more *cocoEntry, f *cocoFile) error {
 	first := o.files[0]
 	if (more.box == [4]float32{} || o.box == more.box) && first.classes[o.category] == f.classes[more.category] {
 		return nil
 	}
-	return errs.New(errs.Invalid, "%s and %s have different objects %d for it; name one of them by annotations=, or put each beside its images", first.key, f.key, o.id)
+	return errs.New(errs.Invalid, "%s and %s have different objects %s for it; name one of them by annotations=, or put each beside its images", first.key, f.key, c.ids.word(o.id))
 }
 
 // join adds what another file tells of the object.
@@ -382,10 +380,11 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 	var captionIDs []int64
 	imageID, of := int64(-1), (*cocoFile)(nil)
 	byID := map[int64]int{}
-	for _, ref := range c.refs(p.Key) {
+	for _, ref := range c.claimed(p.Key) {
 		f := ref.file
-		if of != nil && f.ids[ref.image] != imageID && f.words == nil {
-			return nil, errs.New(errs.Invalid, "%s and %s name it, as image %d and %d; name one of them by annotations=, or put each beside its images", of.key, f.key, imageID, f.ids[ref.image])
+		if of != nil && f.ids[ref.image] != imageID {
+			return nil, errs.New(errs.Invalid, "%s and %s name it, as image %s and %s; name one of them by annotations=, or put each beside its images",
+				of.key, f.key, c.ids.word(imageID), c.ids.word(f.ids[ref.image]))
 		}
 		imageID, of = f.ids[ref.image], f
 		if size := f.sizes[ref.image]; r.Warning == "" && size[0] > 0 && size[1] > 0 && (int64(size[0]) != p.Width || int64(size[1]) != p.Height) {
@@ -432,7 +431,7 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 	}
 	switch {
 	case c.hasWords() && of != nil:
-		r.text("image_id", of.word(imageID))
+		r.text("image_id", c.ids.word(imageID))
 	case !c.hasWords():
 		r.integer("image_id", imageID)
 	}
@@ -441,14 +440,6 @@ func (c *coco) Read(ctx context.Context, p Picture) (*Row, error) {
 
 // className returns the name of a category that index has let pass.
 func (c *coco) className(f *cocoFile, category int64) string { return c.classes[f.classes[category]] }
-
-// word returns an id as the file has it.
-func (f *cocoFile) word(id int64) string {
-	if at := -1 - id; id < 0 && at < int64(len(f.words)) {
-		return f.words[at]
-	}
-	return strconv.FormatInt(id, 10)
-}
 
 // rowOf sets the values of a picture's objects.
 func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
@@ -500,7 +491,7 @@ func (c *coco) rowOf(r *Row, p Picture, objects []cocoObject) error {
 	}
 	words := make([]string, n)
 	for i := range objects {
-		words[i] = objects[i].files[0].word(ids[i])
+		words[i] = c.ids.word(ids[i])
 	}
 	r.texts("object_ids", words)
 	return nil

@@ -48,6 +48,7 @@ func (f *cocoFile) put(o *cocoEntry, image int64) error {
 	f.has.outlines = f.has.outlines || n > 0
 	f.has.runs = f.has.runs || o.runs != nil
 	f.has.keypoints = f.has.keypoints || len(f.points) > 0
+	f.has.words = f.has.words || isText(o.id)
 	f.has.areas = f.has.areas || !math.IsNaN(o.area)
 	for _, v := range f.points {
 		f.has.fractions = f.has.fractions || v != float32(int32(v))
@@ -117,10 +118,10 @@ func (f *cocoFile) index() {
 		}
 		switch {
 		case f.names[o.picture] == "":
-			f.faults.add(f.key, fmt.Sprintf("object %d is of image %d, which is none of its images", id, f.ids[o.picture]))
+			f.faults.add(f.key, fmt.Sprintf("object %s is of image %s, which is none of its images", f.texts.word(id), f.texts.word(f.ids[o.picture])))
 			o.picture = -1
 		case !f.isCaptions && !isClass:
-			f.faults.add(f.key, fmt.Sprintf("object %d is of category %d, which is none of its categories", id, category))
+			f.faults.add(f.key, fmt.Sprintf("object %s is of category %s, which is none of its categories", f.texts.word(id), f.texts.word(category)))
 			o.picture = -1
 		default:
 			f.first[o.picture+1]++
@@ -137,7 +138,7 @@ func (f *cocoFile) index() {
 			next[o.picture]++
 		}
 	}
-	f.objects, f.byID, f.texts, f.twins = kept, nil, nil, nil
+	f.objects, f.byID, f.twins = kept, nil, nil
 }
 
 // sort finds pictures by their names. Of two entries with one name, the objects of the second

@@ -16,6 +16,7 @@ import (
 type cocoFile struct {
 	key           string
 	folder, below string // where its pictures lie; "": anywhere
+	isExact       bool   // a folder has that name, not only one like "images_train"
 
 	names      []string // of the pictures; "": objects name an image that the file does not have
 	ids        []int64
@@ -28,12 +29,11 @@ type cocoFile struct {
 	categories []cocoCategory
 	classes    map[int64]int32 // by id: places in the classes of all files
 	isCaptions bool
+	texts      *cocoIDs
 	pngs       map[int32]string // of a panoptic file: masks by picture; nil: it is none
 	masksIn    string           // their folder
 	has        cocoParts
-	twins      map[int32]int32  // second entries of a picture, while the file is read
-	texts      map[string]int64 // ids that are texts, as numbers below 0
-	words      []string         // of these numbers
+	twins      map[int32]int32 // second entries of a picture, while the file is read
 	faults     faults
 
 	mu      sync.Mutex // of claims
@@ -83,13 +83,13 @@ const (
 )
 
 // readCOCO reads a file as a stream. Objects that are none give faults.
-func readCOCO(ctx context.Context, source Source, key string) (*cocoFile, error) {
+func readCOCO(ctx context.Context, source Source, key string, texts *cocoIDs) (*cocoFile, error) {
 	body, err := source.Open(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	f := &cocoFile{key: key, byID: map[int64]int32{}}
+	f := &cocoFile{key: key, byID: map[int64]int32{}, texts: texts}
 	s := jsontext.NewStream(body, maxElement)
 	s.Lax = true // Python writes NaN
 	err = s.Object(func(name string) error {
@@ -182,18 +182,43 @@ func (f *cocoFile) idOf(v []byte, kind jsontext.Kind) (int64, error) {
 		if n, err := strconv.ParseInt(textOf(text), 10, 64); err == nil {
 			return n, nil
 		}
-		id, ok := f.texts[textOf(text)]
-		if !ok {
-			if f.texts == nil {
-				f.texts = map[string]int64{}
-			}
-			id = -1 - int64(len(f.texts))
-			f.texts[string(text)] = id
-			f.words = append(f.words, string(text))
-		}
-		return id, nil
+		return f.texts.number(text), nil
 	}
 	return 0, errs.New(errs.Type, "has %s for an id, want a number", kind)
+}
+
+// cocoIDs gives numbers to ids that are texts, the same ones in all files.
+type cocoIDs struct {
+	texts map[string]int64
+	words []string
+}
+
+const (
+	// firstText is the number of the first id that is a text, maxTexts bounds those ids.
+	firstText = math.MinInt64
+	maxTexts  = 1 << 32
+)
+
+// number returns the number of a text.
+func (c *cocoIDs) number(text []byte) int64 {
+	id, ok := c.texts[textOf(text)]
+	if !ok {
+		id = firstText + int64(len(c.words))
+		word := string(text)
+		c.texts[word], c.words = id, append(c.words, word)
+	}
+	return id
+}
+
+// isText reports whether an id is the number of a text.
+func isText(id int64) bool { return id < firstText+maxTexts }
+
+// word returns an id as its file has it.
+func (c *cocoIDs) word(id int64) string {
+	if at := id - firstText; isText(id) && at < int64(len(c.words)) {
+		return c.words[at]
+	}
+	return strconv.FormatInt(id, 10)
 }
 
 func nameOf(v []byte, kind jsontext.Kind, key string) (string, error) {
@@ -244,6 +269,7 @@ func (f *cocoFile) addImage(e *element) error {
 		f.fault(e, err)
 		return nil
 	}
+	f.has.words = f.has.words || isText(id)
 	i := f.imageOf(id)
 	f.names[i], f.sizes[i] = cleanName(name), size
 	return nil
@@ -422,6 +448,7 @@ func (o *cocoEntry) common(key string, v []byte, kind jsontext.Kind) (hasBox boo
 			err = errs.New(errs.Invalid, "has %d numbers in its bbox, want 4: left, top, width, height", len(box))
 		}
 		return copy(o.box[:], box) == 4, err
+	case key == "area" && string(v) == "NaN": // as without one
 	case key == "area":
 		o.area, err = numberOf(v, kind, key)
 	case key == "iscrowd":

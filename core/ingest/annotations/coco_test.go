@@ -215,7 +215,7 @@ func TestCOCOFiles(t *testing.T) {
 		"another machine":  {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"1.jpg"`, `"C:\\data\\other\\1.jpg"`, 1)}, map[string]string{"1.jpg": "cat"}},
 		"LVIS":             {tree{"v/1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"file_name": "`, `"coco_url": "http://images.org/v/`, 1)}, map[string]string{"v/1.jpg": "cat"}},
 		"no categories":    {tree{"1.jpg": "", "x.json": document("", object(1, 1, 7))}, map[string]string{"1.jpg": "7"}},
-		"NaN":              {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"bbox"`, `"area": NaN, "bbox"`, 1)}, map[string]string{"1.jpg": ""}},
+		"NaN":              {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1)), `"bbox"`, `"area": NaN, "bbox"`, 1)}, map[string]string{"1.jpg": "cat"}},
 		"twice":            {tree{"1.jpg": "", "x.json": strings.Replace(document(cat, object(1, 1, 1), object(2, 2, 1)), `"2.jpg"`, `"1.jpg"`, 1)}, map[string]string{"1.jpg": "cat cat"}},
 	} {
 		set := c.files.open(t, "", nil)
@@ -238,23 +238,46 @@ func TestCOCOFiles(t *testing.T) {
 		"other images":    {tree{"b/1.jpg": "", "a.json": document(cat, object(1, 1, 1)), "b.json": strings.ReplaceAll(document(dog, object(1, 1, 1)), `d": 1`, `d": 9`)}, both + " name it, as image 1 and 9"},
 	} {
 		set := c.files.open(t, "", nil)
-		set.Has("a/1.jpg")
+		if _, ok := c.files["a/1.jpg"]; ok {
+			set.Has("a/1.jpg")
+		}
 		why := ""
 		if set.Has("b/1.jpg") {
 			_, err := set.Read(context.Background(), Picture{"b/1.jpg", 64, 48})
 			why = fmt.Sprint(err)
 		} else {
-			why = set.(*coco).Why("b/1.jpg")
+			why = set.Why("b/1.jpg")
 		}
 		if !strings.HasPrefix(why, c.want) {
 			t.Errorf("%s: %s, want %s", name, why, c.want)
 		}
+	}
+	// A name that fits two pictures counts for the first one alone, in each file by itself.
+	apart := tree{"a/1.jpg": "", "b/1.jpg": "", "b/b.json": document(dog, object(2, 1, 1)), "c.json": document(cat, object(1, 1, 1))}.open(t, "", nil)
+	for _, key := range []string{"a/1.jpg", "b/1.jpg"} {
+		if !apart.Has(key) {
+			t.Fatalf("%s is none of the set", key)
+		}
+	}
+	for key, want := range map[string]string{"a/1.jpg": "cat", "b/1.jpg": "dog"} {
+		if got := value(t, read(t, apart, Picture{key, 64, 48}), "labels").Names; !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q", key, got)
+		}
+	}
+	// A folder of that very name counts, and not one like it.
+	exact := tree{"train/1.jpg": "", "train_more/1.jpg": "", "annotations/i_train.json": document(cat, object(1, 1, 1))}.open(t, "", nil)
+	if exact.Has("train_more/1.jpg") || !exact.Has("train/1.jpg") {
+		t.Error("a folder with a longer name counts")
 	}
 	turned := read(t, tree{"1.jpg": "", "x.json": document(cat, object(1, 1, 1))}.open(t, "", nil), Picture{"1.jpg", 48, 64})
 	if want := "it has 48 x 64 pixels, and x.json says 64 x 48; apply_exif_orientation turns it as its Exif data says"; turned.Warning != want {
 		t.Errorf("warning: %q", turned.Warning)
 	}
 	words := read(t, tree{"1.jpg": "", "x.json": strings.NewReplacer(`"id": 1, "file`, `"id": "a1", "file`, `"image_id": 1`, `"image_id": "a1"`).Replace(document(cat, object(1, 1, 1)))}.open(t, "", nil), Picture{"1.jpg", 64, 48})
+	kinds := tree{"1.jpg": "", "x.json": strings.NewReplacer(`"category_id": 1`, `"category_id": "c"`, `"id": 1, "name"`, `"id": "c", "name"`).Replace(document(cat, object(-5, 1, 1)))}.open(t, "", nil)
+	if got := numbers(t, value(t, read(t, kinds, Picture{"1.jpg", 64, 48}), "object_ids").Sample); !slices.Equal(got, []float64{-5}) || kinds.Tensors()[1].Info != nil {
+		t.Errorf("ids of classes as texts: objects %v, %v", got, kinds.Tensors()[1].Info)
+	}
 	if got := string(value(t, words, "image_id").Sample.Data); got != "a1" || string(value(t, words, "object_ids").Items[0].Data) != "1" {
 		t.Errorf("an id as text: %q", got)
 	}

@@ -176,6 +176,9 @@ func (d *drawn) Has(key string) bool {
 	return ok
 }
 
+// Why says nothing: files name pictures.
+func (d *drawn) Why(string) string { return "" }
+
 func (d *drawn) Lost(after string, fn func(key string)) { d.pictures.lost(after, fn) }
 
 func (d *drawn) Uses(key string) bool { return slices.Contains(d.files, key) }

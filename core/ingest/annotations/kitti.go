@@ -96,6 +96,9 @@ func (k *kitti) Tensors() []dataset.TensorSpec {
 // Has reports whether a picture is of the left colour camera, the only one with labels.
 func (k *kitti) Has(key string) bool { return kittiPlace(key, 1) != "" }
 
+// Why names the folders with labels.
+func (k *kitti) Why(string) string { return "only pictures in image_2 have labels" }
+
 // Lost calls nothing: labels name no pictures.
 func (k *kitti) Lost(string, func(string)) {}
 

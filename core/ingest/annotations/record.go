@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Records of objects lie in few large pieces of memory. A set of a million objects takes a tenth of
-// the memory of its document.
+// Records of objects lie in few large pieces of memory: about a third of the bytes of a document.
 
 const (
 	pieceBits = 20

@@ -28,6 +28,8 @@ type Set interface {
 	Tensors() []dataset.TensorSpec
 	// Has reports whether a picture belongs to the set. Others are left out.
 	Has(key string) bool
+	// Why says more about a picture that does not belong to the set; "": no annotations name it.
+	Why(key string) string
 	// Read returns the annotations of a picture that belongs to the set. An error is about the
 	// whole picture.
 	Read(ctx context.Context, p Picture) (*Row, error)
@@ -64,8 +66,8 @@ type Place struct {
 	Names *Names
 	// Asked says that the user has named the format: then an error says why there are none.
 	Asked bool
-	File  string // the file with annotations, or the file that names the classes; "": by its name
-	Masks bool   // fill pictures of the size of the picture with the outlines
+	File  string // the file with annotations, or with names of classes; "": it is found by its name
+	Masks bool   // make a mask of each outline, of the size of the picture
 }
 
 // Format is a layout of annotations: one line of formats.

@@ -196,6 +196,9 @@ func (v *voc) isMask(key string) bool {
 	return slices.Contains(folders, "annotations") || slices.Contains(folders, "Annotations") || v.extras.classMasks && folder == vocClassMasks || v.extras.objectMasks && folder == vocObjectMasks
 }
 
+// Why says that a picture is a mask.
+func (v *voc) Why(string) string { return "it lies among the annotations" }
+
 // Lost calls nothing: a picture finds its file.
 func (v *voc) Lost(string, func(string)) {}
 

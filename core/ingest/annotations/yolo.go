@@ -268,6 +268,9 @@ func (y *yolo) Tensors() []dataset.TensorSpec {
 // Has reports true: a picture without labels is background.
 func (y *yolo) Has(string) bool { return true }
 
+// Why says nothing: all pictures belong to the set.
+func (y *yolo) Why(string) string { return "" }
+
 // Lost calls nothing: labels name no pictures.
 func (y *yolo) Lost(string, func(string)) {}
 

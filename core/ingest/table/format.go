@@ -42,7 +42,7 @@ type Table interface {
 	// Rows is the number of rows; -1: not known.
 	Rows() int64
 	// Types returns some columns without rows; nil: all.
-	Types(columns []string) (*arrow.Column, error)
+	Types(ctx context.Context, columns []string) (*arrow.Column, error)
 	// Read begins to read rows.
 	Read(ctx context.Context, o ReadOptions) (Batches, error)
 }
@@ -77,6 +77,15 @@ func (b Batch) at(from int64, row int) int64 {
 		return b.Lines[row]
 	}
 	return from + int64(row)
+}
+
+// namesOf returns the names of the columns of a struct.
+func namesOf(c *arrow.Column) (names []string) {
+	fields, _ := c.Fields()
+	for _, f := range fields {
+		names = append(names, f.Name())
+	}
+	return names
 }
 
 // formats lists all formats.
@@ -150,6 +159,11 @@ func openParquet(ctx context.Context, f opened) (Table, error) {
 	return parquetTable{file}, nil
 }
 
+// Types returns columns without rows.
+func (t parquetTable) Types(_ context.Context, columns []string) (*arrow.Column, error) {
+	return t.File.Types(columns)
+}
+
 // Read begins to read rows.
 func (t parquetTable) Read(ctx context.Context, o ReadOptions) (Batches, error) {
 	rows, err := t.File.Read(ctx, parquet.Options{Columns: o.Columns, From: o.From, Ahead: o.Ahead})
@@ -176,6 +190,11 @@ func openArrow(ctx context.Context, f opened) (Table, error) {
 		return nil, err
 	}
 	return arrowTable{file}, nil
+}
+
+// Types returns columns without rows.
+func (t arrowTable) Types(_ context.Context, columns []string) (*arrow.Column, error) {
+	return t.File.Types(columns)
 }
 
 // Rows is not known before the record batches are read.

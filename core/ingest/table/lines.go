@@ -31,10 +31,7 @@ func openLines(ctx context.Context, f opened) (Table, error) {
 		return t, err
 	}
 	t.types = b.Column.Slice(0, 0)
-	fields, _ := t.types.Fields()
-	for _, c := range fields {
-		t.names = append(t.names, c.Name())
-	}
+	t.names = namesOf(t.types)
 	return t, nil
 }
 
@@ -54,7 +51,9 @@ func (t *lines) Columns() []string { return t.names }
 func (t *lines) Rows() int64 { return -1 }
 
 // Types returns the columns of the first lines.
-func (t *lines) Types(columns []string) (*arrow.Column, error) { return t.types.Pick(columns), nil }
+func (t *lines) Types(_ context.Context, columns []string) (*arrow.Column, error) {
+	return t.types.Pick(columns), nil
+}
 
 // Read begins to read lines.
 func (t *lines) Read(ctx context.Context, o ReadOptions) (Batches, error) {

@@ -35,10 +35,7 @@ func openRecords(ctx context.Context, f opened) (Table, error) {
 		return t, err
 	}
 	t.types = b.Column.Slice(0, 0)
-	fields, _ := t.types.Fields()
-	for _, c := range fields {
-		t.names = append(t.names, c.Name())
-	}
+	t.names = namesOf(t.types)
 	return t, nil
 }
 
@@ -74,7 +71,9 @@ func (t *records) Columns() []string { return t.names }
 func (t *records) Rows() int64 { return -1 }
 
 // Types returns the columns of the first records.
-func (t *records) Types(columns []string) (*arrow.Column, error) { return t.types.Pick(columns), nil }
+func (t *records) Types(_ context.Context, columns []string) (*arrow.Column, error) {
+	return t.types.Pick(columns), nil
+}
 
 // Read begins to read records.
 func (t *records) Read(ctx context.Context, o ReadOptions) (Batches, error) {

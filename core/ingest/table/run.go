@@ -332,6 +332,9 @@ func (im *importer) know() error {
 			if dtype := t.DType; dtype != nil {
 				note(t.Name, t.HType, cmp.Or(t.Time, *dtype), false)
 			}
+			if t.Sequence {
+				s.forms[t.Name] |= tfrecord.List
+			}
 		}
 	}
 	for name, spec := range im.o.Schema {

@@ -124,7 +124,7 @@ func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error)
 	if err != nil {
 		return nil, err
 	}
-	types, err := t.Types(names)
+	types, err := t.Types(ctx, names)
 	if err != nil {
 		return nil, im.source.wrong(f, err)
 	}

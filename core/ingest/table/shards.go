@@ -85,13 +85,13 @@ func (t *shards) Columns() []string { return t.names }
 func (t *shards) Rows() int64 { return t.rows }
 
 // Types returns columns without rows, as the first samples have them.
-func (t *shards) Types(columns []string) (*arrow.Column, error) {
-	r, end, err := t.reader(context.Background(), mds.Options{Columns: columns, Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+func (t *shards) Types(ctx context.Context, columns []string) (*arrow.Column, error) {
+	r, end, err := t.reader(ctx, mds.Options{Columns: columns, Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	b, err := r.Next(context.Background())
+	b, err := r.Next(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,9 @@ func (t *values) Columns() []string { return t.names }
 func (t *values) Rows() int64 { return -1 }
 
 // Types returns the columns of the first records.
-func (t *values) Types(columns []string) (*arrow.Column, error) { return t.types.Pick(columns), nil }
+func (t *values) Types(_ context.Context, columns []string) (*arrow.Column, error) {
+	return t.types.Pick(columns), nil
+}
 
 // Read begins to read records.
 func (t *values) Read(ctx context.Context, o ReadOptions) (Batches, error) {

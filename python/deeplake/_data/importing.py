@@ -66,7 +66,7 @@ def left_out(report: Mapping[str, Any], most: int | None = None) -> Iterator[str
 
 def warned(report: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
     """Yields lines about rows that were taken in, though something about them looks wrong."""
-    if not report.get("warned"):
+    if not report["warned"]:
         return
     yield f"  {report['warned']:,} rows were taken in, and look wrong:"
     shown = report["warnings"][:most]
