@@ -203,10 +203,13 @@ func TestLinkTakesPlaceOfFile(t *testing.T) {
 			_, _, _, _ = os.Symlink(other, link), os.Rename(link, path), os.WriteFile(file, []byte("content of a/x"), 0o600), os.Rename(file, path)
 		}
 	}()
-	read := 0
-	for range 2000 {
+	// The rounds go on until both the file and the link were met: the scheduler may hold the other
+	// goroutine for hundreds of them.
+	read, refused := 0, 0
+	for n := 0; n < 2000 || read < 100 || refused < 100; n++ {
 		body, err := s.Range(t.Context(), "a/x", 0, -1, "")
 		if err != nil {
+			refused++
 			continue
 		}
 		got, err := io.ReadAll(body)
@@ -216,9 +219,7 @@ func TestLinkTakesPlaceOfFile(t *testing.T) {
 		read++
 	}
 	close(stop)
-	if <-done; read == 0 {
-		t.Error("the file was never read")
-	}
+	<-done
 }
 
 // TestNestedLinks bounds the paths through directories that link to each other.
