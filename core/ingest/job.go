@@ -4,13 +4,12 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/table"
-	"deeplake/core/internal/task"
+	"deeplake/core/internal/job"
 	"deeplake/core/storage"
 )
 
@@ -126,16 +125,8 @@ type Progress struct {
 	Report *Report `json:"report"`
 }
 
-// Job is an import that runs in the background. All methods may be called in parallel.
-type Job struct {
-	group  *task.Group
-	cancel context.CancelFunc
-
-	mu       sync.Mutex
-	progress Progress
-	news     chan struct{} // closed and replaced at every change
-	err      error
-}
+// Job is an import that runs in the background.
+type Job struct{ *job.Job[Progress] }
 
 // Start begins to fill the dataset at uri from source: a folder, or a URI of Env.Sources. It
 // updates the dataset of an earlier import of the same source, and continues an interrupted one.
@@ -147,7 +138,6 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if err := o.check(source, env.Codecs); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	env = env.For(o.Storage.Settings)
 	if o.Source != nil && o.Source.Settings.MaxPixels != 0 {
 		env = env.For(o.Source.Settings)
@@ -158,12 +148,12 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		accepting.Codecs = env.Codecs.AcceptCut()
 		env = &accepting
 	}
-	lake, err := openSource(ctx, env, uri, source, o)
+	j := &Job{job.New[Progress]()}
+	lake, err := openSource(j.Context(), env, uri, source, o)
 	if err != nil {
-		cancel()
+		j.Close()
 		return nil, err
 	}
-	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
 	im := &importer{
 		env: env, whole: whole, source: lake, o: o, job: j, budget: newBudget(lake.budgetOf()),
 		numbering: map[string]numbering{}, names: reservedNames(),
@@ -189,66 +179,18 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 
 // run does the work in the background.
 func (j *Job) run(work func(ctx context.Context) (*Report, error)) {
-	j.group.Go(func(ctx context.Context) error {
-		var report *Report
-		err := task.Call(func() (err error) {
-			report, err = work(ctx)
-			return err
-		})
-		j.update(func(p *Progress) {
-			p.Done, p.Report = true, report
-			j.err = err
-		})
-		return nil
-	})
-}
-
-// update changes the progress and wakes waiting callers.
-func (j *Job) update(fn func(p *Progress)) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	fn(&j.progress)
-	close(j.news)
-	j.news = make(chan struct{})
-}
-
-// Poll waits until there is news or ctx is done, and returns the progress. For a finished import it
-// also returns the error of the import. A canceled import is errs.Canceled, and its progress has a
-// report.
-func (j *Job) Poll(ctx context.Context) (Progress, error) {
-	j.mu.Lock()
-	p, err, news := j.progress, j.err, j.news
-	j.mu.Unlock()
-	if p.Done {
-		return p, err
-	}
-	select {
-	case <-news:
-	case <-ctx.Done():
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.progress, j.err
+	var report *Report
+	j.Run(func(ctx context.Context) (err error) {
+		report, err = work(ctx)
+		return err
+	}, func(p *Progress) { p.Done, p.Report = true, report })
 }
 
 // Wait returns when the import is done.
 func (j *Job) Wait(ctx context.Context) (*Report, error) {
-	for {
-		p, err := j.Poll(ctx)
-		if p.Done {
-			return p.Report, err
-		}
-		if ctx.Err() != nil {
-			return nil, errs.Wrap(errs.Canceled, "wait for the import", "", ctx.Err())
-		}
+	p, done, err := j.Job.Wait(ctx)
+	if !done {
+		return nil, errs.Wrap(errs.Canceled, "wait for the import", "", ctx.Err())
 	}
-}
-
-// Cancel tells the import to stop. The import commits its rows first.
-func (j *Job) Cancel() { j.cancel() }
-
-// Close cancels the import and returns when it has stopped.
-func (j *Job) Close() {
-	j.cancel()
-	_ = j.group.Wait()
+	return p.Report, err
 }

@@ -36,7 +36,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	im.job.update(func(p *Progress) { p.TotalFiles, p.Rows = im.source.objects, im.report.Resumed })
+	im.job.Update(func(p *Progress) { p.TotalFiles, p.Rows = im.source.objects, im.report.Resumed })
 	var v *dataset.View // of the rows that are there
 	if !fresh {
 		if v, err = im.d.View(write); err != nil {

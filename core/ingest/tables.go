@@ -11,7 +11,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/ingest/annotations"
 	"deeplake/core/ingest/table"
-	"deeplake/core/internal/task"
+	"deeplake/core/internal/job"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -69,8 +69,7 @@ func startTable(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	if err := o.checkTable(source); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	j := &Job{group: task.New(ctx, 0), cancel: cancel, news: make(chan struct{})}
+	j := &Job{job.New[Progress]()}
 	j.run(func(ctx context.Context) (*Report, error) { return j.table(ctx, env, uri, source, o) })
 	return j, nil
 }
@@ -102,7 +101,7 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 		}}
 	}
 	r, err := table.Run(ctx, env.For(o.Storage.Settings), uri, source, to, func(now table.Progress) {
-		j.update(func(p *Progress) { p.Progress = now })
+		j.Update(func(p *Progress) { p.Progress = now })
 	})
 	if r == nil {
 		return nil, err

@@ -241,7 +241,7 @@ func (im *importer) gone(key string) {
 // tell updates the progress.
 func (im *importer) tell() {
 	rows := im.report.Resumed + im.report.Added
-	im.job.update(func(p *Progress) {
+	im.job.Update(func(p *Progress) {
 		p.Rows = rows
 		p.Files = im.done + im.count.unchanged.Load()
 		p.Bytes = im.report.Bytes

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"deeplake/core/errs"
 )
@@ -122,8 +124,8 @@ type Sweeper interface {
 const MaxKeyBytes = 900
 
 // CheckKey verifies the key rules: relative, "/"-separated, no empty part, no part that is "." or
-// "..", at most MaxKeyBytes bytes of printable ASCII without "\". No key may be the directory of
-// another.
+// "..", at most MaxKeyBytes bytes of UTF-8 without control characters and "\". No key may be the
+// directory of another.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKeyBytes {
 		return errs.New(errs.Invalid, "key %q: has %d bytes, want 1 to %d", key, len(key), MaxKeyBytes)
@@ -133,9 +135,12 @@ func CheckKey(key string) error {
 			return errs.New(errs.Invalid, "key %q: part %q is not allowed", key, part)
 		}
 	}
-	for i := 0; i < len(key); i++ {
-		if c := key[i]; c < 0x21 || c > 0x7e || c == '\\' {
-			return errs.New(errs.Invalid, "key %q: byte 0x%02x is not allowed", key, c)
+	if !utf8.ValidString(key) {
+		return errs.New(errs.Invalid, "key %q: it is not UTF-8", key)
+	}
+	for _, c := range key {
+		if c == '\\' || !unicode.IsGraphic(c) {
+			return errs.New(errs.Invalid, "key %q: character %U is not allowed", key, c)
 		}
 	}
 	return nil

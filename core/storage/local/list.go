@@ -153,10 +153,8 @@ func entryName(e fs.DirEntry) (string, bool) {
 	if strings.HasPrefix(name, tempPrefix) && !e.IsDir() {
 		return "", false
 	}
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; c < 0x21 || c > 0x7e || c == '\\' {
-			return "", false
-		}
+	if storage.CheckKey(name) != nil {
+		return "", false
 	}
 	switch {
 	case e.IsDir():

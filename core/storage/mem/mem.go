@@ -60,7 +60,7 @@ func (s *Space) Open(ctx context.Context, name string, o storage.Options) (stora
 		return nil, err
 	}
 	if err := storage.CheckKey(name); err != nil {
-		return nil, errs.Wrap(errs.Invalid, op, name, errors.New(`not a name (want printable ASCII, for example "mem://scratch")`))
+		return nil, errs.Wrap(errs.Invalid, op, name, errors.New(`not a name (want letters, for example "mem://scratch")`))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

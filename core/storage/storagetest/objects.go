@@ -153,7 +153,7 @@ func putIfAbsent(ctx context.Context, p fixture) error {
 
 func badKeys(ctx context.Context, p fixture) error {
 	for _, key := range []string{
-		"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "../a", "a b", "a\nb", "a\x00b", "a\\b", "\x7f", "ä",
+		"", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/./b", "../a", "a\nb", "a\x00b", "a\\b", "\x7f", "a\xff", "a\u2028b",
 		strings.Repeat("0123456789/", 81) + "0123456789", // 901 bytes
 	} {
 		_, getErr := p.Get(ctx, key)
@@ -192,7 +192,7 @@ func createAndFinish(ctx context.Context, p storage.Provider, key string) (stora
 func oddKeys(ctx context.Context, p fixture) error {
 	keys := []string{
 		"a.b", "a-b", "a/b", "~", "!", "%2F", "...", ".hidden", "x/..y", "x/.z", "#?&+=,;:@$'()*[]{}|^`\"<>",
-		"UPPER/case", strings.Repeat("0123456789/", 81) + "012345678", // 900 bytes
+		"UPPER/case", "golden retriever/a b", " c/d ", "ä", "café/猫 1.jpg", "🐈", strings.Repeat("0123456789/", 81) + "012345678", // 900 bytes
 	}
 	for i, key := range keys {
 		if err := p.Put(ctx, key, content(10, uint64(i))); err != nil {
