@@ -126,7 +126,7 @@ func exportSchema(t *arrow.Type, out *C.struct_ArrowSchema) error {
 	if shared == nil {
 		return errs.Op("convert to Arrow", "").New(errs.Internal, "the process is out of memory")
 	}
-	a := &export{shared: shared, at: C.dli_shared_data(shared)}
+	a := &exported{shared: shared, at: C.dli_shared_data(shared)}
 	a.schema(t, out)
 	return nil
 }
@@ -139,7 +139,7 @@ func exportArray(t *arrow.Type, d *arrow.Data, held uint64, out *C.struct_ArrowA
 	if shared == nil {
 		return errs.Op("convert to Arrow", "").New(errs.Internal, "the process is out of memory")
 	}
-	a := &export{shared: shared, at: C.dli_shared_data(shared)}
+	a := &exported{shared: shared, at: C.dli_shared_data(shared)}
 	a.array(t, d, out)
 	return nil
 }
@@ -154,27 +154,27 @@ func eachType(t *arrow.Type, do func(*arrow.Type)) {
 	}
 }
 
-// export cuts the structures of a type or an array from memory that they share.
-type export struct {
+// exported cuts the structures of a type or an array from memory that they share.
+type exported struct {
 	shared *C.struct_dli_shared
 	at     unsafe.Pointer
 }
 
 // take returns the next bytes, which are zero. Callers take multiples of eight, and texts last.
-func (a *export) take(bytes int) unsafe.Pointer {
+func (a *exported) take(bytes int) unsafe.Pointer {
 	p := a.at
 	a.at = unsafe.Add(p, bytes)
 	return p
 }
 
-func (a *export) text(s string) *C.char {
+func (a *exported) text(s string) *C.char {
 	p := (*byte)(a.take(len(s) + 1))
 	copy(unsafe.Slice(p, len(s)), s)
 	return (*C.char)(unsafe.Pointer(p))
 }
 
 // schema fills out. Structures come first, so that texts do not move them from their alignment.
-func (a *export) schema(t *arrow.Type, out *C.struct_ArrowSchema) {
+func (a *exported) schema(t *arrow.Type, out *C.struct_ArrowSchema) {
 	type pair struct {
 		t *arrow.Type
 		c *C.struct_ArrowSchema
@@ -202,7 +202,7 @@ func (a *export) schema(t *arrow.Type, out *C.struct_ArrowSchema) {
 	}
 }
 
-func (a *export) array(t *arrow.Type, d *arrow.Data, out *C.struct_ArrowArray) {
+func (a *exported) array(t *arrow.Type, d *arrow.Data, out *C.struct_ArrowArray) {
 	*out = C.struct_ArrowArray{length: C.int64_t(d.Rows), private_data: unsafe.Pointer(a.shared)}
 	C.dli_array_shares(out)
 	buffers := []unsafe.Pointer{nil}

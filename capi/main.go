@@ -23,7 +23,6 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
-	"deeplake/core/ingest"
 	"deeplake/core/session"
 	places "deeplake/core/storage/all"
 )
@@ -44,7 +43,7 @@ type library struct {
 	held     table[*stream.Batch] // whose arrays are in use
 	loaders  table[*loading]
 	epochs   table[*epochHandle]
-	imports  table[*ingest.Job]
+	jobs     table[job]
 
 	visualizers table[*visualizing]
 }
@@ -83,7 +82,7 @@ func newLibrary() *library {
 		columns:  table[*column]{kind: 4, name: "column"},
 		loaders:  table[*loading]{kind: 5, name: "loader"},
 		epochs:   table[*epochHandle]{kind: 6, name: "epoch"},
-		imports:  table[*ingest.Job]{kind: 7, name: "import"},
+		jobs:     table[job]{kind: 7, name: "job"},
 
 		visualizers: table[*visualizing]{kind: 8, name: "visualizer"},
 	}

@@ -362,12 +362,14 @@ FORWARD(sample_decode,
         (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
         (data, size, channels, dst, bytes, err))
 FORWARD(ingest_start,
-        (dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out, dl_error* err),
+        (dl_text* uri, dl_text* source, dl_text* options, dl_job* out, dl_error* err),
         (uri, source, options, out, err))
-FORWARD(ingest_poll, (dl_ingest ingest, int64_t timeout_ms, dl_buffer* json, dl_error* err),
-        (ingest, timeout_ms, json, err))
-FORWARD(ingest_cancel, (dl_ingest ingest, dl_error* err), (ingest, err))
-FORWARD(ingest_close, (dl_ingest ingest, dl_error* err), (ingest, err))
+FORWARD(view_export, (dl_view view, dl_text* uri, dl_text* options, dl_job* out, dl_error* err),
+        (view, uri, options, out, err))
+FORWARD(job_poll, (dl_job job, int64_t timeout_ms, dl_buffer* json, dl_error* err),
+        (job, timeout_ms, json, err))
+FORWARD(job_cancel, (dl_job job, dl_error* err), (job, err))
+FORWARD(job_close, (dl_job job, dl_error* err), (job, err))
 FORWARD(view_plot,
         (dl_context context, dl_view view, dl_const_i64* rows, int64_t n, dl_text* options,
          dl_buffer* png, dl_error* err),

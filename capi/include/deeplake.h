@@ -525,8 +525,8 @@ DL_API dl_status dl_batches_close(dl_batches batches, dl_error* err);
     X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
     X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_info) X(memory_tensor) \
-    X(sample_inspect) X(sample_decode) X(ingest_start) X(ingest_poll) X(ingest_cancel) \
-    X(ingest_close) X(visualizer_open) X(visualizer_link) X(visualizer_close) X(test_panic)
+    X(sample_inspect) X(sample_decode) X(ingest_start) X(view_export) X(job_poll) X(job_cancel) \
+    X(job_close) X(visualizer_open) X(visualizer_link) X(visualizer_close) X(test_panic)
 /* clang-format on */
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Loaders, batches, single samples, imports and the visualizer. Include deeplake.h. */
+/* Loaders, batches, single samples, imports, exports and the visualizer. Include deeplake.h. */
 
 #ifndef DEEPLAKE_LOAD_H
 #define DEEPLAKE_LOAD_H
@@ -122,19 +122,29 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
  * "on_error" is "raise" or "skip", and "once" makes a new dataset with one commit.
  * "source_storage" has the settings of the source. Without it "storage" applies to a source on the
  * same server; a source elsewhere gets none of its secrets. The caller closes *out. */
-DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_ingest* out,
+DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_job* out,
                                  dl_error* err);
 
-/* Waits at most timeout_ms for news. *json gets the progress, with "done" and at the end "report";
- * the caller releases it. After the end of an import that failed it returns that failure. */
-DL_API dl_status dl_ingest_poll(dl_ingest ingest, int64_t timeout_ms, dl_buffer* json,
+/* ---- Export ---- */
+
+/* Starts writing the rows of a view as files of other programs below uri, which must be empty or
+ * hold a part of the same export, with JSON options "format", "tensors", "splits", "shard_bytes",
+ * "storage" and "environ". The view must stay open until the job is closed. The caller closes
+ * *out. */
+DL_API dl_status dl_view_export(dl_view view, dl_text* uri, dl_text* options, dl_job* out,
                                 dl_error* err);
 
-/* Asks the import to stop; dl_ingest_poll reports the end. */
-DL_API dl_status dl_ingest_cancel(dl_ingest ingest, dl_error* err);
+/* ---- Jobs ---- */
 
-/* Cancels the import, waits for its end, and closes the handle. */
-DL_API dl_status dl_ingest_close(dl_ingest ingest, dl_error* err);
+/* Waits at most timeout_ms for news. *json gets the progress, with "done" and at the end "report";
+ * the caller releases it. After the end of a job that failed it returns that failure. */
+DL_API dl_status dl_job_poll(dl_job job, int64_t timeout_ms, dl_buffer* json, dl_error* err);
+
+/* Asks the job to stop; dl_job_poll reports the end. */
+DL_API dl_status dl_job_cancel(dl_job job, dl_error* err);
+
+/* Cancels the job, waits for its end, and closes the handle. */
+DL_API dl_status dl_job_close(dl_job job, dl_error* err);
 
 /* ---- Visualizer ---- */
 

@@ -118,9 +118,9 @@ typedef struct dl_loader {
 typedef struct dl_epoch {
     uint64_t id;
 } dl_epoch; /* one pass of a loader */
-typedef struct dl_ingest {
+typedef struct dl_job {
     uint64_t id;
-} dl_ingest; /* an import that runs */
+} dl_job; /* an import or an export that runs */
 typedef struct dl_visualizer {
     uint64_t id;
 } dl_visualizer; /* a server of pages that show a view */

@@ -151,7 +151,7 @@ func (im *importer) splitsOfFolders() bool {
 // splitOfFolder returns the split that a folder in a path names; "": none does.
 func splitOfFolder(dir string) string {
 	for part := range strings.SplitSeq(dir, "/") {
-		if s := table.Split(part); s != "" {
+		if s := origin.Split(part); s != "" {
 			return s
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
-	"deeplake/core/ingest/table"
 	"deeplake/core/storage"
 )
 
@@ -21,7 +20,7 @@ type Split struct {
 
 // isSplit reports whether a folder's name is that of a split, such as "train" or "val2017".
 func isSplit(folder string) bool {
-	return table.Split(folder) != ""
+	return origin.Split(folder) != ""
 }
 
 // mostFolders bounds the first folders of a lake that are looked at.

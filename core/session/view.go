@@ -234,6 +234,12 @@ func (v *View) NewWorker() *chunk.Worker { return v.source.NewWorker() }
 // Remote reports whether reads are requests over a network.
 func (v *View) Remote() bool { return v.source.Remote() }
 
+// Identity names the dataset, the commit and the selection of rows; see loader.Source.
+func (v *View) Identity() (dataset, commit, selection string, err error) { return v.source.Identity() }
+
+// StoredBytes estimates the size of all rows, as stored; see loader.Source.
+func (v *View) StoredBytes(ctx context.Context) (int64, error) { return v.source.StoredBytes(ctx) }
+
 // Load plans batches of the view. The caller closes the loader before the view.
 func (v *View) Load(ctx context.Context, o loader.Options) (*loader.Loader, error) {
 	o.Weights = v.weights

@@ -112,7 +112,7 @@ def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> npt.ND
 def memory_references() -> int:
     """Returns how many references to batch memory this process holds; for tests of leaks."""
 
-def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Ingest:
+def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> Job:
     """Starts filling the dataset at `uri` from the folder `source` in the background.
 
     Args:
@@ -519,6 +519,9 @@ def load_view(
 def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) -> None:
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""
 
+def export(view: View, uri: str, options: Mapping[str, Any] | None = None) -> Job:
+    """Starts writing the rows as files; options `format`, `tensors`, `splits`, `shard_bytes`, `storage`, `environ`."""
+
 def check_function(name: str) -> None:
     """Refuses a name that a user's function cannot have."""
 
@@ -571,16 +574,17 @@ class Visualizer(_Handle):
         """Ends the server and forgets the handle."""
 
 @final
-class Ingest(_Handle):
-    """An import that runs in the background."""
+class Job(_Handle):
+    """An import or an export that runs in the background."""
 
     def poll(self, timeout: float = 0.1) -> dict[str, Any]:
         """Waits until there is news, at most `timeout` seconds. Returns the progress.
 
-        Keys: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes` (0: not known), and `report`, a dict
-        when done. Raises what the import failed with, CanceledError after `cancel`.
+        Keys of an import: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes` (0: not known), and
+        `report`, a dict when done; of an export: `done`, `rows`, `total` and `report`. Raises what the job failed with,
+        CanceledError after `cancel`.
         """
     def cancel(self) -> None:
-        """Asks the import to stop; `poll` says when it has."""
+        """Asks the job to stop; `poll` says when it has."""
     def close(self) -> None:
         """Cancels, waits and forgets."""

@@ -29,7 +29,7 @@ DEEPLAKE_KIND(dl_column, column_close, "column", true)
 DEEPLAKE_KIND(dl_batches, batches_close, "batches", true)
 DEEPLAKE_KIND(dl_loader, loader_close, "loader", true)
 DEEPLAKE_KIND(dl_epoch, epoch_close, "epoch", true)
-DEEPLAKE_KIND(dl_ingest, ingest_close, "import", false)
+DEEPLAKE_KIND(dl_job, job_close, "job", true)
 DEEPLAKE_KIND(dl_visualizer, visualizer_close, "visualizer", true)
 #undef DEEPLAKE_KIND
 

@@ -32,7 +32,7 @@ PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
     deeplake::register_stream(m);
     deeplake::register_loader(m);
     deeplake::register_sample(m);
-    deeplake::register_ingest(m);
+    deeplake::register_jobs(m);
     deeplake::register_visualizer(m);
     deeplake::register_query(m);
 }

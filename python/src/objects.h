@@ -118,7 +118,7 @@ void register_memory(py::module_& m);
 void register_loader(py::module_& m);
 void register_stream(py::module_& m);
 void register_sample(py::module_& m);
-void register_ingest(py::module_& m);
+void register_jobs(py::module_& m);
 void register_query(py::module_& m);
 void register_visualizer(py::module_& m);
 void register_runtime(py::module_& m);

@@ -5,25 +5,12 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"deeplake/core/dataset/origin"
 )
 
 // SplitColumn names the column of the parts that names of files make.
 const SplitColumn = "split"
-
-// splitNames are the names of parts of a dataset, in the order of their labels.
-func splitNames() []string {
-	return []string{"train", "training", "validation", "valid", "val", "dev", "eval", "evaluation", "test", "testing"}
-}
-
-// Split returns the part that a folder's name stands for, such as "train", or "val" for "val2017";
-// "": none.
-func Split(folder string) string {
-	name := strings.ToLower(strings.TrimRight(folder, "0123456789"))
-	if slices.Contains(splitNames(), name) {
-		return name
-	}
-	return ""
-}
 
 // splitOf returns the part that a file belongs to: a folder has its name, such as "train", or the
 // name of the file begins with it, as in "train-00000-of-00002.parquet". "": none.
@@ -31,7 +18,7 @@ func splitOf(key string) string {
 	folders := strings.Split(path.Dir(key), "/")
 	slices.Reverse(folders)
 	for _, folder := range folders {
-		if name := Split(folder); name != "" {
+		if name := origin.Split(folder); name != "" {
 			return name
 		}
 	}
@@ -39,7 +26,7 @@ func splitOf(key string) string {
 	if end := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
 		word = word[:end]
 	}
-	return Split(word)
+	return origin.Split(word)
 }
 
 // splits makes a column of the parts that the files belong to, if all do and there are several.
@@ -50,7 +37,7 @@ func (s *source) splits() {
 			return
 		}
 	}
-	for _, name := range splitNames() {
+	for _, name := range origin.SplitNames() {
 		if slices.Contains(of, name) {
 			s.parted = append(s.parted, name)
 		}

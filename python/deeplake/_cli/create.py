@@ -150,7 +150,7 @@ def create(
         if compression not in ("auto", "none"):
             raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
         compression = "none"
-    place, folder, store = _uri.resolve(uri), _source(source, source_option), _settings("--storage", storage)
+    place, folder, store = _uri.resolve(uri), _source(source, source_option), settings("--storage", storage)
     table = format_ if format_ in FORMATS else None
     is_annotated = annotations is not None or masks or format_ in ANNOTATIONS
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
@@ -218,7 +218,7 @@ def create(
         "masks": masks,
         **_storage.reach(store),
     }
-    other = _settings("--source-storage", source_storage)
+    other = settings("--source-storage", source_storage)
     if other is not None:
         options["source_storage"] = other.settings()
     if allow_links:
@@ -261,7 +261,7 @@ def _refuse_images(place: str) -> None:
                 )
 
 
-def _settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:
+def settings(option: str, pairs: Sequence[str]) -> _storage.Storage | None:
     """Returns the settings of an option that is repeated for each of them."""
     if not pairs:
         return None
@@ -304,7 +304,7 @@ def _source(source: str | None, option: str | None) -> str | None:
     return None if option is None else _uri.resolve(option)
 
 
-def _follow(job: _native.Ingest) -> dict[str, Any]:
+def _follow(job: _native.Job) -> dict[str, Any]:
     """Shows the progress of an import. Ctrl-C stops it after a commit, a second one at once."""
     stopping, began = False, time.monotonic()
     try:

@@ -17,6 +17,7 @@ from deeplake import _native
 from deeplake._cli.bench import bench
 from deeplake._cli.complete import PLACE, completion
 from deeplake._cli.create import Interrupted, create
+from deeplake._cli.export import export
 from deeplake._cli.head import head
 from deeplake._cli.listing import describe, exists, list_, tensor_table
 from deeplake._cli.output import at_option, json_option, show, size
@@ -136,6 +137,7 @@ def remove(uri: str, yes: bool, as_json: bool) -> None:
 
 
 cli.add_command(create)
+cli.add_command(export)
 cli.add_command(bench)
 cli.add_command(completion)
 cli.add_command(head)

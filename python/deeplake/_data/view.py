@@ -12,6 +12,7 @@ from typing import Any, overload
 import numpy.typing as npt
 
 from deeplake import _index, _native
+from deeplake._data.exporting import ExportReport, export_rows
 from deeplake._data.selecting import Selecting, columns
 from deeplake._data.writing import Writing
 from deeplake._errors import InvalidArgumentError
@@ -185,6 +186,51 @@ class View(Selecting):
         )
         stores = _storage.access(storage, None)
         return Dataset(Live(place, open_native(place, stores, branch="main"), storage=stores))
+
+    @checks_keywords
+    def export(
+        self,
+        uri: str | PathLike[str],
+        *,
+        format: str,
+        tensors: Sequence[str] | None = None,
+        splits: str = "auto",
+        shard_bytes: int | None = None,
+        storage: Storage | None = None,
+    ) -> ExportReport:
+        """Writes the rows, in their order, as files of other programs. JPEG, PNG and WebP files are
+        copied unchanged; other images become PNG files.
+
+        After a kill or Ctrl-C, the same call goes on behind the parts that are whole. Uncommitted
+        rows cannot be continued.
+
+        Args:
+            uri: a folder or a bucket's prefix that is empty, or holds a part of the same export.
+            format: "folder" (images in folders of their classes), "webdataset", "mds", "tfrecord",
+                "parquet" (as Hugging Face lays it out), "coco" or "yolo".
+            tensors: the tensors to write; None takes all. The report names those that the format
+                does not hold.
+            splits: "auto" divides the files by the tensor "split", if there is one; "none" does not.
+            shard_bytes: the size of a shard, about; None takes 256 MiB, of MDS 64 MiB.
+            storage: settings of the place's store.
+
+        Raises:
+            AlreadyExistsError: the place has other files.
+            InvalidArgumentError: the view has no rows, or the format needs tensors that it lacks.
+            UnsupportedError: the format cannot hold a tensor or a missing value.
+
+        Example:
+            ds.query("SELECT * WHERE score > 0.5").export("./shards", format="webdataset")
+        """
+        return export_rows(
+            self._source.pinned().view(),
+            uri,
+            format=format,
+            tensors=tensors,
+            splits=splits,
+            shard_bytes=shard_bytes,
+            storage=storage,
+        )
 
     def _tensor(self, name: str) -> Tensor | Group:
         found = find(self._source, name)

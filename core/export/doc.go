@@ -1,0 +1,10 @@
+// Package export owns the writing of rows of a view as files of other programs: images in folders,
+// shards, tables and annotations. It reads views like any other caller, and knows nothing of the
+// format of datasets. The bytes of Parquet, TFRecord and MDS belong to their packages.
+//
+// The rows are divided into parts before anything is written (plan.go). Parts are written in
+// parallel (run.go), each from batches of samples (rows.go), and a record in the target says that a
+// part is whole: a later run of the same export goes on behind those. A format is a line of formats
+// and a file. Memory does not grow with the rows, except for eight bytes of a row of each split, of a
+// duplicated name, and the annotations of a part.
+package export

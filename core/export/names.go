@@ -1,0 +1,176 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"path"
+	"slices"
+	"strings"
+
+	"deeplake/core/chunk"
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+	"deeplake/core/tensor"
+)
+
+// namer gives each row a name of its own for its files, within its folder: that of the file from
+// which the row was imported, else its number.
+type namer struct {
+	e       *exporter
+	whole   bool                // names keep the folders of the file
+	renamed map[int64]string    // rows whose names others have
+	taken   map[uint64]struct{} // hashes of folders and names
+	seed    maphash.Seed
+}
+
+// folderOf returns the folder of a row's file. It must be a pure function of the row.
+type folderOf func(ctx context.Context, p *part, rows []int64) ([]string, error)
+
+// newNamer looks at the names of all rows. Equal hashes cost a name its beauty, nothing else.
+func newNamer(ctx context.Context, e *exporter, whole bool, folder folderOf) (*namer, error) {
+	n := &namer{e: e, whole: whole, renamed: map[int64]string{}, taken: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	for _, p := range e.parts {
+		for at := int64(0); at < p.n; at += batchRows {
+			rows := p.rowsOf(at, min(batchRows, p.n-at))
+			stems, err := n.given(ctx, p, rows)
+			if err != nil {
+				return nil, err
+			}
+			folders, err := folder(ctx, p, rows)
+			if err != nil {
+				return nil, err
+			}
+			for i, row := range rows {
+				stem := stems[i]
+				for k := 0; !n.take(folders[i] + "/" + stem); k++ {
+					if stem = fmt.Sprintf("%s-%d", stems[i], row); k > 0 {
+						stem = fmt.Sprintf("%s-%d-%d", stems[i], row, k)
+					}
+					n.renamed[row] = stem
+				}
+			}
+		}
+	}
+	n.taken = nil
+	return n, nil
+}
+
+// take reports whether a name was free, and takes it.
+func (n *namer) take(name string) bool {
+	h := maphash.String(n.seed, name)
+	_, is := n.taken[h]
+	n.taken[h] = struct{}{}
+	return !is
+}
+
+// names returns the names of rows, without extension.
+func (n *namer) names(ctx context.Context, p *part, rows []int64) ([]string, error) {
+	out, err := n.given(ctx, p, rows)
+	for i, row := range rows {
+		if name, ok := n.renamed[row]; ok && err == nil {
+			out[i] = name
+		}
+	}
+	return out, err
+}
+
+// given returns the names that rows would like to have.
+func (n *namer) given(ctx context.Context, p *part, rows []int64) ([]string, error) {
+	sources, err := n.e.view.Sources(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		out[i] = fmt.Sprintf("%08d", row)
+		if sources[i] == nil {
+			continue
+		}
+		if stem := n.stem(*sources[i], p.split); stem != "" {
+			out[i] = stem
+		}
+	}
+	return out, nil
+}
+
+// mostName bounds a name, and mostPart a part of it: files may have 255 bytes there.
+const (
+	mostName = 600
+	mostPart = 230
+)
+
+// stem returns the name of a source's file without folders and extension, "" if no file can have
+// it.
+func (n *namer) stem(source, split string) string {
+	name := source
+	if _, rest, ok := strings.Cut(name, "://"); ok {
+		name = rest
+	}
+	if head, rest, ok := strings.Cut(name, "/"); ok && split != "" && strings.HasPrefix(head, split) {
+		name = rest
+	}
+	if !n.whole {
+		name = path.Base(name)
+	} else if first, rest, ok := strings.Cut(name, "/"); ok && first == "images" {
+		name = rest
+	}
+	if ext := path.Ext(name); ext != "" {
+		if _, is := n.e.env.Codecs.ByExtension(ext); is {
+			name = strings.TrimSuffix(name, ext)
+		}
+	}
+	tooLong := func(part string) bool { return len(part) > mostPart || strings.HasPrefix(part, ".") }
+	if len(name) > mostName || storage.CheckKey(name) != nil || slices.ContainsFunc(strings.Split(name, "/"), tooLong) {
+		return ""
+	}
+	return name
+}
+
+// extensionOf returns the extension of the file of a sample, with its dot.
+func (e *exporter) extensionOf(ref *chunk.Ref) string {
+	if isFile(ref) {
+		if c, err := e.env.Codecs.Sample(ref.Chunk.Index.SampleCodec()); err == nil {
+			return c.Describe().Extensions[0]
+		}
+	}
+	return ".png"
+}
+
+// picture returns the file of a picture: as it is stored, or a PNG file of an array.
+func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
+	if v.Form == tensor.FormEncoded {
+		return v.Data, nil
+	}
+	id, _, err := e.env.Codecs.Parse("png")
+	if err != nil {
+		return nil, err
+	}
+	png, err := e.env.Codecs.Sample(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := png.Describe().CheckDType(v.DType); err != nil {
+		return nil, errs.New(errs.Type, "an array of %s and shape %s makes no PNG file: %w", v.DType, v.Shape, err)
+	}
+	shape := v.Shape
+	if len(shape) == 2 {
+		shape = append(shape.Clone(), 1)
+	}
+	return png.Encode(nil, v.Data, v.DType, shape, codec.Options{})
+}
+
+// lane is how many files are written at once.
+func (e *exporter) lane() int {
+	if isLocal(e.store) {
+		return task.Cores()
+	}
+	return 32
+}
+
+// isPart reports whether a text can be a part of a file's name as it is.
+func isPart(name string) bool {
+	return storage.CheckKey(name) == nil && !strings.Contains(name, "/") && len(name) <= mostPart && !strings.HasPrefix(name, ".")
+}

@@ -1,0 +1,218 @@
+package export
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"deeplake/core/errs"
+	"deeplake/core/tensor"
+)
+
+// webDataset writes tar archives. Members of a row have the number of the row as their name, and
+// an extension for each tensor.
+type webDataset struct {
+	e     *exporter
+	names []string // of columns, before the extension: "", or "seg." for instance
+}
+
+func openWebDataset(_ context.Context, e *exporter) (writer, error) {
+	w := &webDataset{e: e, names: make([]string, len(e.columns))}
+	main := map[kind]int{} // the column whose members have no name of their own
+	of := map[kind][]string{isImage: {"images", "image"}, isLabel: {"labels", "label"}, isText: {"text"}, isJSON: {"json"}}
+	for k, names := range of {
+		main[k] = -1
+		only := -1
+		for i, c := range e.columns {
+			if c.kind != k || c.list || k == isLabel && !c.scalar() {
+				continue
+			}
+			if only = i; main[k] >= 0 {
+				continue
+			}
+			if k == isImage && !c.htype.IsMask() {
+				main[k] = i
+			}
+			for _, name := range names {
+				if c.Name() == name {
+					main[k] = i
+				}
+			}
+		}
+		if main[k] < 0 && k == isLabel {
+			main[k] = only
+		}
+	}
+	taken := map[string]bool{}
+	for i, c := range e.columns {
+		if at, ok := main[c.kind]; ok && at == i {
+			continue
+		}
+		name := strings.Map(func(r rune) rune {
+			if r == '/' || r == '.' || r == ' ' {
+				return '_'
+			}
+			return r
+		}, strings.ToLower(c.Name()))
+		for base, k := name, 2; taken[name]; k++ {
+			name = fmt.Sprintf("%s_%d", base, k)
+		}
+		taken[name] = true
+		w.names[i] = name + "."
+		if c.list && c.kind != isText && c.kind != isJSON {
+			e.note(c.Name(), "the list of a row is a .npz file")
+		}
+	}
+	return w, nil
+}
+
+func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
+	return nil, w.e.whole(ctx, p, p.shardName(".tar"), func(f *file) error {
+		t := tar.NewWriter(f)
+		err := w.e.batches(ctx, p, w.e.columns, func(b *batch) error {
+			for i, row := range b.rows {
+				some := false
+				for k, c := range w.e.columns {
+					v := &b.columns[k][i]
+					if v.hole {
+						continue
+					}
+					extension, data, err := w.member(c, v)
+					if err != nil {
+						return errs.InRow(errs.KindOf(err), row, "row %d of tensor %q: %w", row, c.Name(), err)
+					}
+					some = true
+					if err := member(t, fmt.Sprintf("%08d.%s%s", b.from+int64(i), w.names[k], extension), data); err != nil {
+						return err
+					}
+				}
+				if !some {
+					w.e.note("", "rows without any value have no members")
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return t.Close()
+	})
+}
+
+func (w *webDataset) finish(context.Context, [][]byte) error { return nil }
+
+// member writes a file into an archive. It has no date, so that equal rows make equal archives.
+func member(t *tar.Writer, name string, data []byte) error {
+	err := t.WriteHeader(&tar.Header{Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0), Format: tar.FormatPAX})
+	if err == nil {
+		_, err = t.Write(data)
+	}
+	return err
+}
+
+// member returns the extension and the content of a member.
+func (w *webDataset) member(c *column, v *value) (extension string, data []byte, err error) {
+	switch {
+	case c.list && (c.kind == isText || c.kind == isJSON):
+		return "json", listJSON(c, v), nil
+	case c.list:
+		data, err = npz(v.items)
+		return "npz", data, err
+	case c.kind == isImage:
+		data, err = w.e.picture(&v.Sample)
+		return strings.TrimPrefix(v.extension, "."), data, err
+	case c.kind == isText:
+		return "txt", v.Data, nil
+	case c.kind == isJSON:
+		return "json", v.Data, nil
+	case c.kind == isBytes:
+		return "bin", v.Data, nil
+	case c.kind == isLabel && len(v.Shape) == 0:
+		number, err := whole64(&v.Sample)
+		return "cls", strconv.AppendInt(nil, number, 10), err
+	}
+	data, err = npy(&v.Sample)
+	return "npy", data, err
+}
+
+// numpyKind returns the name that NumPy has for a dtype, "" if it has none.
+func numpyKind(d tensor.DType) string {
+	switch {
+	case d == tensor.Bool:
+		return "|b1"
+	case d.IsComplex():
+		return fmt.Sprintf("<c%d", d.Size())
+	case d == tensor.BFloat16 || !d.Fixed():
+		return ""
+	case d.IsFloat():
+		return fmt.Sprintf("<f%d", d.Size())
+	}
+	letter := "i"
+	if strings.HasPrefix(d.String(), "u") {
+		letter = "u"
+	}
+	if d.Size() == 1 {
+		return "|" + letter + "1"
+	}
+	return fmt.Sprintf("<%s%d", letter, d.Size())
+}
+
+// npy returns an array as a .npy file, version 1.0 of NumPy's format.
+func npy(v *tensor.Sample) ([]byte, error) {
+	name := numpyKind(v.DType)
+	if name == "" {
+		return nil, errs.New(errs.Unsupported, "NumPy has no %s; leave the tensor out by tensors=", v.DType)
+	}
+	var shape strings.Builder
+	for _, n := range v.Shape {
+		fmt.Fprintf(&shape, "%d, ", n)
+	}
+	axes := shape.String()
+	if len(v.Shape) > 1 {
+		axes = strings.TrimSuffix(axes, ", ")
+	} else {
+		axes = strings.TrimSuffix(axes, " ")
+	}
+	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", name, axes)
+	const magic = "\x93NUMPY\x01\x00"
+	pad := 63 - (len(magic)+2+len(head))%64
+	out := make([]byte, 0, len(magic)+2+len(head)+pad+1+len(v.Data))
+	out = append(out, magic...)
+	out = binary.LittleEndian.AppendUint16(out, uint16(len(head)+pad+1))
+	out = append(out, head...)
+	out = append(out, strings.Repeat(" ", pad)...)
+	out = append(out, '\n')
+	return append(out, v.Data...), nil
+}
+
+// npz returns arrays, or files, as NumPy's archive of arrays.
+func npz(items []tensor.Sample) ([]byte, error) {
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	for i := range items {
+		v := items[i]
+		if v.Form != tensor.FormArray { // a file, or bytes
+			v.DType, v.Shape = tensor.Uint8, tensor.Shape{int64(len(v.Data))}
+		}
+		data, err := npy(&v)
+		if err != nil {
+			return nil, err
+		}
+		f, err := z.CreateHeader(&zip.FileHeader{Name: fmt.Sprintf("arr_%d.npy", i), Method: zip.Store})
+		if err == nil {
+			_, err = io.Copy(f, bytes.NewReader(data))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := z.Close()
+	return out.Bytes(), err
+}
