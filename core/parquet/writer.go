@@ -63,7 +63,7 @@ func NewWriter(w io.Writer, t *arrow.Type, o WriterOptions) (*Writer, error) {
 		w: bufio.NewWriterSize(w, 64<<10), o: o, root: root, elements: p.elements, leaves: p.leaves,
 		pageBytes: pageBytes, pageEntries: pageEntries, groupRows: groupRows,
 	}
-	out.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false))
+	out.zstd, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false), zstd.WithWindowSize(pageBytes))
 	if err != nil {
 		return nil, errs.New(errs.Internal, "zstd: %w", err)
 	}
