@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"deeplake/core/arrow"
 	"deeplake/core/errs"
@@ -69,7 +70,7 @@ func (l *outLeaf) check(d *arrow.Data) error {
 			return writing(l.column).New(errs.Invalid, "a dictionary has %d texts, and a bitmap of %d bytes", d.Dictionary.Rows, len(v))
 		}
 	case l.isText():
-		_, err := checkEnds(l.column, d, have)
+		_, err := checkEnds(l.column, d, have, maxValue)
 		return err
 	case l.kind == boolean:
 		size = (size + 7) / 8
@@ -104,7 +105,7 @@ func (l *outLeaf) add(d *arrow.Data, e entries) error {
 	case l.coded:
 		return l.addCodes(d, e.spans)
 	case l.isText():
-		return l.addTexts(d, e.spans)
+		l.addTexts(d, e.spans)
 	case l.kind == boolean:
 		for _, s := range e.spans {
 			for i := s.from; i < s.to; i++ {
@@ -145,32 +146,29 @@ func (l *outLeaf) addDefs(e entries) {
 	}
 }
 
-func (l *outLeaf) addTexts(d *arrow.Data, spans []span) error {
+func (l *outLeaf) addTexts(d *arrow.Data, spans []span) {
+	start, size := startsOf(d), int64(0)
 	for _, s := range spans {
-		var err error
+		size += start(s.to) - start(s.from) + 4*(s.to-s.from)
+	}
+	l.values = slices.Grow(l.values, int(size))
+	for _, s := range spans {
 		if d.Ends != nil {
-			l.values, err = appendTexts(l.values, l.column, d.Values, d.Ends[s.from:s.to+1])
+			l.values = appendTexts(l.values, d.Values, d.Ends[s.from:s.to+1])
 		} else {
-			l.values, err = appendTexts(l.values, l.column, d.Values, d.Ends32[s.from:s.to+1])
-		}
-		if err != nil {
-			return err
+			l.values = appendTexts(l.values, d.Values, d.Ends32[s.from:s.to+1])
 		}
 	}
-	return nil
 }
 
 // appendTexts appends texts behind their lengths.
-func appendTexts[T int32 | int64](dst []byte, column string, data []byte, ends []T) ([]byte, error) {
+func appendTexts[T int32 | int64](dst, data []byte, ends []T) []byte {
 	for i, from := range ends[:len(ends)-1] {
 		text := data[from:ends[i+1]]
-		if len(text) > maxValue {
-			return dst, writing(column).New(errs.Unsupported, "a value has %d bytes, want at most %d", len(text), maxValue)
-		}
 		dst = binary.LittleEndian.AppendUint32(dst, uint32(len(text)))
 		dst = append(dst, text...)
 	}
-	return dst, nil
+	return dst
 }
 
 func (l *outLeaf) addSeconds(d *arrow.Data, spans []span) error {
@@ -211,11 +209,7 @@ func (l *outLeaf) addCodes(d *arrow.Data, spans []span) error {
 				return writing(l.column).New(errs.Invalid, "a row has number %d of a dictionary of %d texts", code, dict.Rows)
 			}
 			if numbers[code] == 0 {
-				text := dict.Values[start(code):start(code+1)]
-				if len(text) > maxValue {
-					return writing(l.column).New(errs.Unsupported, "a value has %d bytes, want at most %d", len(text), maxValue)
-				}
-				numbers[code] = l.texts.add(text) + 1
+				numbers[code] = l.texts.add(dict.Values[start(code):start(code+1)]) + 1
 			}
 			number := numbers[code] - 1
 			l.codes = append(l.codes, number)

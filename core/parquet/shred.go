@@ -123,8 +123,8 @@ func (n *outNode) lists(e entries, start func(i int64) int64) (entries, error) {
 		for i := s.from; i < s.to; i++ {
 			if size := start(i+1) - start(i); size == 0 {
 				ended = true
-			} else if total += size - 1; size > math.MaxInt32 {
-				return e, writing(n.name).New(errs.Unsupported, "a row is a list of %d items, want fewer than 2^31", size)
+			} else if total += size - 1; total > math.MaxInt32 {
+				return e, writing(n.name).New(errs.Unsupported, "a row group has 2^31 items of lists or more; write smaller ones")
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func (n *outNode) check(d *arrow.Data, least int64) error {
 			least *= d.Rows
 			break
 		}
-		last, err := checkEnds(n.name, d, math.MaxInt64)
+		last, err := checkEnds(n.name, d, math.MaxInt64, math.MaxInt64)
 		if err != nil {
 			return err
 		}
@@ -274,8 +274,9 @@ func (n *outNode) check(d *arrow.Data, least int64) error {
 	return nil
 }
 
-// checkEnds checks offsets against the size of what they point into, and returns the last one.
-func checkEnds(column string, d *arrow.Data, size int64) (int64, error) {
+// checkEnds checks offsets against the size of what they point into, and the longest text or list
+// against its bound. It returns the last offset.
+func checkEnds(column string, d *arrow.Data, size, longest int64) (int64, error) {
 	n := len(d.Ends32)
 	if d.Ends != nil {
 		n = len(d.Ends)
@@ -286,16 +287,19 @@ func checkEnds(column string, d *arrow.Data, size int64) (int64, error) {
 	case d.Rows < 0 || int64(n) < d.Rows+1:
 		return 0, writing(column).New(errs.Invalid, "an array of %d rows has %d offsets", d.Rows, n)
 	case d.Ends != nil:
-		return ordered(column, d.Ends[:d.Rows+1], size)
+		return ordered(column, d.Ends[:d.Rows+1], size, longest)
 	}
-	return ordered(column, d.Ends32[:d.Rows+1], size)
+	return ordered(column, d.Ends32[:d.Rows+1], size, longest)
 }
 
-func ordered[T int32 | int64](column string, ends []T, size int64) (int64, error) {
-	before := T(0)
+func ordered[T int32 | int64](column string, ends []T, size, longest int64) (int64, error) {
+	before := ends[0]
 	for i, end := range ends {
-		if end < before || int64(end) > size {
-			return 0, writing(column).New(errs.Invalid, "offset %d of an array is %d, want %d to %d", i, end, before, size)
+		if end < max(before, 0) || int64(end) > size {
+			return 0, writing(column).New(errs.Invalid, "offset %d of an array is %d, want %d to %d", i, end, max(before, 0), size)
+		}
+		if int64(end-before) > longest {
+			return 0, writing(column).New(errs.Unsupported, "a value has %d bytes, want at most %d", end-before, longest)
 		}
 		before = end
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"io"
+	"maps"
 	"sort"
 
 	"github.com/klauspost/compress/zstd"
@@ -56,6 +57,7 @@ func NewWriter(w io.Writer, t *arrow.Type, o WriterOptions) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Metadata = maps.Clone(o.Metadata)
 	if o.GroupBytes <= 0 {
 		o.GroupBytes = groupBytes
 	}

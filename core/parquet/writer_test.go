@@ -564,6 +564,7 @@ func TestWriterErrors(t *testing.T) {
 		{leafOf("a", "u"), &arrow.Data{Rows: 1, Ends: []int64{0, 2}, Values: []byte{1}}, errs.Invalid, "offset 1"},
 		{leafOf("a", "u"), &arrow.Data{Rows: 2, Ends32: []int32{0, 2, 1}, Values: []byte{1, 2}}, errs.Invalid, "offset 2"},
 		{leafOf("a", "u"), &arrow.Data{Rows: 1, Values: []byte{1}}, errs.Invalid, "0 offsets"},
+		{leafOf("a", "z"), &arrow.Data{Rows: 1, Ends: []int64{0, maxValue + 1}, Values: make([]byte, maxValue+1)}, errs.Unsupported, "a value has"},
 		{leafOf("a", "tss:"), numbers[int64](math.MaxInt64/1000 + 1), errs.Range, "do not reach"},
 		{leafOf("a", "dictionary"), coded, errs.Invalid, "number 2 of a dictionary of 2"},
 		{leafOf("a", "dictionary"), numbers[int32](0), errs.Invalid, "no dictionary"},

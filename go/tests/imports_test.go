@@ -129,7 +129,7 @@ var packageRules = []packageRule{
 	},
 	{dir: "core/arrow/arrowtest", why: "columns as tests compare them", project: []string{"core/arrow", "core/tensor"}, modules: []string{"testing"}},
 	{
-		dir: "core/parquet", why: "files of Parquet as columns of Arrow; writes nothing, no datasets", never: noIO,
+		dir: "core/parquet", why: "files of Parquet as columns of Arrow, and back; opens no files, no datasets", never: noIO,
 		project: []string{"core/errs", task, ahead, "core/arrow", "core/arrow/ipc"},
 		modules: []string{zstd, lz4, "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy", "github.com/andybalholm/brotli"},
 	},
