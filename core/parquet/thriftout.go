@@ -17,13 +17,10 @@ func (t *thriftOut) end() {
 	t.last = t.last[:len(t.last)-1]
 }
 
+// field begins a field. Those of a struct come in order, less than 16 apart.
 func (t *thriftOut) field(id int64, kind byte) {
 	last := &t.last[len(t.last)-1]
-	if delta := id - *last; delta > 0 && delta < 16 {
-		t.p = append(t.p, byte(delta)<<4|kind)
-	} else {
-		t.p = binary.AppendVarint(append(t.p, kind), id)
-	}
+	t.p = append(t.p, byte(id-*last)<<4|kind)
 	*last = id
 }
 

@@ -394,7 +394,7 @@ func TestWriterLarge(t *testing.T) {
 	const rows = 300_000
 	ids, few, texts := make([]int64, rows), make([]int32, rows), make([]string, rows)
 	for i := range ids {
-		ids[i], few[i], texts[i] = int64(i), int32(i%7), fmt.Sprint("text ", i%100)
+		ids[i], few[i], texts[i] = int64(i), int32(i%7), fmt.Sprint("text ", i%1000)
 	}
 	typ := columnsOf(leafOf("id", "l"), leafOf("few", "i"), leafOf("text", "u"))
 	d := rowsOf(numbers(ids...), numbers(few...), textsOf(texts...))
@@ -431,13 +431,15 @@ func TestWriterPacking(t *testing.T) {
 	for i := range plain.Values {
 		plain.Values[i] = byte(i >> 12)
 	}
-	typ := columnsOf(leafOf("noise", "Z"), leafOf("plain", "Z"))
-	d := rowsOf(noise, plain)
+	// A text of 5 MiB lies in one page.
+	one := textsOf(append(make([]string, 19), strings.Repeat("a long text", 1<<19))...)
+	typ := columnsOf(leafOf("noise", "Z"), leafOf("plain", "Z"), leafOf("one", "u"))
+	d := rowsOf(noise, plain, one)
 	p := writeAll(t, typ, WriterOptions{}, nil, d)
 	got, f := readRows(t, p)
 	equalRows(t, "packing", got, documents(typ, d))
-	if c := f.groups[0].columns; c[0].codec != plainPages || c[1].codec != zstdPages {
-		t.Errorf("codecs %d, %d, want none and zstd", c[0].codec, c[1].codec)
+	if c := f.groups[0].columns; c[0].codec != plainPages || c[1].codec != zstdPages || c[2].codec != zstdPages {
+		t.Errorf("codecs %d, %d, %d, want none, zstd and zstd", c[0].codec, c[1].codec, c[2].codec)
 	}
 }
 
