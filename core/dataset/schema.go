@@ -1,8 +1,11 @@
 package dataset
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +13,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 	"deeplake/core/version"
 )
@@ -39,6 +43,58 @@ type TensorSpec struct {
 	Hidden bool `json:"-"`
 	// of a tensor that is made like another one
 	files format.Files
+}
+
+// SchemaFile is the name of a file that exports write, with the tensors of what lies beside it.
+// Imports read it, so that class names and htypes come back which the other files do not hold.
+const SchemaFile = "schema.json"
+
+// maxSchemaFile bounds such a file.
+const maxSchemaFile = 16 << 20
+
+// schemaFile is its content.
+type schemaFile struct {
+	Schema  int          `json:"deeplake_schema"` // a version
+	Tensors []TensorSpec `json:"tensors"`
+}
+
+// EncodeSchema returns the content of a SchemaFile: of each tensor what differs from the default.
+func EncodeSchema(tensors []TensorSpec) ([]byte, error) {
+	short := make([]map[string]any, len(tensors))
+	for i := range tensors {
+		whole, err := json.Marshal(&tensors[i])
+		if err == nil {
+			err = json.Unmarshal(whole, &short[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+		maps.DeleteFunc(short[i], func(_ string, v any) bool {
+			return v == nil || v == "" || v == false || v == 0.0
+		})
+	}
+	return json.MarshalIndent(map[string]any{"deeplake_schema": 1, "tensors": short}, "", " ")
+}
+
+// ReadSchema reads the SchemaFile of a place. Another file of that name, or none, gives no tensors.
+func ReadSchema(ctx context.Context, from storage.Ranger) ([]TensorSpec, error) {
+	body, err := from.Range(ctx, SchemaFile, 0, -1, "")
+	if errs.Is(err, errs.NotFound) || errs.Is(err, errs.Corrupt) { // an empty file is the latter
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = body.Close() }()
+	data, err := io.ReadAll(io.LimitReader(body, maxSchemaFile+1))
+	if err != nil {
+		return nil, err
+	}
+	var f schemaFile
+	if len(data) > maxSchemaFile || json.Unmarshal(data, &f) != nil || f.Schema != 1 {
+		return nil, nil
+	}
+	return f.Tensors, nil
 }
 
 // hidden reports whether a tensor of this name is hidden.

@@ -12,8 +12,8 @@ import (
 	"deeplake/core/tensor"
 )
 
-// coco writes images as files, and a document of COCO for each split: annotations/instances_train.json
-// is about images below train.
+// coco writes images as files, and a document of COCO for each split:
+// annotations/instances_train.json is about images below train.
 type coco struct {
 	e          *exporter
 	d          *detection
@@ -412,8 +412,8 @@ func (d *cocoDocument) segmentation(o *objects, i int, runs []json.RawMessage) e
 	return nil
 }
 
-// runsOf returns the lengths of runs of a mask, of shape (height, width, objects), down its columns:
-// pixels outside first.
+// runsOf returns the lengths of the runs of a mask, of shape (height, width, objects), down its
+// columns: pixels outside first.
 func runsOf(v *tensor.Sample, object int) ([]int64, error) {
 	if v.DType != tensor.Bool && v.DType != tensor.Uint8 {
 		return nil, errs.New(errs.Type, "masks are of %s, want bools", v.DType)

@@ -4,7 +4,7 @@
 //
 // The rows are divided into parts before anything is written (plan.go). Parts are written in
 // parallel (run.go), each from batches of samples (rows.go), and a record in the target says that a
-// part is whole: a later run of the same export goes on behind those. A format is a line of formats
-// and a file. Memory does not grow with the rows, except for eight bytes of a row of each split, of a
-// duplicated name, and the annotations of a part.
+// part is whole: a later run of the same export goes on behind those. A format is a line of layouts
+// and a file. Memory grows with the rows by eight bytes if there are splits, and by some twenty if
+// rows have names (names.go).
 package export

@@ -30,7 +30,7 @@ const (
 	mostShard  = 2 << 30
 )
 
-// File is the number of files and bytes that were written.
+// written is the number of files and bytes that were written.
 type written struct {
 	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`

@@ -192,5 +192,6 @@ func (w *mdsShards) finish(ctx context.Context, facts [][]byte) error {
 			return err
 		}
 	}
-	return nil
+	// Of lists and files of WebP, the importer makes other tensors.
+	return w.e.describe(ctx, func(c *column) bool { return c.list || c.kind == isImage && c.of.Compression == "webp" })
 }

@@ -241,8 +241,8 @@ func rings(xy []float64) (out [][]float64) {
 	return out
 }
 
-// eachRow calls fn with the rows of a part, the shape of their images, and a function that gives the
-// values of other tensors.
+// eachRow calls fn with the rows of a part, their images or the shapes of these, and a function
+// that gives the values of other tensors.
 func (e *exporter) eachRow(ctx context.Context, p *part, d *detection, withImage bool, fn func(b *batch, i int, image *value, values func(c *column) *value) error) error {
 	head := *d.image
 	head.headsOnly = !withImage

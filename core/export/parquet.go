@@ -12,8 +12,8 @@ import (
 	"deeplake/core/session"
 )
 
-// parquetFiles writes Parquet files in the layout of the Hugging Face hub: data/train-00000-of-00002.parquet,
-// with the features of the columns in their metadata.
+// parquetFiles writes Parquet files in the layout of the Hugging Face hub, such as
+// data/train-00000-of-00002.parquet, with the features of the columns in their metadata.
 type parquetFiles struct {
 	e        *exporter
 	features []byte
@@ -99,7 +99,9 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 	})
 }
 
-func (w *parquetFiles) finish(context.Context, [][]byte) error { return nil }
+func (w *parquetFiles) finish(ctx context.Context, _ [][]byte) error {
+	return w.e.describe(ctx, func(c *column) bool { return c.list })
+}
 
 // rows returns a view of the rows of a part.
 func (w *parquetFiles) rows(p *part) (*session.View, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"deeplake/core/chunk"
@@ -53,6 +54,10 @@ func (e *exporter) run(ctx context.Context) (err error) {
 	to, err := e.layout.open(ctx, e)
 	if err != nil {
 		return err
+	}
+	plain := func(uri string) string { return strings.TrimSuffix(strings.TrimPrefix(uri, "file://"), "/") + "/" }
+	if strings.HasPrefix(plain(e.uri), plain(e.described.URI)) {
+		return errs.New(errs.Invalid, "the place lies inside the dataset %q; name another one", e.described.URI)
 	}
 	if e.store, err = e.env.Stores.Open(ctx, e.uri, e.o.Storage); err != nil {
 		return err
@@ -229,6 +234,33 @@ func isLocal(p storage.Provider) bool {
 func (e *exporter) put(ctx context.Context, p *part, key string, data []byte) error {
 	p.written.add(int64(len(data)))
 	return e.store.Put(ctx, key, data)
+}
+
+// describe writes the tensors in a file that imports read. Those that come back otherwise than they
+// were are left out.
+func (e *exporter) describe(ctx context.Context, leaveOut func(c *column) bool) error {
+	var specs []dataset.TensorSpec
+	for _, c := range e.columns {
+		if leaveOut(c) {
+			continue
+		}
+		spec := dataset.TensorSpec{
+			Name: c.Name(), HType: c.of.HType, Compression: c.of.Compression, ClassNames: c.of.ClassNames,
+			AddClasses: c.of.ClassNames != nil && !c.of.Closed, Upright: c.of.Upright, Info: c.of.Info,
+		}
+		if c.of.DType != nil {
+			spec.DType = *c.of.DType
+		}
+		if c.of.Time != "" {
+			spec.DType = c.of.Time
+		}
+		specs = append(specs, spec)
+	}
+	data, err := dataset.EncodeSchema(specs)
+	if err != nil {
+		return err
+	}
+	return e.about(ctx, dataset.SchemaFile, data)
 }
 
 // about writes a file about all parts.

@@ -53,7 +53,10 @@ func (w *tfRecords) part(ctx context.Context, p *part) (any, error) {
 	})
 }
 
-func (w *tfRecords) finish(context.Context, [][]byte) error { return nil }
+func (w *tfRecords) finish(ctx context.Context, _ [][]byte) error {
+	// Arrays of several axes come back flat.
+	return w.e.describe(ctx, func(c *column) bool { return c.list || c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 })
+}
 
 // features appends the features of a value. A missing one has none.
 func (w *tfRecords) features(dst []tfrecord.Feature, c *column, v *value) ([]tfrecord.Feature, error) {

@@ -106,7 +106,9 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 	})
 }
 
-func (w *webDataset) finish(context.Context, [][]byte) error { return nil }
+func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
+	return w.e.describe(ctx, func(*column) bool { return false })
+}
 
 // member writes a file into an archive. It has no date, so that equal rows make equal archives.
 func member(t *tar.Writer, name string, data []byte) error {

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -35,6 +37,24 @@ func (o Options) checkClasses(source string) error {
 		return errs.Op("import from", source).New(errs.Invalid, "classes has no name; leave it out, or name the classes")
 	}
 	return nil
+}
+
+// readClasses takes the class names that an export has written beside shards, unless the user gives
+// some: shards have numbers.
+func (im *importer) readClasses(ctx context.Context) error {
+	if im.o.Classes != nil || im.source.shards == 0 || im.labels || im.o.labels() != "auto" {
+		return nil
+	}
+	specs, err := dataset.ReadSchema(ctx, im.source)
+	if err != nil {
+		return errs.Wrap(errs.Storage, "import from", im.source.URI(), err)
+	}
+	for _, spec := range specs {
+		if (spec.Name == labelTensor || spec.Name == "label") && spec.HType == "class_label" && len(spec.ClassNames) > 0 {
+			im.o.Classes = spec.ClassNames
+		}
+	}
+	return im.o.checkClasses(im.source.URI())
 }
 
 // given gives a row the class that its label names, by name or by number. It returns the reason to

@@ -49,7 +49,7 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		if failed = im.passGone(ctx, rows, e.Key); failed != nil {
 			return false
 		}
-		if im.set != nil && im.set.Uses(e.Key) {
+		if im.set != nil && im.set.Uses(e.Key) || im.source.shards > 0 && e.Key == dataset.SchemaFile {
 			return true
 		}
 		o := &object{Entry: e, format: formatOf(e.Key)}

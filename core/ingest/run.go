@@ -176,6 +176,9 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
 		im.numbering[labelTensor] = labelsByName
 	}
+	if err := im.readClasses(ctx); err != nil {
+		return false, err
+	}
 	if im.o.Classes != nil && !im.labels && im.source.shards == 0 && !im.o.Link {
 		return false, errs.Op("import from", im.source.URI()).New(errs.Invalid, "classes has %d names, and no image lies in a class folder", len(im.o.Classes))
 	}

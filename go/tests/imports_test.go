@@ -44,6 +44,7 @@ var (
 	tmpfile    = "core/internal/tmpfile"
 	private    = "core/internal/private"
 	request    = "core/internal/request"
+	job        = "core/internal/job"
 )
 
 // packageRules is the whole table. A package without a line fails the test.
@@ -57,6 +58,7 @@ var packageRules = []packageRule{
 	{dir: "core/internal/lru", why: "a bounded cache of any values"},
 	{dir: "core/internal/tmpfile", why: "files that get their name when they are whole", modules: []string{sys}},
 	{dir: "core/internal/private", why: "folders that no other account changes", project: []string{"core/errs"}},
+	{dir: "core/internal/job", why: "work in the background, and how far it has come; knows nothing of the work", project: []string{task}},
 	{dir: "core/internal/peer", why: "the account at the other end of a connection; connects to nothing"},
 	{dir: "core/internal/task", why: "the only go statement", project: []string{"core/errs"}},
 	{dir: "core/internal/jsontext", why: "the grammar of JSON for large documents; no meaning", project: []string{"core/errs"}, never: noIO},
@@ -201,7 +203,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
-		project: with(ofValues, task, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
+		project: with(ofValues, task, job, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
 			"core/ingest/annotations", "core/ingest/table"),
 	},
 	{
@@ -211,7 +213,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
 		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/mds", "core/parquet", "core/tfrecord",
-			"core/dataset", "core/ingest/urls"),
+			"core/dataset", "core/dataset/origin", "core/ingest/urls"),
 		modules: []string{zstd, lz4, "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy"},
 	},
 	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
@@ -228,6 +230,11 @@ var packageRules = []packageRule{
 		dir: "core/session", why: "view, query, save, read and load, for every front end; no handles, no text of options", never: noIO,
 		project: with(ofValues, "core/storage", "core/names", "core/chunk", "core/dataset", "core/array", "core/arrow/stream", "core/query", "core/read", "core/scan",
 			"core/loader", "core/order"),
+	},
+	{
+		dir: "core/export", why: "rows as files of other programs; neither chunks as bytes nor queries", never: noIO,
+		project: with(ofValues, task, job, "core/storage", "core/codec", "core/chunk", "core/dataset", "core/dataset/origin", "core/read", "core/session",
+			"core/arrow", "core/arrow/stream", "core/mds", "core/parquet", "core/tfrecord"),
 	},
 	{
 		dir: "core/viz", why: "the calls of the visualizer's page; reads only, and knows neither HTTP nor loaders", never: noIO,
@@ -258,7 +265,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/arrow", "core/arrow/stream", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
+			"core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
 	},
 }
 

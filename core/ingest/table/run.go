@@ -100,7 +100,8 @@ type importer struct {
 	schema  *schema
 	tensors map[string]bool // of the dataset; true: rows are lists
 	state   state
-	settled bool // the state in the dataset says that the import is complete
+	settled bool     // the state in the dataset says that the import is complete
+	named   []string // tensors of Options.Schema that the user has named
 
 	fetcher *urls.Fetcher    // nil: no column has URLs
 	ready   []*dataset.Batch // rows that are next
@@ -159,6 +160,9 @@ func (im *importer) about(err error) error {
 }
 
 func (im *importer) run(ctx context.Context) (*Report, error) {
+	if err := im.readSchema(ctx); err != nil {
+		return nil, err
+	}
 	if err := im.open(ctx); err != nil {
 		return nil, err
 	}

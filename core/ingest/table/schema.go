@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -65,6 +66,30 @@ func (im *importer) plan(ctx context.Context, files []*file, leaveOut func(f *fi
 	return all, good, nil
 }
 
+// readSchema adds the tensors that an export has described beside its files, unless the user has
+// named them.
+func (im *importer) readSchema(ctx context.Context) error {
+	im.named = slices.Collect(maps.Keys(im.o.Schema))
+	if !im.source.isFolder {
+		return nil
+	}
+	found, err := dataset.ReadSchema(ctx, im.source)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	all := maps.Clone(im.o.Schema)
+	if all == nil {
+		all = map[string]dataset.TensorSpec{}
+	}
+	for _, spec := range found {
+		if _, is := all[spec.Name]; !is {
+			all[spec.Name] = spec
+		}
+	}
+	im.o.Schema = all
+	return nil
+}
+
 // checkNames checks the names in options against the columns of new files.
 func (im *importer) checkNames(files []*file) error {
 	if len(files) == 0 {
@@ -87,7 +112,7 @@ func (im *importer) checkNames(files []*file) error {
 			}
 		}
 	}
-	for name := range im.o.Schema {
+	for _, name := range im.named {
 		isOfURL := slices.ContainsFunc(im.o.URLs, func(u URLColumn) bool { return u.Tensor == name })
 		if _, there := im.tensors[name]; !there && !isOfURL && im.schema.byName[name] == nil {
 			return unknown(name, "the schema")

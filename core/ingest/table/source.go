@@ -24,6 +24,7 @@ type source struct {
 	close     func() error
 	uri       string // without secrets
 	local     bool
+	isFolder  bool // all files of it are taken
 	format    *Format
 	files     []*file
 	parts     []partition          // of the folders' names, with the types that all values have
@@ -179,7 +180,7 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 	if err != nil {
 		return err
 	}
-	s.Ranger, s.close = from, from.Close
+	s.Ranger, s.close, s.isFolder = from, from.Close, only == ""
 	isGiven := s.format != nil
 	var refused error
 	err = from.Objects(ctx, only, "", func(e storage.Entry) bool {

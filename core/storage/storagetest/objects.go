@@ -192,7 +192,8 @@ func createAndFinish(ctx context.Context, p storage.Provider, key string) (stora
 func oddKeys(ctx context.Context, p fixture) error {
 	keys := []string{
 		"a.b", "a-b", "a/b", "~", "!", "%2F", "...", ".hidden", "x/..y", "x/.z", "#?&+=,;:@$'()*[]{}|^`\"<>",
-		"UPPER/case", "golden retriever/a b", " c/d ", "ä", "café/猫 1.jpg", "🐈", strings.Repeat("0123456789/", 81) + "012345678", // 900 bytes
+		"UPPER/case", "golden retriever/a b", " c/d ", "ä", "café/猫 1.jpg", "🐈",
+		strings.Repeat("0123456789/", 81) + "012345678", // 900 bytes
 	}
 	for i, key := range keys {
 		if err := p.Put(ctx, key, content(10, uint64(i))); err != nil {
