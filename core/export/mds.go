@@ -82,7 +82,7 @@ func (w *mdsShards) numbers(f mds.Field, c *column) (mds.Field, tensor.Shape, er
 	}
 	f.Encoding = "ndarray:" + d.String()
 	shape := c.of.Shape
-	if n, err := shape.Elements(); shape == nil || len(shape) == 0 || err != nil || n == 0 || slices.Contains(shape, -1) {
+	if n, err := shape.Elements(); len(shape) == 0 || err != nil || n == 0 || slices.Contains(shape, -1) {
 		return f, nil, nil
 	} else if f.Size = n * int64(d.Size()); f.Size > 1<<30 {
 		return f, nil, errs.New(errs.Unsupported, "an array has %d bytes, want at most 1 GiB", f.Size)

@@ -274,7 +274,13 @@ func (e *exporter) claim(ctx context.Context) (done map[int]*partRecorded, err e
 		if other != "" {
 			return nil, errs.New(errs.Exists, "the place has files, such as %q; name an empty one", other)
 		}
-		return nil, e.store.PutIfAbsent(ctx, planRecord, own)
+		err := e.store.PutIfAbsent(ctx, planRecord, own)
+		if errs.Is(err, errs.Exists) { // of this call, whose answer was lost, or of another run
+			if again, failed := e.store.Get(ctx, planRecord); failed == nil && bytes.Equal(again, own) {
+				return nil, nil
+			}
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, err

@@ -56,46 +56,6 @@ func appendFloat(dst []byte, v float64, d tensor.DType) []byte {
 	return strconv.AppendFloat(dst, v, format, -1, bits)
 }
 
-// appendNumbers appends an array of numbers as JSON, nested by its shape.
-func appendNumbers(dst []byte, v *tensor.Sample) ([]byte, error) {
-	var one func(dst []byte, i int) []byte
-	if v.DType.IsInteger() || v.DType == tensor.Bool {
-		all, err := integers(v)
-		if err != nil {
-			return dst, err
-		}
-		one = func(dst []byte, i int) []byte {
-			if v.DType == tensor.Bool {
-				return strconv.AppendBool(dst, all[i] != 0)
-			}
-			return strconv.AppendInt(dst, all[i], 10)
-		}
-	} else {
-		all, err := floats(v)
-		if err != nil {
-			return dst, err
-		}
-		one = func(dst []byte, i int) []byte { return appendFloat(dst, all[i], v.DType) }
-	}
-	at := 0
-	var nest func(dst []byte, axes tensor.Shape) []byte
-	nest = func(dst []byte, axes tensor.Shape) []byte {
-		if len(axes) == 0 {
-			at++
-			return one(dst, at-1)
-		}
-		dst = append(dst, '[')
-		for i := range axes[0] {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = nest(dst, axes[1:])
-		}
-		return append(dst, ']')
-	}
-	return nest(dst, v.Shape), nil
-}
-
 // appendText appends a text as JSON.
 func appendText(dst []byte, text string) []byte {
 	quoted, _ := json.Marshal(text) // a string always has JSON

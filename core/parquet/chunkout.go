@@ -34,7 +34,8 @@ func (w *Writer) chunk(l *outLeaf) (chunkOut, error) {
 	c := &chunkWriter{Writer: w, leaf: l, plain: l.values}
 	c.meta.values, c.meta.nulls = int64(l.entries), int64(l.entries-l.count)
 	c.meta.encodings = []int64{codingRLE, codingPlain}
-	values, head, distinct := c.plain, []byte(nil), 0
+	var values, head []byte
+	distinct := 0
 	switch c.choose(); {
 	case c.texts != nil:
 		values, head, distinct = c.texts.data, c.texts.data, len(c.texts.starts)

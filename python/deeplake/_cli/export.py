@@ -34,7 +34,9 @@ def _bytes(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
     metavar="NAME",
     help="folder (images in folders of their classes), webdataset, mds, tfrecord, parquet, coco or yolo.",
 )
-@click.option("--query", "text", metavar="TQL", help="Write the rows of this query, such as SELECT * WHERE label = 'cat'.")
+@click.option(
+    "--query", "text", metavar="TQL", help="Write the rows of this query, such as SELECT * WHERE label = 'cat'."
+)
 @click.option("--view", "saved", metavar="NAME", help="Write the rows of this saved view.")
 @click.option("--tensors", metavar="A,B", help="Write these tensors only.")
 @click.option("--splits", default="auto", metavar="auto|none", help="auto divides the files by the tensor split.")
