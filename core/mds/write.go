@@ -1,7 +1,6 @@
 package mds
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"io"
@@ -20,9 +19,24 @@ type Field struct {
 
 // ShardWriter gathers the samples of a shard.
 type ShardWriter struct {
-	fields  []Field
-	samples bytes.Buffer
-	ends    []int64 // of samples
+	fields []Field
+	blocks [][]byte // of samples, so that none is copied as the shard grows
+	bytes  int64
+	ends   []int64 // of samples
+}
+
+// blockBytes is the size of a block; a larger value has one of its own.
+const blockBytes = 4 << 20
+
+// write appends p to the samples.
+func (w *ShardWriter) write(p []byte) {
+	w.bytes += int64(len(p))
+	last := len(w.blocks) - 1
+	if last < 0 || len(p) > cap(w.blocks[last])-len(w.blocks[last]) {
+		w.blocks = append(w.blocks, make([]byte, 0, max(blockBytes, len(p))))
+		last++
+	}
+	w.blocks[last] = append(w.blocks[last], p...)
 }
 
 // NewShardWriter begins a shard of fields, which are in the order of their names.
@@ -40,20 +54,16 @@ func (w *ShardWriter) Add(values [][]byte) error {
 		if int64(len(values[i])) > math.MaxUint32 {
 			return errs.New(errs.Invalid, "a value of %q has %d bytes, want less than 4 GB", f.Name, len(values[i]))
 		}
-		_, _ = w.samples.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(values[i]))))
+		var size [4]byte
+		binary.LittleEndian.PutUint32(size[:], uint32(len(values[i])))
+		w.write(size[:])
 	}
 	for _, v := range values {
-		_, _ = w.samples.Write(v)
+		w.write(v)
 	}
-	w.ends = append(w.ends, int64(w.samples.Len()))
+	w.ends = append(w.ends, w.bytes)
 	return nil
 }
-
-// Bytes returns the bytes of the samples so far.
-func (w *ShardWriter) Bytes() int64 { return int64(w.samples.Len()) }
-
-// Samples returns the number of samples.
-func (w *ShardWriter) Samples() int { return len(w.ends) }
 
 // columns returns the description of the columns, as a shard and the index have it.
 func (w *ShardWriter) columns() map[string]any {
@@ -72,7 +82,7 @@ func (w *ShardWriter) columns() map[string]any {
 	}
 }
 
-// WriteTo writes the shard, and returns its entry in the index, for a file of that name.
+// WriteTo writes the shard, which then has no samples, and returns its entry in the index, for a file of that name.
 func (w *ShardWriter) WriteTo(to io.Writer, name string) (map[string]any, error) {
 	about := w.columns()
 	config, err := json.Marshal(about)
@@ -81,7 +91,7 @@ func (w *ShardWriter) WriteTo(to io.Writer, name string) (map[string]any, error)
 	}
 	n := len(w.ends)
 	head := int64(4*(n+2) + len(config))
-	if size := head + int64(w.samples.Len()); size > math.MaxUint32 {
+	if size := head + w.bytes; size > math.MaxUint32 {
 		return nil, errs.New(errs.Invalid, "a shard has %d bytes, want less than 4 GB; take smaller shards", size)
 	}
 	out := binary.LittleEndian.AppendUint32(make([]byte, 0, head), uint32(n))
@@ -93,11 +103,14 @@ func (w *ShardWriter) WriteTo(to io.Writer, name string) (map[string]any, error)
 	if _, err := to.Write(out); err != nil {
 		return nil, err
 	}
-	if _, err := to.Write(w.samples.Bytes()); err != nil {
-		return nil, err
+	for i, block := range w.blocks {
+		if _, err := to.Write(block); err != nil {
+			return nil, err
+		}
+		w.blocks[i] = nil // the memory of what is written
 	}
 	about["samples"] = n
-	about["raw_data"] = map[string]any{"basename": name, "bytes": head + int64(w.samples.Len()), "hashes": map[string]any{}}
+	about["raw_data"] = map[string]any{"basename": name, "bytes": head + w.bytes, "hashes": map[string]any{}}
 	about["zip_data"] = nil
 	return about, nil
 }
