@@ -19,10 +19,7 @@ import data
 import deeplake
 import machine
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import report
-import webdataset
 from protocol import Figure, Line, Result, Spread, Table
 
 ROUNDS = 3
@@ -126,6 +123,8 @@ def _synced(ds: Any, to: Path) -> None:
 
 
 def _webdataset(ds: Any, to: Path) -> None:
+    import webdataset  # peers are imported here: their memory is none of ours
+
     to.mkdir()
     with webdataset.ShardWriter(str(to / "%05d.tar"), maxsize=SHARD, verbose=0) as sink:
         for row, file, label in _rows(ds):
@@ -146,6 +145,9 @@ def _tensorflow(ds: Any, to: Path) -> None:
 
 
 def _parquet(ds: Any, to: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     to.mkdir()
     image = pa.struct({"bytes": pa.binary(), "path": pa.string()})
     schema = pa.schema({"images": image, "labels": pa.int64()})

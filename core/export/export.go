@@ -135,13 +135,14 @@ func (o *Options) check(uri string) (layout, error) {
 // Start begins to write the rows of a view below uri, which must be empty, or hold a part of the
 // same export. The view must stay open until the job is closed.
 func Start(env *dataset.Env, v *session.View, uri string, o Options) (*Job, error) {
+	spread := o.ShardBytes == 0
 	l, err := o.check(uri)
 	if err != nil {
 		return nil, err
 	}
 	o.Storage.Create = true
 	j := &Job{job.New[Progress]()}
-	e := &exporter{env: env, view: v, uri: uri, o: o, layout: l, job: j, report: &Report{Format: l.name, Splits: []string{}, Notes: []Note{}}}
+	e := &exporter{env: env, view: v, uri: uri, o: o, layout: l, spread: spread, job: j, report: &Report{Format: l.name, Splits: []string{}, Notes: []Note{}}}
 	j.Run(func(ctx context.Context) error {
 		return errs.Wrap(errs.Internal, "export to", uri, e.run(ctx))
 	}, func(p *Progress) { p.Done, p.Report = true, e.report })

@@ -57,6 +57,9 @@ const (
 	// parts of layouts without shards
 	filesBytes = 64 << 20
 	filesRows  = 4096
+	// Without ShardBytes, small sets have so many shards too, for parallel writers and readers.
+	fewShards  = 4
+	smallShard = 16 << 20
 )
 
 // plan divides the rows into parts.
@@ -83,6 +86,9 @@ func (e *exporter) plan(ctx context.Context) error {
 		// Both factors are below 2^63 / 2^31 in any dataset that fits on a disk of exabytes.
 		bytes := int64(float64(stored) * float64(size) / float64(n))
 		count := max(1, (bytes+e.o.ShardBytes-1)/max(e.o.ShardBytes, 1))
+		if e.spread {
+			count = max(count, min(fewShards, bytes/smallShard))
+		}
 		if e.layout.shard == 0 {
 			count = max(1, (bytes+filesBytes-1)/filesBytes, (size+filesRows-1)/filesRows)
 		}

@@ -32,6 +32,7 @@ type exporter struct {
 	described dataset.Description
 	columns   []*column // that are written
 	divided   bool      // by the tensor "split"
+	spread    bool      // the user has not chosen the size of shards
 	parts     []*part
 	workers   read.Pool[*chunk.Worker]
 

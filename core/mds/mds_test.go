@@ -112,6 +112,50 @@ func TestOwnWriter(t *testing.T) {
 	}
 }
 
+// TestWriter: shards of ShardWriter are read back, across the blocks that it gathers.
+func TestWriter(t *testing.T) {
+	fields := []Field{
+		{Name: "a", Encoding: "bytes"}, {Name: "b", Encoding: "int16", Size: 2}, {Name: "c", Encoding: "ndarray:float32"}, {Name: "d", Encoding: "ndarray:uint8:2,3", Size: 6},
+	}
+	w := NewShardWriter(fields)
+	const rows = 40
+	for i := range rows {
+		array, err := AppendShape(nil, []int64{int64(i), 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		array = append(array, make([]byte, 4*i)...)
+		large := bytes.Repeat([]byte{byte(i)}, i*blockBytes/100)
+		if i == 20 {
+			large = make([]byte, blockBytes+1)
+		}
+		if err := w.Add([][]byte{large, {byte(i), 1}, array, []byte("abcdef")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Add([][]byte{nil, {1}, nil, nil}); !errs.Is(err, errs.Invalid) {
+		t.Errorf("a value of another size: %v", err)
+	}
+	var file bytes.Buffer
+	entry, err := w.WriteTo(&file, "shard.00000.mds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := entry["raw_data"].(map[string]any)
+	if entry["samples"] != rows || raw["bytes"] != int64(file.Len()) || raw["basename"] != "shard.00000.mds" {
+		t.Errorf("the entry is %v, and the file has %d bytes", entry, file.Len())
+	}
+	got := all(t, file.Bytes(), Options{})
+	for i := range rows {
+		if a := got["a"][i].Data; i != 20 && !bytes.Equal(a, bytes.Repeat([]byte{byte(i)}, i*blockBytes/100)) {
+			t.Errorf("sample %d has %d bytes", i, len(a))
+		}
+		if c := got["c"][i]; !c.Shape.Equal(tensor.Shape{int64(i), 1}) || string(got["d"][i].Data) != "abcdef" || got["b"][i].Data[0] != byte(i) {
+			t.Errorf("sample %d has shape %s", i, c.Shape)
+		}
+	}
+}
+
 func TestFaults(t *testing.T) {
 	text := func(v string) [][]byte { return [][]byte{[]byte(v)} }
 	good := forged([]wanted{{"a", "str", 0}}, text("x"))

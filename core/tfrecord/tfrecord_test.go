@@ -262,3 +262,50 @@ func FuzzRecords(f *testing.F) {
 		}
 	})
 }
+
+// TestWrite: AppendExample writes what the parts of this file's messages are, and WriteRecord what
+// the reader takes.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	var file bytes.Buffer
+	const rows = 300
+	for i := range rows {
+		many := make([]int64, i)
+		for k := range many {
+			many[k] = 1<<k%63 - int64(i)
+		}
+		name := fmt.Sprintf("row %d %s", i, strings.Repeat("x", i))
+		got := AppendExample(nil, []Feature{
+			{Name: "name", Bytes: [][]byte{[]byte(name)}},
+			{Name: "label", Ints: []int64{int64(i) - 150}},
+			{Name: "vector", Floats: []float32{float32(i), 0.5}},
+			{Name: "many", Ints: many},
+			{Name: "none", Bytes: [][]byte{}},
+		})
+		var want []byte
+		for _, f := range []struct {
+			name  string
+			value []byte
+		}{{"name", texts(name)}, {"label", ints(true, int64(i)-150)}, {"vector", floats(true, float32(i), 0.5)}, {"many", ints(true, many...)}, {"none", texts()}} {
+			want = append(want, part(1, part(1, []byte(f.name)), part(2, f.value))...)
+		}
+		if want = part(1, want); !bytes.Equal(got, want) {
+			t.Fatalf("row %d: %x, want %x", i, got, want)
+		}
+		if err := WriteRecord(&file, got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := newFrames(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		if _, ok, err := f.next(nil); err != nil || !ok {
+			t.Fatalf("record %d: %v, %v", i, ok, err)
+		}
+	}
+	if _, ok, err := f.next(nil); ok || err != nil {
+		t.Errorf("behind the last record: %v, %v", ok, err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"slices"
 
 	"deeplake/core/errs"
 )
@@ -23,51 +24,77 @@ const (
 	isEntry    = 1<<3 | inLengths // of Features
 	isKey      = 1<<3 | inLengths // of an entry
 	isValue    = 2<<3 | inLengths
-	isList     = 1<<3 | inLengths // of the values of a BytesList, or the packed ones of another
+	isItems    = 1<<3 | inLengths // a value of a BytesList, or the packed ones of another list
 )
 
-// AppendExample appends a tf.train.Example, without a frame.
+// AppendExample appends a tf.train.Example, without a frame. Sizes precede what they are of, so that
+// values are copied once.
 func AppendExample(dst []byte, features []Feature) []byte {
-	var all, entry, value, list []byte
+	all := 0
+	for i := range features {
+		all += fieldBytes(features[i].entryBytes())
+	}
+	dst = slices.Grow(dst, fieldBytes(all))
+	dst = appendHead(dst, isFeatures, all)
 	for i := range features {
 		f := &features[i]
-		field := byte(1)
-		switch list = list[:0]; {
+		number, list := f.listBytes()
+		dst = appendHead(dst, isEntry, f.entryBytes())
+		dst = append(appendHead(dst, isKey, len(f.Name)), f.Name...)
+		dst = appendHead(dst, isValue, fieldBytes(list))
+		dst = appendHead(dst, number<<3|inLengths, list)
+		switch {
 		case f.Floats != nil:
-			field = 2
-			list = append(list, isList)
-			list = binary.AppendUvarint(list, uint64(4*len(f.Floats)))
+			dst = appendHead(dst, isItems, 4*len(f.Floats))
 			for _, v := range f.Floats {
-				list = binary.LittleEndian.AppendUint32(list, math.Float32bits(v))
+				dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(v))
 			}
 		case f.Ints != nil:
-			field = 3
-			n := 0
+			dst = appendHead(dst, isItems, f.intBytes())
 			for _, v := range f.Ints {
-				n += varintBytes(uint64(v))
-			}
-			list = append(list, isList)
-			list = binary.AppendUvarint(list, uint64(n))
-			for _, v := range f.Ints {
-				list = binary.AppendUvarint(list, uint64(v))
+				dst = binary.AppendUvarint(dst, uint64(v))
 			}
 		default:
 			for _, p := range f.Bytes {
-				list = appendField(list, isList, p)
+				dst = append(appendHead(dst, isItems, len(p)), p...)
 			}
 		}
-		value = appendField(value[:0], field<<3|inLengths, list)
-		entry = appendField(entry[:0], isKey, []byte(f.Name))
-		entry = appendField(entry, isValue, value)
-		all = appendField(all, isEntry, entry)
 	}
-	return appendField(dst, isFeatures, all)
+	return dst
 }
 
-func appendField(dst []byte, tag byte, p []byte) []byte {
-	dst = append(dst, tag)
-	dst = binary.AppendUvarint(dst, uint64(len(p)))
-	return append(dst, p...)
+// listBytes returns the number of the list's field in a Feature, and the bytes of the list.
+func (f *Feature) listBytes() (number byte, n int) {
+	switch {
+	case f.Floats != nil:
+		return 2, fieldBytes(4 * len(f.Floats))
+	case f.Ints != nil:
+		return 3, fieldBytes(f.intBytes())
+	}
+	for _, p := range f.Bytes {
+		n += fieldBytes(len(p))
+	}
+	return 1, n
+}
+
+func (f *Feature) intBytes() (n int) {
+	for _, v := range f.Ints {
+		n += varintBytes(uint64(v))
+	}
+	return n
+}
+
+// entryBytes returns the bytes of a feature with its name.
+func (f *Feature) entryBytes() int {
+	_, list := f.listBytes()
+	return fieldBytes(len(f.Name)) + fieldBytes(fieldBytes(list))
+}
+
+// fieldBytes returns the bytes of a field with its tag and length.
+func fieldBytes(n int) int { return 1 + varintBytes(uint64(n)) + n }
+
+func appendHead(dst []byte, tag byte, n int) []byte {
+	return binary.AppendUvarint(append(dst, tag), uint64(n))
 }
 
 func varintBytes(v uint64) int {
