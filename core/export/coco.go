@@ -322,7 +322,7 @@ func (d *cocoDocument) objects(r *cocoRow) error {
 	return nil
 }
 
-// object appends what is known of an object.
+// object appends the fields of an object.
 func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 	category := int64(1)
 	if i < len(o.labels) {
@@ -368,7 +368,7 @@ func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 	return nil
 }
 
-// numbers appends numbers of a tensor, with commas between them.
+// numbers appends numbers of a tensor, separated by commas.
 func (d *cocoDocument) numbers(all []float64, of *column) []byte {
 	for k, v := range all {
 		if k > 0 {

@@ -43,17 +43,17 @@ type Report struct {
 	Splits []string `json:"splits"`
 	written
 	Resumed int64 `json:"resumed"` // rows of parts that an earlier run had written
-	// what the format does not hold, or holds otherwise, by tensor
+	// tensors that the format does not hold, or changes
 	Notes []Note `json:"notes"`
 }
 
-// Note says how a tensor comes out otherwise than it is.
+// Note names a tensor that files do not hold, or hold changed, and the change.
 type Note struct {
 	Tensor string `json:"tensor"`
 	Text   string `json:"text"`
 }
 
-// Progress is how far an export has come.
+// Progress counts the rows of an export.
 type Progress struct {
 	Rows   int64   `json:"rows"`
 	Total  int64   `json:"total"`
@@ -84,7 +84,7 @@ type layout struct {
 
 // writer writes the files of a layout.
 type writer interface {
-	// part writes the files of a part. What it returns comes back in finish, also in a later run.
+	// part writes the files of a part. It returns facts for finish, which a later run has too.
 	part(ctx context.Context, p *part) (any, error)
 	// finish writes the files about all parts. facts has what part returned, as JSON.
 	finish(ctx context.Context, facts [][]byte) error

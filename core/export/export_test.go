@@ -206,14 +206,14 @@ func TestFaults(t *testing.T) {
 					_, failed := w.export(t, place, optionsOf(format))
 					w.plan = nil
 					if failed == nil {
-						// Deleting records again is harmless; a lost one of a part counts as written.
+						// A record that stands already counts as written.
 						continue
 					}
 					if failures++; !errs.Is(failed, errs.Storage) {
 						t.Fatalf("call %d, %s: %v", k, name, failed)
 					}
 					if again, err := w.export(t, place, optionsOf(format)); err != nil {
-						// The records were gone, so the place is that of a whole export.
+						// The records were gone: the place has a whole export.
 						if !errs.Is(err, errs.Exists) {
 							t.Fatalf("call %d, %s, and again: %v", k, name, err)
 						}
@@ -273,6 +273,35 @@ func TestOtherExport(t *testing.T) {
 	}
 	if _, err := w.export(t, "mem://full", optionsOf("mds")); !errs.Is(err, errs.Exists) || !strings.Contains(err.Error(), "the place has files") {
 		t.Errorf("twice: %v", err)
+	}
+}
+
+// TestHostileNames: text of a dataset makes no names of files that lead elsewhere.
+func TestHostileNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../evil", "..", ".hidden", "a/b", "a\\b", "/etc/passwd", "a\nb", strings.Repeat("x", 300), ""} {
+		w := newWorld(t)
+		ctx := t.Context()
+		for _, spec := range []dataset.TensorSpec{{Name: "class", HType: "text"}, {Name: "split", HType: "text"}} {
+			if err := w.ds.DeleteTensor(ctx, spec.Name); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.ds.CreateTensor(ctx, spec); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sample := tensor.Sample{Form: tensor.FormText, DType: tensor.String, Data: []byte(name)}
+		if err := w.ds.Update(ctx, []int64{3}, []tensor.Rows{{Tensor: "split", Samples: []tensor.Sample{sample}}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range Formats() {
+			if _, err := w.export(t, "mem://out-"+format, optionsOf(format)); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), `give splits="none"`) {
+				t.Errorf("split %q, %s: %v", name, format, err)
+			}
+		}
+		if isPart(name) {
+			t.Errorf("%q passes as the folder of a class", name)
+		}
 	}
 }
 

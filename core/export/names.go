@@ -139,7 +139,7 @@ func (e *exporter) extensionOf(ref *chunk.Ref) string {
 	return ".png"
 }
 
-// picture returns the file of a picture: as it is stored, or a PNG file of an array.
+// picture returns the stored file of a picture, or a PNG file of an array.
 func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
 	if v.Form == tensor.FormEncoded {
 		return v.Data, nil
@@ -162,7 +162,7 @@ func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
 	return png.Encode(nil, v.Data, v.DType, shape, codec.Options{})
 }
 
-// lane is how many files are written at once.
+// lane returns the number of files to write at once.
 func (e *exporter) lane() int {
 	if isLocal(e.store) {
 		return task.Cores()
@@ -170,7 +170,7 @@ func (e *exporter) lane() int {
 	return 32
 }
 
-// isPart reports whether a text can be a part of a file's name as it is.
+// isPart reports whether a text may be a folder or a file of that name.
 func isPart(name string) bool {
 	return storage.CheckKey(name) == nil && !strings.Contains(name, "/") && len(name) <= mostPart && !strings.HasPrefix(name, ".")
 }

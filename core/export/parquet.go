@@ -17,17 +17,24 @@ import (
 type parquetFiles struct {
 	e        *exporter
 	features []byte
+	step     int64 // rows of a batch
 }
 
-func openParquet(_ context.Context, e *exporter) (writer, error) {
-	w := &parquetFiles{e: e}
+// rowGroupBytes bounds the memory of a file that is written.
+const rowGroupBytes = 32 << 20
+
+func openParquet(ctx context.Context, e *exporter) (writer, error) {
+	stored, err := e.view.StoredBytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &parquetFiles{e: e, step: max(1, min(batchBytes/max(1, stored/e.view.Len())/2, 1<<14))}
 	features := map[string]any{}
 	for _, c := range e.columns {
 		if f := featureOf(c); f != nil {
 			features[c.Name()] = f
 		}
 	}
-	var err error
 	w.features, err = json.Marshal(map[string]any{"info": map[string]any{"features": features}})
 	return w, err
 }
@@ -65,7 +72,7 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 	for _, c := range w.e.columns {
 		names = append(names, c.Name())
 	}
-	s, err := view.Batches(ctx, stream.Options{Tensors: names, Images: stream.Encoded, BatchRows: 1 << 14})
+	s, err := view.Batches(ctx, stream.Options{Tensors: names, Images: stream.Encoded, BatchRows: w.step})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +82,7 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 		for i, c := range s.Type().Children {
 			t.Children = append(t.Children, w.typeOf(w.e.columns[i], c))
 		}
-		to, err := parquet.NewWriter(f, t, parquet.WriterOptions{Metadata: map[string]string{"huggingface": string(w.features)}})
+		to, err := parquet.NewWriter(f, t, parquet.WriterOptions{GroupBytes: rowGroupBytes, Metadata: map[string]string{"huggingface": string(w.features)}})
 		if err != nil {
 			return err
 		}

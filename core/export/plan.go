@@ -239,7 +239,7 @@ const (
 	planVersion  = 1
 )
 
-// record is what a later run must share to go on.
+// record has the facts that a later run must share to go on.
 type record struct {
 	Version    int      `json:"version"`
 	Dataset    string   `json:"dataset"`

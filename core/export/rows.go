@@ -12,7 +12,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// kind is what samples of a tensor are.
+// kind distinguishes the samples of tensors.
 type kind uint8
 
 const (
@@ -67,7 +67,7 @@ func (e *exporter) newColumn(d *dataset.TensorDescription) (*column, error) {
 	return c, nil
 }
 
-// value is what a row has in a tensor: a sample, or a list of them.
+// value is the sample of a row, or its list of samples.
 type value struct {
 	tensor.Sample
 	items     []tensor.Sample // of a list

@@ -237,8 +237,8 @@ func (e *exporter) put(ctx context.Context, p *part, key string, data []byte) er
 	return e.store.Put(ctx, key, data)
 }
 
-// describe writes the tensors in a file that imports read. Those that come back otherwise than they
-// were are left out.
+// describe writes the tensors in a file that imports read. It leaves out those that an import
+// changes.
 func (e *exporter) describe(ctx context.Context, leaveOut func(c *column) bool) error {
 	var specs []dataset.TensorSpec
 	for _, c := range e.columns {
@@ -278,7 +278,7 @@ type file struct {
 	buf   bytes.Buffer
 }
 
-// fileBuffer is what a file gathers before it passes it on.
+// fileBuffer bounds the bytes that a file gathers before it passes them on.
 const fileBuffer = 1 << 20
 
 // create begins a file. The caller ends it by finish, or by Abort.

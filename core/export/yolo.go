@@ -20,7 +20,7 @@ type yolo struct {
 	namer *namer
 }
 
-// yoloFacts is what data.yaml needs of a part.
+// yoloFacts has the figures of a part that data.yaml needs.
 type yoloFacts struct {
 	Classes int64 `json:"classes"` // above all labels
 	Points  int   `json:"points"`  // keypoints of an object
@@ -179,13 +179,13 @@ func (y *yolo) finish(ctx context.Context, facts [][]byte) error {
 	}
 	has := func(split string) bool { return slices.Contains(splits, split) }
 	for _, split := range splits {
-		fmt.Fprintf(&out, "%s: images/%s\n", yamlText(split), split)
+		fmt.Fprintf(&out, "%s: %s\n", yamlText(split), yamlText("images/"+split))
 	}
 	if len(splits) > 0 && !has("train") {
-		fmt.Fprintf(&out, "train: images/%s\n", splits[0])
+		fmt.Fprintf(&out, "train: %s\n", yamlText("images/"+splits[0]))
 	}
 	if len(splits) > 0 && !has("val") {
-		fmt.Fprintf(&out, "val: images/%s\n", splits[len(splits)-1])
+		fmt.Fprintf(&out, "val: %s\n", yamlText("images/"+splits[len(splits)-1]))
 	}
 	if all.Points > 0 {
 		fmt.Fprintf(&out, "kpt_shape: [%d, 3]\n", all.Points)

@@ -82,7 +82,8 @@ func (w *ShardWriter) columns() map[string]any {
 	}
 }
 
-// WriteTo writes the shard, which then has no samples, and returns its entry in the index, for a file of that name.
+// WriteTo writes the shard, which then has no samples. It returns the entry of the index for a file
+// of that name.
 func (w *ShardWriter) WriteTo(to io.Writer, name string) (map[string]any, error) {
 	about := w.columns()
 	config, err := json.Marshal(about)
@@ -107,7 +108,7 @@ func (w *ShardWriter) WriteTo(to io.Writer, name string) (map[string]any, error)
 		if _, err := to.Write(block); err != nil {
 			return nil, err
 		}
-		w.blocks[i] = nil // the memory of what is written
+		w.blocks[i] = nil // frees its memory
 	}
 	about["samples"] = n
 	about["raw_data"] = map[string]any{"basename": name, "bytes": head + w.bytes, "hashes": map[string]any{}}

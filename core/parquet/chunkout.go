@@ -150,7 +150,7 @@ func (c *chunkWriter) bounded(p []byte) error {
 	return nil
 }
 
-// emit writes a page: as it is, or compressed.
+// emit writes a page, compressed or not.
 func (c *chunkWriter) emit(kind, coding int64, values int, raw, packed []byte) error {
 	body := raw
 	if c.meta.codec != plainPages {

@@ -274,7 +274,7 @@ func (n *outNode) check(d *arrow.Data, least int64) error {
 	return nil
 }
 
-// checkEnds checks offsets against the size of what they point into, and the longest text or list
+// checkEnds checks offsets against the size of the values, and the longest text or list
 // against its bound. It returns the last offset.
 func checkEnds(column string, d *arrow.Data, size, longest int64) (int64, error) {
 	n := len(d.Ends32)

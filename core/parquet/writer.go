@@ -150,8 +150,8 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// Close writes what is left, and the metadata. Without it there is no file. It repeats the first
-// failure of the writer. The underlying writer stays open.
+// Close writes the remaining rows, and the metadata. Without it there is no file. It repeats the
+// first error of the writer.
 func (w *Writer) Close() error {
 	if w.err == nil && !w.closed {
 		w.err = w.end()

@@ -142,7 +142,7 @@ func narrow(d *arrow.Data) *arrow.Data {
 	return &out
 }
 
-// readAs is the type and the array with which this package's reader gives back what was written.
+// readAs returns the type and the array that this package's reader makes of written values.
 func readAs(t *arrow.Type, d *arrow.Data) (*arrow.Type, *arrow.Data) {
 	to, out := *t, *d
 	to.Children, out.Children = nil, nil

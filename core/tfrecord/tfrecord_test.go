@@ -263,8 +263,8 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// TestWrite: AppendExample writes what the parts of this file's messages are, and WriteRecord what
-// the reader takes.
+// TestWrite: AppendExample writes the messages that the functions of this file make, and the reader
+// takes the records of WriteRecord.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer

@@ -27,7 +27,7 @@ const (
 	isItems    = 1<<3 | inLengths // a value of a BytesList, or the packed ones of another list
 )
 
-// AppendExample appends a tf.train.Example, without a frame. Sizes precede what they are of, so that
+// AppendExample appends a tf.train.Example, without a frame. It computes sizes first, so that
 // values are copied once.
 func AppendExample(dst []byte, features []Feature) []byte {
 	all := 0

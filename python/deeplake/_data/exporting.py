@@ -31,7 +31,7 @@ class ExportReport:
         files, bytes: files in the place, and their size.
         splits: the parts that the files are divided into, by the tensor "split".
         resumed: rows of parts that an earlier run had written.
-        notes: what the format does not hold, or holds otherwise, by tensor.
+        notes: the losses and changes of tensors, by name.
     """
 
     uri: str
