@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fsspec
 import pytest
 from conftest import host
 from PIL import Image
@@ -39,6 +40,13 @@ def run_commands(page, tmp_path, monkeypatch):
         assert done.returncode == 0, done.stderr
 
 
+def register_entry_points():
+    """Registers the file systems of pyproject.toml, as an installed wheel does."""
+    lines = (ROOT / "pyproject.toml").read_text(encoding="utf-8").split('[project.entry-points."fsspec.specs"]\n')[1]
+    for name, target in re.findall(r'^(\w+) = "([\w.:]+)"$', lines.split("\n\n")[0], re.MULTILINE):
+        fsspec.register_implementation(name, target.replace(":", "."), clobber=True)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
 def test_page(page, tmp_path, monkeypatch):
     text = "\n".join(source for _, source in blocks(page))
@@ -46,6 +54,7 @@ def test_page(page, tmp_path, monkeypatch):
         if f"import {package}" in text or method in text:
             host(package)
     monkeypatch.chdir(tmp_path)
+    register_entry_points()
     if page.name == "README.md":
         run_commands(page, tmp_path, monkeypatch)
     names: dict[str, object] = {"__name__": "__main__"}
