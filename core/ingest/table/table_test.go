@@ -150,6 +150,7 @@ func (w *world) interrupted(t testing.TB, o Options, request int64, files int) b
 	if failed != nil && !errs.Is(failed, errs.Storage) {
 		t.Fatal(failed)
 	}
+	w.lake.Fail = nil
 	r, err := w.run(t.Context(), o)
 	if err != nil || r.Rows != int64(files*rowsOf) {
 		t.Fatal(request, r, err)

@@ -121,7 +121,7 @@ func TestListSkipsWhatIsNoObject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{".tmp-0-1", "a/.tmp-0-1", "with blank", "ümlaut", "back\\slash"} {
+	for _, name := range []string{".tmp-0-1", "a/.tmp-0-1", "with\nline", "latin \xfc", "back\\slash"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Skipf("the file system refuses %q: %v", name, err)
 		}
