@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -23,11 +24,20 @@ func openTFRecord(_ context.Context, e *exporter) (writer, error) {
 			e.note(c.Name(), "float64 is rounded to float32, the only floats of an example")
 		}
 		if c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 {
-			e.note(c.Name(), fmt.Sprintf("arrays of several axes are flat, and %q has their shapes", c.Name()+"/shape"))
+			e.note(c.Name(), fmt.Sprintf("arrays of several axes are flat, and %q has their shapes", shapeName(c)))
+		}
+	}
+	for _, c := range e.columns {
+		if slices.ContainsFunc(e.columns, func(other *column) bool { return c.kind == isNumbers && other.Name() == shapeName(c) }) {
+			return nil, errs.New(errs.Unsupported, "tensor %q has the name of the feature with the shapes of %q; leave one out by tensors=", shapeName(c), c.Name())
 		}
 	}
 	return &tfRecords{e}, nil
 }
+
+// shapeName returns the name of the feature with the shape of an array. A name below that of the
+// array would be one of a group, and no tensor can have it beside the array's.
+func shapeName(c *column) string { return c.Name() + "_shape" }
 
 func (w *tfRecords) part(ctx context.Context, p *part) (any, error) {
 	name := p.in(fmt.Sprintf("%05d-of-%05d.tfrecord", p.number, p.of))
@@ -94,7 +104,7 @@ func (w *tfRecords) features(dst []tfrecord.Feature, c *column, v *value) ([]tfr
 		return dst, err
 	}
 	if dst = append(dst, f); len(v.Shape) > 1 {
-		dst = append(dst, tfrecord.Feature{Name: c.Name() + "/shape", Ints: v.Shape})
+		dst = append(dst, tfrecord.Feature{Name: shapeName(c), Ints: v.Shape})
 	}
 	return dst, nil
 }

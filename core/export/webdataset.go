@@ -69,6 +69,9 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 		if c.list && c.kind != isText && c.kind != isJSON {
 			e.note(c.Name(), "the list of a row is a .npz file")
 		}
+		if c.dtype == tensor.BFloat16 {
+			e.note(c.Name(), "bfloat16 becomes float32: NumPy has none")
+		}
 	}
 	return w, nil
 }
@@ -119,6 +122,15 @@ func member(t *tar.Writer, name string, data []byte) error {
 	return err
 }
 
+// known returns an array as NumPy knows it.
+func known(v tensor.Sample) tensor.Sample {
+	if v.DType == tensor.BFloat16 {
+		v.Data, _ = tensor.Convert(tensor.Float32, v.DType, v.Data)
+		v.DType = tensor.Float32
+	}
+	return v
+}
+
 // member returns the extension and the content of a member.
 func (w *webDataset) member(c *column, v *value) (extension string, data []byte, err error) {
 	switch {
@@ -140,7 +152,8 @@ func (w *webDataset) member(c *column, v *value) (extension string, data []byte,
 		number, err := whole64(&v.Sample)
 		return "cls", strconv.AppendInt(nil, number, 10), err
 	}
-	data, err = npy(&v.Sample)
+	array := known(v.Sample)
+	data, err = npy(&array)
 	return "npy", data, err
 }
 
@@ -199,7 +212,7 @@ func npz(items []tensor.Sample) ([]byte, error) {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for i := range items {
-		v := items[i]
+		v := known(items[i])
 		if v.Form != tensor.FormArray { // a file, or bytes
 			v.DType, v.Shape = tensor.Uint8, tensor.Shape{int64(len(v.Data))}
 		}
