@@ -336,6 +336,7 @@ func TestStems(t *testing.T) {
 	}{
 		{false, "cat/1.jpg", "", "1"}, {true, "cat/1.jpg", "", "cat/1"}, {true, "train/cat/1.JPEG", "train", "cat/1"},
 		{true, "train2017/1.jpg", "train", "1"}, {true, "images/1.jpg", "", "1"}, {true, "a.tar/cat/1", "", "a.tar/cat/1"},
+		{true, "images/train/1.jpg", "train", "1"}, {true, "train/images/1.jpg", "train", "1"}, {false, "images/1.jpg", "", "1"},
 		{true, "https://host/p/1.png", "", "host/p/1"}, {true, "a/../1.jpg", "", ""}, {true, "/etc/passwd", "", ""},
 		{false, "..", "", ""}, {false, "x/.hidden", "", ""}, {true, "a//b.jpg", "", ""}, {false, "a\x00b.jpg", "", ""},
 		{false, long + ".jpg", "", ""}, {true, "a\\b.jpg", "", ""}, {false, "café 猫.webp", "", "café 猫"}, {false, "1.txt", "", "1.txt"},

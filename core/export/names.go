@@ -109,13 +109,16 @@ func (n *namer) stem(source, split string) string {
 	if _, rest, ok := strings.Cut(name, "://"); ok {
 		name = rest
 	}
-	if head, rest, ok := strings.Cut(name, "/"); ok && split != "" && strings.HasPrefix(head, split) {
-		name = rest
+	// Files lie in a folder of their split again, and in one of images.
+	isSplit := func(folder string) bool { return split != "" && strings.HasPrefix(folder, split) }
+	isImages := func(folder string) bool { return n.whole && folder == "images" }
+	for _, is := range []func(string) bool{isImages, isSplit, isImages} {
+		if head, rest, ok := strings.Cut(name, "/"); ok && is(head) {
+			name = rest
+		}
 	}
 	if !n.whole {
 		name = path.Base(name)
-	} else if first, rest, ok := strings.Cut(name, "/"); ok && first == "images" {
-		name = rest
 	}
 	if ext := path.Ext(name); ext != "" {
 		if _, is := n.e.env.Codecs.ByExtension(ext); is {
