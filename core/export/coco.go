@@ -32,20 +32,33 @@ func openCOCO(ctx context.Context, e *exporter) (writer, error) {
 	}
 	c := &coco{e: e, d: d}
 	if d.labels != nil {
-		given, _ := d.labels.of.Info["category_ids"].([]any)
-		for i := range d.labels.of.ClassNames {
-			id := int64(i + 1)
-			if len(given) == len(d.labels.of.ClassNames) {
-				number, ok := given[i].(float64)
-				if id = int64(number); !ok || float64(id) != number {
-					return nil, errs.New(errs.Invalid, "info[%q] of tensor %q has %v, want integers", "category_ids", d.labels.Name(), given[i])
-				}
-			}
-			c.categories = append(c.categories, id)
+		if c.categories, err = categoriesOf(d.labels); err != nil {
+			return nil, err
 		}
 	}
 	c.namer, err = newNamer(ctx, e, true, inSplit)
 	return c, err
+}
+
+// categoriesOf returns the id of each class: as the tensor's info has them, else from 1 on.
+func categoriesOf(labels *column) (ids []int64, err error) {
+	const key = "category_ids" // as imports name it
+	if given, ok := labels.of.Info[key]; ok {
+		text, err := json.Marshal(given)
+		if err == nil {
+			err = json.Unmarshal(text, &ids)
+		}
+		if err != nil {
+			return nil, errs.New(errs.Invalid, "info[%q] of tensor %q is %.40q, want a list of integers", key, labels.Name(), text)
+		}
+	}
+	if n := len(labels.of.ClassNames); len(ids) != n {
+		ids = make([]int64, n)
+		for i := range ids {
+			ids[i] = int64(i + 1)
+		}
+	}
+	return ids, nil
 }
 
 // inSplit is the folder of a layout whose files lie by their splits.
