@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
@@ -175,8 +176,16 @@ func (e *exporter) one(ctx context.Context, to writer, p *part) ([]byte, error) 
 	return facts, err
 }
 
-// forget removes the records of the export, which is whole.
+// sweepAhead makes up for the clock of a file server.
+const sweepAhead = time.Hour
+
+// forget removes the records of the export, which is whole, and what killed runs have left.
 func (e *exporter) forget(ctx context.Context) error {
+	if s, ok := storage.As[storage.Sweeper](e.store); ok {
+		if _, _, err := s.Sweep(ctx, time.Now().Add(sweepAhead), false); err != nil {
+			return err
+		}
+	}
 	keys := make([]string, len(e.parts))
 	for i := range keys {
 		keys[i] = fmt.Sprintf(partRecord, i)
@@ -254,6 +263,9 @@ func (e *exporter) describe(ctx context.Context, leaveOut func(c *column) bool) 
 		}
 		if c.of.Time != "" {
 			spec.DType = c.of.Time
+		}
+		if c.htype.IsImage() && !c.htype.IsMask() && c.Encoded() {
+			spec.Compression = "" // files of other codecs than the first stay as they are
 		}
 		specs = append(specs, spec)
 	}
