@@ -24,10 +24,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NUMBERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 ROWS = 12
 CLASSES = ["cat", "dög", "a b"]
+CODECS = ("JPEG", "PNG", "WEBP", "JPEG")
 HOLES = (3, 7)  # rows without most values
 OF_HOLES = ("text", "meta", "raw", "score", "image", "seg", "tags", "boxes", "label", "when", "flag")
 HTYPES: dict[str, dict[str, Any]] = {
-    "image": {"htype": "image", "compression": "jpeg"},
+    "image": {"htype": "image"},  # files of three codecs
     "art": {"htype": "image", "dtype": "uint8"},  # arrays
     "seg": {"htype": "segment_mask", "compression": "png"},
     "label": {"htype": "class_label", "class_names": CLASSES},
@@ -68,7 +69,7 @@ def mixed() -> deeplake.Dataset:
     rng = np.random.default_rng(5)
     for i in range(ROWS):
         row: dict[str, Any] = {
-            "image": deeplake.read(encoded(picture(i))), "seg": rng.integers(0, 9, (6, 7 + i)).astype(np.uint8), "art": picture(i, 5, 6 + i),
+            "image": deeplake.read(encoded(picture(i), CODECS[i % 4])), "seg": rng.integers(0, 9, (6, 7 + i)).astype(np.uint8), "art": picture(i, 5, 6 + i),
             "label": i % 3, "split": "val" if i % 4 == 0 else "train", "text": f"té\n{i}" if i else "",
             "meta": {"a": [i, None, "é"]}, "raw": bytes([255, i]) * i, "flag": i % 2 == 0, "score": i / 8,
             "when": np.datetime64("2026-01-02T03:04:05.678901", "us") + i, "half": np.float32(i) / 2,
@@ -132,7 +133,15 @@ def in_tables() -> list[str]:
 
 def members_of(row: dict[str, Any]) -> dict[str, Any]:
     """Returns the members that a row has, by extension."""
-    names = {"image": "jpg", "seg": "seg.png", "label": "cls", "text": "txt", "raw": "raw.bin", "art": "art.png"}
+    ending = "" if row["image"] is None else (Image.open(io.BytesIO(row["image"])).format or "").lower()
+    names = {
+        "image": ending.replace("jpeg", "jpg"),
+        "seg": "seg.png",
+        "label": "cls",
+        "text": "txt",
+        "raw": "raw.bin",
+        "art": "art.png",
+    }
     names |= {"meta": "meta.json", "tags": "tags.json"}
     wanted = {names.get(name, name.replace("/", "_") + ".npy"): row[name] for name in HTYPES if name != "split"}
     return {name: one for name, one in wanted.items() if one is not None}
@@ -353,8 +362,8 @@ def test_webdataset_as_the_package_reads_it(tmp_path: Path) -> None:
             assert {name for name in sample if not name.startswith("__")} == wanted.keys()
             for name, one in wanted.items():
                 got = sample[name]
-                if name in ("jpg", "art.png", "seg.png"):
-                    pixels = np.asarray(Image.open(io.BytesIO(one)) if name == "jpg" else one)
+                if name in ("jpg", "png", "webp", "art.png", "seg.png"):
+                    pixels = np.asarray(Image.open(io.BytesIO(one)) if isinstance(one, bytes) else one)
                     pixels = np.stack([pixels] * 3, axis=2) if pixels.ndim == 2 else pixels
                     assert got == ["uint8", list(pixels.shape), pixels.tobytes().hex()], name
                 elif name.endswith(".npy"):
