@@ -236,7 +236,7 @@ func TestFaults(t *testing.T) {
 func TestOtherExport(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	crash := faultstore.Plan{{Skip: 6, Do: faultstore.Crash()}}
+	crash := faultstore.Plan{{Skip: 10, Do: faultstore.Crash()}}
 	for name, c := range map[string]struct {
 		first, second Options
 		change        bool // a commit between the two
@@ -264,6 +264,15 @@ func TestOtherExport(t *testing.T) {
 		if _, err := w.export(t, place, c.second); !errs.Is(err, errs.Exists) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
+	}
+	// A run that has written nothing does not keep the place.
+	w.plan = faultstore.Plan{{Ops: []faultstore.Op{faultstore.Create}, Do: faultstore.Crash()}}
+	if _, err := w.export(t, "mem://faulty-early", optionsOf("mds")); !errs.Is(err, errs.Storage) {
+		t.Fatal(err)
+	}
+	w.plan = nil
+	if r, err := w.export(t, "mem://faulty-early", optionsOf("tfrecord")); err != nil || r.Resumed != 0 {
+		t.Errorf("behind a run without files: %+v, %v", r, err)
 	}
 	if _, err := w.export(t, "mem://data", optionsOf("mds")); !errs.Is(err, errs.Invalid) {
 		t.Errorf("into the dataset: %v", err)

@@ -193,5 +193,10 @@ func (w *mdsShards) finish(ctx context.Context, facts [][]byte) error {
 		}
 	}
 	// Of lists and files of WebP, the importer makes other tensors.
-	return w.e.describe(ctx, func(c *column) bool { return c.list || c.kind == isImage && c.of.Compression == "webp" })
+	return w.e.describe(ctx, func(c *column) string {
+		if c.list || c.kind == isImage && c.of.Compression == "webp" {
+			return ""
+		}
+		return c.Name()
+	})
 }

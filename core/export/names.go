@@ -142,27 +142,38 @@ func (e *exporter) extensionOf(ref *chunk.Ref) string {
 	return ".png"
 }
 
+// fitsPNG reports whether PNG files hold numbers of a dtype.
+func (e *exporter) fitsPNG(d tensor.DType) bool {
+	png, err := e.png()
+	return err == nil && png.Describe().CheckDType(d) == nil
+}
+
+func (e *exporter) png() (codec.SampleCodec, error) {
+	id, _, err := e.env.Codecs.Parse("png")
+	if err != nil {
+		return nil, err
+	}
+	return e.env.Codecs.Sample(id)
+}
+
 // picture returns the stored file of a picture, or a PNG file of an array.
 func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
 	if v.Form == tensor.FormEncoded {
 		return v.Data, nil
 	}
-	id, _, err := e.env.Codecs.Parse("png")
+	png, err := e.png()
 	if err != nil {
 		return nil, err
-	}
-	png, err := e.env.Codecs.Sample(id)
-	if err != nil {
-		return nil, err
-	}
-	if err := png.Describe().CheckDType(v.DType); err != nil {
-		return nil, errs.New(errs.Type, "an array of %s and shape %s makes no PNG file: %w", v.DType, v.Shape, err)
 	}
 	shape := v.Shape
 	if len(shape) == 2 {
 		shape = append(shape.Clone(), 1)
 	}
-	return png.Encode(nil, v.Data, v.DType, shape, codec.Options{})
+	file, err := png.Encode(nil, v.Data, v.DType, shape, codec.Options{})
+	if err != nil {
+		return nil, errs.New(errs.KindOf(err), "an array of %s and shape %s makes no PNG file (%w); leave the tensor out by tensors=", v.DType, v.Shape, err)
+	}
+	return file, nil
 }
 
 // lane returns the number of files to write at once.

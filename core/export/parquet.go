@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"deeplake/core/arrow"
 	"deeplake/core/arrow/stream"
+	"deeplake/core/errs"
 	"deeplake/core/parquet"
 	"deeplake/core/session"
+	"deeplake/core/tensor"
 )
 
 // parquetFiles writes Parquet files in the layout of the Hugging Face hub, such as
@@ -35,6 +39,11 @@ func openParquet(ctx context.Context, e *exporter) (writer, error) {
 			features[c.Name()] = f
 		}
 	}
+	for _, split := range e.report.Splits {
+		if !regexp.MustCompile(`^\w+(\.\w+)*$`).MatchString(split) {
+			e.note(splitTensor, fmt.Sprintf("%q is a name that datasets.load_dataset refuses; it takes letters, digits and _", split))
+		}
+	}
 	w.features, err = json.Marshal(map[string]any{"info": map[string]any{"features": features}})
 	return w, err
 }
@@ -43,7 +52,9 @@ func openParquet(ctx context.Context, e *exporter) (writer, error) {
 // type.
 func featureOf(c *column) any {
 	switch {
-	case isFiles(c):
+	case c.kind == isImage && c.list:
+		return map[string]any{"feature": map[string]any{"_type": "Image"}, "_type": "List"}
+	case c.kind == isImage:
 		return map[string]any{"_type": "Image"}
 	case c.kind != isLabel || len(c.of.ClassNames) == 0:
 		return nil
@@ -68,9 +79,11 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 		return nil, err
 	}
 	defer view.Close()
-	var names []string
+	names := []string{}
 	for _, c := range w.e.columns {
-		names = append(names, c.Name())
+		if c.kind != isImage {
+			names = append(names, c.Name())
+		}
 	}
 	s, err := view.Batches(ctx, stream.Options{Tensors: names, Images: stream.Encoded, BatchRows: w.step})
 	if err != nil {
@@ -78,21 +91,18 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 	}
 	defer s.Close()
 	return nil, w.e.whole(ctx, p, key, func(f *file) error {
-		t := &arrow.Type{Format: "+s"}
-		for i, c := range s.Type().Children {
-			t.Children = append(t.Children, w.typeOf(w.e.columns[i], c))
-		}
-		to, err := parquet.NewWriter(f, t, parquet.WriterOptions{GroupBytes: rowGroupBytes, Metadata: map[string]string{"huggingface": string(w.features)}})
+		to, err := parquet.NewWriter(f, w.typeOf(s.Type()), parquet.WriterOptions{
+			GroupBytes: rowGroupBytes, Metadata: map[string]string{"huggingface": string(w.features)},
+		})
 		if err != nil {
 			return err
 		}
-		for at := int64(0); ; {
-			b, err := s.Next(ctx)
-			if err != nil {
-				return err
-			}
-			if b == nil {
-				return to.Close()
+		for at := int64(0); at < p.n; {
+			b := &stream.Batch{Data: &arrow.Data{Rows: min(w.step, p.n-at)}}
+			if len(names) > 0 {
+				if b, err = s.Next(ctx); err != nil {
+					return err
+				}
 			}
 			n := b.Data.Rows
 			err = w.write(ctx, to, p, at, b.Data)
@@ -103,11 +113,17 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 			at += n
 			w.e.wrote(n)
 		}
+		return to.Close()
 	})
 }
 
 func (w *parquetFiles) finish(ctx context.Context, _ [][]byte) error {
-	return w.e.describe(ctx, func(c *column) bool { return c.list })
+	return w.e.describe(ctx, func(c *column) string {
+		if c.kind == isImage && c.list {
+			return ""
+		}
+		return c.Name()
+	})
 }
 
 // rows returns a view of the rows of a part.
@@ -118,17 +134,26 @@ func (w *parquetFiles) rows(p *part) (*session.View, error) {
 	return w.e.view.Slice(p.from, p.from+p.n, 1)
 }
 
-// isFiles reports whether a column has image files: they become structs of bytes and a path, as
+// typeOf returns the type of the rows in the file. Images become structs of bytes and a path, as
 // Hugging Face stores them.
-func isFiles(c *column) bool { return c.kind == isImage && c.Encoded() && !c.list }
-
-// typeOf returns the type of a column in the file.
-func (w *parquetFiles) typeOf(c *column, t *arrow.Type) *arrow.Type {
-	switch {
-	case isFiles(c):
-		return &arrow.Type{Name: t.Name, Format: "+s", Children: []*arrow.Type{{Name: "bytes", Format: "Z"}, {Name: "path", Format: "U"}}}
-	case c.kind == isLabel:
-		return withoutNames(t)
+func (w *parquetFiles) typeOf(others *arrow.Type) *arrow.Type {
+	t := &arrow.Type{Format: "+s"}
+	next := 0
+	for _, c := range w.e.columns {
+		if c.kind != isImage {
+			of := others.Children[next]
+			if next++; c.kind == isLabel {
+				of = withoutNames(of)
+			}
+			t.Children = append(t.Children, of)
+			continue
+		}
+		of := &arrow.Type{Name: c.Name(), Format: "+s", Children: []*arrow.Type{{Name: "bytes", Format: "Z"}, {Name: "path", Format: "U"}}}
+		if c.list {
+			of.Name = "item"
+			of = &arrow.Type{Name: c.Name(), Format: "+L", Children: []*arrow.Type{of}}
+		}
+		t.Children = append(t.Children, of)
 	}
 	return t
 }
@@ -146,28 +171,116 @@ func withoutNames(t *arrow.Type) *arrow.Type {
 	return &out
 }
 
-// write writes a batch, the rows behind at of the part.
+// write writes a batch, the rows behind at of the part. d has the columns that are no images.
 func (w *parquetFiles) write(ctx context.Context, to *parquet.Writer, p *part, at int64, d *arrow.Data) error {
-	out := &arrow.Data{Rows: d.Rows, Children: make([]*arrow.Data, len(d.Children))}
-	var paths *arrow.Data
-	for i, c := range d.Children {
-		out.Children[i] = c
-		switch of := w.e.columns[i]; {
-		case isFiles(of):
-			if paths == nil {
-				var err error
-				if paths, err = w.paths(ctx, p, at, d.Rows); err != nil {
-					return err
-				}
-			}
-			inner := *c
-			inner.Valid = nil
-			out.Children[i] = &arrow.Data{Rows: c.Rows, Valid: c.Valid, Children: []*arrow.Data{&inner, paths}}
-		case of.kind == isLabel:
-			out.Children[i] = wideCodes(c)
+	images, err := w.images(ctx, p, at, d.Rows)
+	if err != nil {
+		return err
+	}
+	out := &arrow.Data{Rows: d.Rows}
+	next := 0
+	for i, c := range w.e.columns {
+		if c.kind == isImage {
+			out.Children = append(out.Children, images[i])
+			continue
 		}
+		of := d.Children[next]
+		if next++; c.kind == isLabel {
+			of = wideCodes(of)
+		}
+		out.Children = append(out.Children, of)
 	}
 	return to.Write(out)
+}
+
+// images returns the columns of images of n rows, by their numbers among all columns.
+func (w *parquetFiles) images(ctx context.Context, p *part, at, n int64) (map[int]*arrow.Data, error) {
+	var columns []*column
+	for _, c := range w.e.columns {
+		if c.kind == isImage {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	paths, err := w.paths(ctx, p, at, n)
+	if err != nil {
+		return nil, err
+	}
+	made := make([]*files, len(columns))
+	for k, c := range columns {
+		made[k] = &files{list: c.list, ends: []int64{0}, lists: []int64{0}}
+	}
+	rows := &part{rows: p.rowsOf(at, n), n: n}
+	for done := int64(0); done < n; {
+		b, err := w.e.batch(ctx, rows, done, columns)
+		if err != nil {
+			return nil, err
+		}
+		for k := range columns {
+			for i := range b.rows {
+				if err := made[k].add(w.e, &b.columns[k][i]); err != nil {
+					return nil, errs.InRow(errs.KindOf(err), b.rows[i], "row %d of tensor %q: %w", b.rows[i], columns[k].Name(), err)
+				}
+			}
+		}
+		done += int64(len(b.rows))
+	}
+	out := map[int]*arrow.Data{}
+	for i, c := range w.e.columns {
+		if k := slices.Index(columns, c); k >= 0 {
+			out[i] = made[k].data(paths)
+		}
+	}
+	return out, nil
+}
+
+// files are the image files of rows, or lists of them.
+type files struct {
+	list  bool
+	bytes []byte
+	ends  []int64 // of files
+	lists []int64 // of lists in files
+	valid []byte  // a bit for each row
+	rows  int64
+}
+
+func (f *files) add(e *exporter, v *value) error {
+	if f.rows%8 == 0 {
+		f.valid = append(f.valid, 0)
+	}
+	if !v.hole {
+		f.valid[f.rows/8] |= 1 << (f.rows % 8)
+	}
+	f.rows++
+	items := v.items
+	if !f.list {
+		items = []tensor.Sample{v.Sample}
+	}
+	for i := range items {
+		if !v.hole {
+			data, err := e.picture(&items[i])
+			if err != nil {
+				return err
+			}
+			f.bytes = append(f.bytes, data...)
+		}
+		f.ends = append(f.ends, int64(len(f.bytes)))
+	}
+	f.lists = append(f.lists, int64(len(f.ends)-1))
+	return nil
+}
+
+// data returns the column. Images of lists have no paths.
+func (f *files) data(paths *arrow.Data) *arrow.Data {
+	n := int64(len(f.ends) - 1)
+	all := &arrow.Data{Rows: n, Values: f.bytes, Ends: f.ends}
+	if !f.list {
+		return &arrow.Data{Rows: n, Valid: f.valid, Children: []*arrow.Data{all, paths}}
+	}
+	none := &arrow.Data{Rows: n, Valid: make([]byte, (n+7)/8), Ends: make([]int64, n+1)}
+	return &arrow.Data{Rows: f.rows, Valid: f.valid, Ends: f.lists, Children: []*arrow.Data{{Rows: n, Children: []*arrow.Data{all, none}}}}
 }
 
 // wideCodes returns numbers of labels as int64.

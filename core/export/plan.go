@@ -292,6 +292,13 @@ func (e *exporter) claim(ctx context.Context) (done map[int]*partRecorded, err e
 		return nil, err
 	}
 	if r.Commit == "" || !bytes.Equal(found, own) {
+		alone := true
+		if err := e.store.List(ctx, "", "", func(o storage.Object) bool { alone = o.Key == planRecord; return alone }); err != nil {
+			return nil, err
+		}
+		if alone { // of a run that failed before it had written anything
+			return nil, e.store.Put(ctx, planRecord, own)
+		}
 		return nil, errs.New(errs.Exists, "the place has a part of another export (%s); name an empty one, or remove the files", differences(found, &r))
 	}
 	return e.recorded(ctx)

@@ -53,7 +53,7 @@ func (e *exporter) newColumn(d *dataset.TensorDescription) (*column, error) {
 		return nil, err
 	}
 	switch {
-	case c.htype.IsImage() || from.Encoded():
+	case from.Encoded() || c.htype.IsImage() && e.fitsPNG(c.dtype):
 		c.kind = isImage
 	case c.dtype == tensor.String:
 		c.kind = isText

@@ -246,16 +246,17 @@ func (e *exporter) put(ctx context.Context, p *part, key string, data []byte) er
 	return e.store.Put(ctx, key, data)
 }
 
-// describe writes the tensors in a file that imports read. It leaves out those that an import
-// changes.
-func (e *exporter) describe(ctx context.Context, leaveOut func(c *column) bool) error {
+// describe writes the tensors in a file that imports read. nameOf gives the name of a tensor that an
+// import makes, "" for one that it makes otherwise.
+func (e *exporter) describe(ctx context.Context, nameOf func(c *column) string) error {
 	var specs []dataset.TensorSpec
 	for _, c := range e.columns {
-		if leaveOut(c) {
+		name := nameOf(c)
+		if name == "" {
 			continue
 		}
 		spec := dataset.TensorSpec{
-			Name: c.Name(), HType: c.of.HType, Compression: c.of.Compression, ClassNames: c.of.ClassNames,
+			Name: name, HType: c.of.HType, Compression: c.of.Compression, ClassNames: c.of.ClassNames,
 			AddClasses: c.of.ClassNames != nil && !c.of.Closed, Upright: c.of.Upright, Info: c.of.Info,
 		}
 		if c.of.DType != nil {

@@ -65,7 +65,12 @@ func (w *tfRecords) part(ctx context.Context, p *part) (any, error) {
 
 func (w *tfRecords) finish(ctx context.Context, _ [][]byte) error {
 	// Arrays of several axes come back flat.
-	return w.e.describe(ctx, func(c *column) bool { return c.list || c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 })
+	return w.e.describe(ctx, func(c *column) string {
+		if c.list || c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 {
+			return ""
+		}
+		return c.Name()
+	})
 }
 
 // features appends the features of a value. A missing one has none.

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,7 +111,13 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 }
 
 func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
-	return w.e.describe(ctx, func(*column) bool { return false })
+	names := map[kind]string{isImage: "images", isLabel: "labels", isText: "text", isJSON: "json"}
+	return w.e.describe(ctx, func(c *column) string {
+		if i := slices.Index(w.e.columns, c); w.names[i] != "" {
+			return strings.TrimSuffix(w.names[i], ".")
+		}
+		return names[c.kind]
+	})
 }
 
 // member writes a file into an archive. It has no date, so that equal rows make equal archives.

@@ -50,7 +50,7 @@ func (im *importer) readClasses(ctx context.Context) error {
 		return errs.Wrap(errs.Storage, "import from", im.source.URI(), err)
 	}
 	for _, spec := range specs {
-		if (spec.Name == labelTensor || spec.Name == "label") && spec.HType == "class_label" && len(spec.ClassNames) > 0 {
+		if spec.Name == labelTensor && spec.HType == "class_label" && len(spec.ClassNames) > 0 {
 			im.o.Classes = spec.ClassNames
 		}
 	}

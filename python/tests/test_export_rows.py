@@ -119,7 +119,12 @@ def test_links_tiles_and_queries(tmp_path: Path) -> None:
     table = parquet.read_table(tmp_path / "p/data/train-00000-of-00001.parquet")
     assert table.column_names == ["y", "linked", "crop"] and table["y"].to_pylist() == [4, 3, 2]
     assert [one["bytes"] for one in table["linked"].to_pylist()] == [encoded(picture(3 - i)) for i in range(3)]
-    same(np.array(table["crop"].to_pylist(), np.uint8), np.stack([row["crop"] for row in rows]), "crop")
+    for one, row in zip(table["crop"].to_pylist(), rows, strict=True):
+        same(png(one["bytes"]), row["crop"], "crop")
+    ds.export(tmp_path / "t", format="parquet", tensors=["tiled"])
+    tiled = parquet.read_table(tmp_path / "t/data/train-00000-of-00001.parquet")["tiled"].to_pylist()
+    for i in range(4):
+        same(png(tiled[i]["bytes"]), noise + np.uint8(i), i)
     groups = ds.query("SELECT x > 1 AS big, COUNT(*) AS n GROUP BY x > 1 ORDER BY n, big")
     groups.export(tmp_path / "g", format="parquet")
     table = parquet.read_table(tmp_path / "g/data/train-00000-of-00001.parquet")
