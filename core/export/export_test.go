@@ -365,7 +365,7 @@ func TestNumbersAsText(t *testing.T) {
 		d    tensor.DType
 		want string
 	}{
-		{0.1, tensor.Float64, "0.1"}, {float64(float32(0.1)), tensor.Float32, "0.1"}, {3, tensor.Float32, "3"}, {-0.0, tensor.Float32, "0"},
+		{0.1, tensor.Float64, "0.1"}, {float64(float32(0.1)), tensor.Float32, "0.1"}, {3, tensor.Float32, "3"}, {math.Copysign(0, -1), tensor.Float32, "-0"},
 		{1e-9, tensor.Float64, "1e-09"}, {1e300, tensor.Float64, "1e+300"}, {math.NaN(), tensor.Float64, "null"}, {math.Inf(1), tensor.Float32, "null"},
 		{123456.789, tensor.Float64, "123456.789"},
 	} {

@@ -246,8 +246,8 @@ func (e *exporter) put(ctx context.Context, p *part, key string, data []byte) er
 	return e.store.Put(ctx, key, data)
 }
 
-// describe writes the tensors in a file that imports read. nameOf gives the name of a tensor that an
-// import makes, "" for one that it makes otherwise.
+// describe writes the tensors in a file that imports read. nameOf gives the name of a tensor that
+// an import makes, "" for one that it makes otherwise.
 func (e *exporter) describe(ctx context.Context, nameOf func(c *column) string) error {
 	var specs []dataset.TensorSpec
 	for _, c := range e.columns {

@@ -13,9 +13,9 @@ from deeplake._errors import Error, UnsupportedError
 from deeplake._lazy import package
 
 if TYPE_CHECKING:
-    from fsspec.spec import AbstractFileSystem
-
     from deeplake._data.view import Dataset
+
+    AbstractFileSystem = Any  # fsspec has no types
 else:
     AbstractFileSystem = package("open files of a dataset", "fsspec.spec", "pip install fsspec").AbstractFileSystem
 
@@ -26,7 +26,7 @@ _TEXTS = {"string": ".txt", "json": ".json", "bytes": ".bin"}
 _WITHIN = 2  # parts of a path that name the dataset: org/name
 
 
-class DeeplakeFileSystem(AbstractFileSystem):  # type: ignore[misc]
+class DeeplakeFileSystem(AbstractFileSystem):
     """A read-only file system. A dataset is a folder, with a folder for each tensor and a file for
     each sample: the stored JPEG, PNG or WebP file, `.txt`, `.json` or `.bin`, else a `.npy` file.
 
