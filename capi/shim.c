@@ -361,8 +361,7 @@ FORWARD(sample_inspect,
 FORWARD(sample_decode,
         (dl_data data, int64_t size, int32_t channels, void* dst, int64_t bytes, dl_error* err),
         (data, size, channels, dst, bytes, err))
-FORWARD(ingest_start,
-        (dl_text* uri, dl_text* source, dl_text* options, dl_job* out, dl_error* err),
+FORWARD(ingest_start, (dl_text* uri, dl_text* source, dl_text* options, dl_job* out, dl_error* err),
         (uri, source, options, out, err))
 FORWARD(view_export, (dl_view view, dl_text* uri, dl_text* options, dl_job* out, dl_error* err),
         (view, uri, options, out, err))
