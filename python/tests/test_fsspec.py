@@ -10,7 +10,7 @@ import deeplake
 import fsspec
 import numpy as np
 import pytest
-from deeplake._hosts.files import DeeplakeFileSystem
+from deeplake._data.file_system import DeeplakeFileSystem
 from PIL import Image
 from skimage import data
 
