@@ -14,7 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import ANNOTATIONS, FORMATS, IMAGES, format_of
+from deeplake._data.files import ANNOTATIONS, ARRAYS, FORMATS, IMAGES, array_format, format_of
 from deeplake._data.importing import failed_urls, file_within, left_out, save_splits, url_specs, warned
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -78,8 +78,8 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["images", *ANNOTATIONS, *FORMATS]),
-    help="Of the source; without it, tables are known by their names, annotations by names and content.",
+    type=click.Choice(["images", *ANNOTATIONS, *FORMATS, *ARRAYS]),
+    help="Of the source; without it, tables are known by their names, annotations and arrays by names and content.",
 )
 @click.option(
     "--annotations",
@@ -94,7 +94,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     metavar="COLUMN[=TENSOR]",
     help="Of tables: a column of URLs to fetch, and the tensor of the objects [default: image].",
 )
-@click.option("--columns", metavar="A,B=HTYPE", help="Of tables: the columns to take, and htypes of their tensors.")
+@click.option(
+    "--columns", metavar="A,B=HTYPE", help="Of tables and arrays: those to take, and htypes of their tensors."
+)
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
 @click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source.")
@@ -131,7 +133,8 @@ def create(
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Or files with a table in any of these places, whose columns
-    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Images with annotations of COCO,
+    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Or a file on this machine with
+    arrays, whose first axis counts rows: .npy, .npz, HDF5, or a folder of Zarr. Images with annotations of COCO,
     YOLO, Pascal VOC and others are recognized; other folders of images are classes. Without
     --source-storage a source on the same server as the dataset is reached with --storage, any other
     one without its secrets. A list names URLs of its own host, and of --allow-links. The same
@@ -145,6 +148,7 @@ def create(
         deeplake create ./digits from-./folders --classes zero,one,two
         deeplake create ./coco.lake from-./coco --masks
         deeplake create ./captions from-./captions.parquet --columns text,kind=class_label
+        deeplake create ./digits from-./digits.h5 --columns images,labels
     """
     if decode:
         if compression not in ("auto", "none"):
@@ -153,10 +157,11 @@ def create(
     place, folder, store = _uri.resolve(uri), _source(source, source_option), settings("--storage", storage)
     table = format_ if format_ in FORMATS else None
     is_annotated = annotations is not None or masks or format_ in ANNOTATIONS
+    arrays = array_format(folder, format_) if folder is not None and not is_annotated else None
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
-    if folder is not None and format_ is None and not is_annotated:
+    if folder is not None and format_ is None and not is_annotated and arrays is None:
         table = format_of(_local(folder)) if is_here else None
-    if columns is not None and table is None and (folder is None or format_ == "images" or is_here):
+    if columns is not None and table is None and arrays is None and (folder is None or format_ == "images" or is_here):
         raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
     fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
@@ -175,14 +180,20 @@ def create(
         ("--checkpoint", checkpoint),
         ("--on-error", on_error not in (None, "skip")),
     )
+    others: tuple[tuple[str, Any], ...] = (
+        ("--labels", labels != "auto"),
+        ("--compression", compression != "auto"),
+        ("--workers", workers),
+        ("--allow-links", allow_links),
+        ("--on-error accept", on_error == "accept"),
+    )
+    if arrays is not None and folder is not None:
+        from deeplake._cli.arrays import create_of_arrays
+
+        refused = (*fitted, *pictures, *others, ("--on-error", on_error), ("--source-storage", source_storage))
+        create_of_arrays(place, folder, arrays, _columns(columns), refused, overwrite, store, as_json)
+        return
     if table is not None and folder is not None:
-        others: tuple[tuple[str, Any], ...] = (
-            ("--labels", labels != "auto"),
-            ("--compression", compression != "auto"),
-            ("--workers", workers),
-            ("--allow-links", allow_links),
-            ("--on-error accept", on_error == "accept"),
-        )
         for option, given in (*of_images, *others):
             if given:
                 raise click.UsageError(

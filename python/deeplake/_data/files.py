@@ -27,6 +27,10 @@ _FORMATS = {
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # of csv and json files
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
 _OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
+ARRAYS = ("npy", "npz", "hdf5", "zarr")  # which NumPy, h5py and zarr read
+_ARRAYS = {".npy": "npy", ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".he5": "hdf5", ".zarr": "zarr", ".n5": "zarr"}
+_BEGIN = {b"\x93NUMPY": "npy", b"\x89HDF\r\n\x1a\n": "hdf5"}  # of a file
+_NODES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")  # of a folder of Zarr
 FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
@@ -60,7 +64,7 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     """
     text = os.fspath(path)
     called = f'ingest "{text}"'
-    known = ("images", *ANNOTATIONS, *FORMATS)
+    known = ("images", *ANNOTATIONS, *FORMATS, *ARRAYS)
     if format is not None and format not in known:
         raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(known)}')
     if "://" in text and not text.startswith("file://"):
@@ -73,9 +77,32 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
         return None
     if found is None:
         raise InvalidArgumentError(
-            f"{called}: its names tell no format, or several; give format=, one of {', '.join(FORMATS)}"
+            f"{called}: its names tell no format, or several; give format=, one of {', '.join((*FORMATS, *ARRAYS))}"
         )
     return found
+
+
+def array_format(path: str | os.PathLike[str], format: str | None) -> str | None:
+    """Returns the format of arrays at a path: "npy", "npz", "hdf5" or "zarr". None for others.
+
+    Args:
+        path: a file or a folder; one on a store goes by its name.
+        format: of files, as the user gives it; None goes by the name, and by the content.
+    """
+    if format is not None:
+        return format if format in ARRAYS else None
+    text = os.fspath(path)
+    place = Path(text.removeprefix("file://"))
+    found = _ARRAYS.get(place.suffix.lower()) or ("zarr" if text.lower().endswith(".zarr.zip") else None)
+    if found is not None or ("://" in text and not text.startswith("file://")):
+        return found
+    if place.is_dir():
+        return "zarr" if any((place / name).is_file() for name in _NODES) else None
+    if _named(place) is not None or place.suffix.lower() in _OTHERS or not place.is_file():
+        return None
+    with place.open("rb") as file:
+        begin = file.read(8)
+    return next((format for magic, format in _BEGIN.items() if begin.startswith(magic)), None)
 
 
 def _has_images(path: Path) -> bool:

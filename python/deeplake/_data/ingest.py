@@ -11,9 +11,9 @@ from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from deeplake._data import hugging_face
+from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import create, delete, exists, make
-from deeplake._data.files import core_format
+from deeplake._data.files import array_format, core_format
 from deeplake._data.importing import import_files
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
@@ -61,17 +61,19 @@ def ingest(
             dict of columns; rows as dicts, also from a generator; an object with `__len__` and
             `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
-            splits, each of which becomes a saved view and a value of a tensor "split". Or the path
-            of a file: Parquet, Feather, CSV, JSON lines or TFRecord, or of a folder of them, whose
-            partitions ("year=2026") become columns. Or a folder of images, with their annotations
-            in one of the layouts of docs/annotations.md, or with a folder for each class. They may
-            lie on any store ("s3://bucket/folder"), and one file on a web server.
+            splits, each of which becomes a saved view and a value of a tensor "split"; an object of
+            NumPy, h5py or zarr with arrays, whose first axis counts rows. Or the path of a file of
+            arrays: .npy, .npz, HDF5 or a folder of Zarr (docs/arrays.md). Or the path of a file:
+            Parquet, Feather, CSV, JSON lines or TFRecord, or of a folder of them, whose partitions
+            ("year=2026") become columns. Or a folder of images, with their annotations in one of
+            the layouts of docs/annotations.md, or with a folder for each class. They may lie on any
+            store ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv", "json" (lines) or "tfrecord"; "images"; or a
-            layout of images with annotations, such as "coco". None goes by names, and by the
-            content of annotations.
+        format: of files: "parquet", "feather", "csv", "json" (lines) or "tfrecord"; "npy", "npz",
+            "hdf5" or "zarr"; "images"; or a layout of images with annotations, such as
+            "coco". None goes by names, and by the content of annotations and arrays.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
@@ -112,6 +114,15 @@ def ingest(
     )
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
+    is_path = isinstance(source, str | os.PathLike)
+    has_arrays = array_format(source, format) is not None if is_path else arrays.is_of_arrays(source)
+    if has_arrays and _needs_files(
+        urls, size, on_error, source_storage, annotations, masks or None, apply_exif_orientation or None
+    ):
+        raise InvalidArgumentError(
+            "ingest: urls, size, on_error, source_storage, annotations, masks and apply_exif_orientation are not for "
+            "arrays; leave them out"
+        )
     with ExitStack() as spool:
         if not isinstance(source, str | os.PathLike) and (annotations is not None or masks or apply_exif_orientation):
             raise InvalidArgumentError(
@@ -121,7 +132,7 @@ def ingest(
             _check_format(format)
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
             source, columns, format = _written(source, columns, folder), None, "feather"
-        if isinstance(source, str | os.PathLike):
+        if isinstance(source, str | os.PathLike) and not has_arrays:
             _storage.check(source_storage)
             whole = import_files(
                 source,
@@ -144,16 +155,41 @@ def ingest(
             if verbose:
                 print(repr(whole), file=sys.stderr)
             return whole
+        found: arrays.Arrays | None = None
+        if has_arrays:
+            found = spool.enter_context(arrays.opened(source, format, columns, schema or {}))
+        batches = _batches(source, columns, format, schema or {}) if found is None else found.batches()
+        ds = _filled(batches, found, uri, schema, splits, overwrite, storage, message, verbose)
+    if verbose:
+        if found is not None:
+            arrays.report(found)
+        print(repr(ds), file=sys.stderr)
+    return ds
+
+
+def _filled(
+    batches: Iterator[Any],
+    found: arrays.Arrays | None,
+    uri: str | os.PathLike[str],
+    schema: Mapping[str, Any] | None,
+    splits: Sequence[str],
+    overwrite: bool,
+    storage: Storage | None,
+    message: str,
+    verbose: bool,
+) -> Dataset:
+    """Returns a new dataset of batches, in one commit. An error before it leaves nothing."""
     ds: Dataset | None = None
     has_old = overwrite and exists(uri, storage=storage)
     is_done = False
     try:
-        with bar("ingest", unit="rows") as advance:
-            for batch in _batches(source, columns, format, schema or {}):
+        with bar("ingest", total=None if found is None else found.rows, unit="rows") as advance:
+            for batch in batches:
                 if ds is None:
-                    ds = make(
-                        uri, _schema(batch, schema), overwrite, _storage.access(storage, None), at_commit=overwrite
-                    )
+                    made = _schema(batch, schema) if found is None else found.schema()
+                    ds = make(uri, made, overwrite, _storage.access(storage, None), at_commit=overwrite)
+                    if found is not None and found.info:
+                        ds.info = found.info
                 _extend(ds, batch)
                 if verbose:
                     advance(len(ds))
@@ -169,8 +205,6 @@ def ingest(
             ds.close()
             if not has_old:
                 delete(ds.uri, storage=storage)
-    if verbose:
-        print(repr(ds), file=sys.stderr)
     return ds
 
 
