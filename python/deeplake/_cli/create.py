@@ -133,13 +133,13 @@ def create(
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Or files with a table in any of these places, whose columns
-    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Or a file on this machine with
-    arrays, whose first axis counts rows: .npy, .npz, HDF5, or a folder of Zarr. Images with annotations of COCO,
-    YOLO, Pascal VOC and others are recognized; other folders of images are classes. Without
-    --source-storage a source on the same server as the dataset is reached with --storage, any other
-    one without its secrets. A list names URLs of its own host, and of --allow-links. The same
-    command continues an interrupted run; after a complete run it takes in new files, and images
-    and annotations that have changed.
+    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Or a file with arrays on this
+    machine, whose first axis counts rows: .npy, .npz, HDF5, or a folder of Zarr. Images with
+    annotations of COCO, YOLO, Pascal VOC and others are recognized; other folders of images are
+    classes. Without --source-storage a source on the same server as the dataset is reached with
+    --storage, any other one without its secrets. A list names URLs of its own host, and of
+    --allow-links. The same command continues an interrupted run; after a complete run it takes in
+    new files, and images and annotations that have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers

@@ -17,7 +17,7 @@ def typed(
     where: str, dtype: np.dtype[Any], axes: int, asked: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Callable[[Any, int], Any]]:
     """Returns the spec of a tensor for values of a dtype, and the function that converts them."""
-    meta = dtype.metadata or {}
+    meta: Mapping[str, Any] = dtype.metadata or {}
     inner = meta.get("vlen")
     if inner in (str, bytes) or dtype.kind in "UST":
         if axes > 2:
@@ -25,7 +25,7 @@ def typed(
         if asked.get("dtype") == "bytes":
             return {}, lambda values, start: values.tolist()
         return {"htype": "text" if axes == 1 else "sequence[text]"}, lambda values, start: _texts(where, values, start)
-    if inner is not None and axes == 1 and np.dtype(inner).kind in "biufc" and not np.dtype(inner).metadata:
+    if inner is not None and axes == 1 and _is_plain(np.dtype(inner)):
         native = np.dtype(inner).newbyteorder("=")
         return {"dtype": native.name}, lambda values, start: [np.asarray(value, native) for value in values]
     names = meta.get("enum")
@@ -47,6 +47,11 @@ def typed(
         f"{where} holds {'Python objects' if dtype.kind == 'O' and not meta else what} ({dtype}), want numbers, texts "
         "or lists of numbers; leave it out by columns="
     )
+
+
+def _is_plain(inner: np.dtype[Any]) -> bool:
+    """Returns whether lists of a dtype become samples. h5py does not swap bytes in lists."""
+    return inner.kind in "biufc" and not inner.metadata and inner.isnative
 
 
 def _texts(where: str, values: Any, start: int) -> Any:

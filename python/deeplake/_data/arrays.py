@@ -203,7 +203,11 @@ def _kind(source: Any) -> str | None:
 
 def _unread(called: str, err: Exception) -> CorruptError:
     text = f"{type(err).__name__}: {err}".strip().rstrip(".")
-    plugin = "import hdf5plugin first, or " if "filter" in text and "h5" in called else ""
+    plugin = (
+        "import hdf5plugin first, or "
+        if "plugin" in text or "not registered" in text or "open directory" in text
+        else ""
+    )
     return CorruptError(f"{called}: cannot be read: {text}; {plugin}check the file, or write it again")
 
 

@@ -21,6 +21,7 @@ from deeplake._errors import CorruptError, InvalidArgumentError
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST = 1 << 20  # bytes of a header
+_PIECE = 1 << 20  # bytes that are read at once
 _DEFLATE = 1100  # bytes that one byte of deflate can stand for, and some more
 _LONG = re.compile(r"(\d)L\b")  # a number as Python 2 writes it
 
@@ -53,7 +54,8 @@ class _Header(NamedTuple):
 
     def needs(self) -> int:
         """Returns the bytes of the header and the array."""
-        return self.size + math.prod(self.shape) * self.dtype.itemsize
+        elements: int = math.prod(self.shape)
+        return self.size + elements * self.dtype.itemsize
 
 
 def npy_array(called: str, path: Path, stack: ExitStack) -> Found:
@@ -114,17 +116,17 @@ def _cut(called: str, got: int, head: _Header) -> CorruptError:
 
 
 def _reader(called: str, head: _Header, whole: Any, opened: Callable[[], tuple[Any, int]]) -> Callable[[int, int], Any]:
-    """Returns the function that reads rows. A file `whole` is read at any place, others in order."""
+    """Returns the function that reads rows: of a file `whole` at any place, of others in order."""
     file: Any = None
     mapped: Any = None
-    inner = head.shape[1:]
-    row = math.prod(inner) * head.dtype.itemsize
+    inner: Any = head.shape[1:]
+    row: int = math.prod(inner) * head.dtype.itemsize
 
     def read(start: int, stop: int) -> Any:
         nonlocal file, mapped
         if file is None:
             file, offset = opened()
-            if head.is_fortran and math.prod(head.shape) and head.dtype.itemsize:
+            if head.is_fortran and 0 not in (*head.shape, head.dtype.itemsize):
                 mapped = np.memmap(file, head.dtype, "r", offset, head.shape, "F")
         if mapped is not None:
             return np.array(mapped[start:stop])
@@ -132,10 +134,10 @@ def _reader(called: str, head: _Header, whole: Any, opened: Callable[[], tuple[A
             return np.zeros((stop - start, *inner), head.dtype)
         if whole is not None:
             file.seek(head.size + start * row)
-        memory = np.empty((stop - start) * row, np.uint8)
+        memory: Any = np.empty((stop - start) * row, np.uint8)
         left = memoryview(memory)
         while left:
-            if not (count := file.readinto(left)):
+            if not (count := file.readinto(left[:_PIECE])):
                 raise CorruptError(
                     f"{called}: it ends {len(left):,} bytes before row {stop:,}; it is cut: copy or write it again"
                 )

@@ -95,7 +95,33 @@ def _dataset(called: str, name: str, node: Any) -> Found:
     else:
         _check_stored(where, node.nbytes, node.id.get_storage_size())
     chunk = node.chunks[0] if node.chunks else 1
-    return Found(name, node.dtype, node.shape, chunk, lambda start, stop: node[start:stop], info_of(node))
+    dtype = node.dtype
+    inner = (dtype.metadata or {}).get("vlen")
+    if not isinstance(inner, np.dtype) or inner.isnative:
+        return Found(name, dtype, node.shape, chunk, lambda start, stop: node[start:stop], info_of(node))
+    is_swapped = _swaps_lists()
+
+    def read(start: int, stop: int) -> Any:
+        rows = node[start:stop]
+        if not is_swapped:
+            for at, row in enumerate(rows):
+                rows[at] = row.byteswap()
+        return rows
+
+    dtype = np.dtype("O", metadata={"vlen": inner.newbyteorder("=")})
+    return Found(name, dtype, node.shape, chunk, read, info_of(node))
+
+
+def _swaps_lists() -> bool:
+    """Returns whether h5py swaps the bytes of lists that are not in the order of this machine.
+    h5py 3.14 does not, and returns wrong numbers.
+    """
+    h5py = package("ingest of HDF5", "h5py", "pip install h5py")
+    other = np.dtype("i4").newbyteorder("S")
+    with h5py.File("swaps", "w", driver="core", backing_store=False) as file:
+        lists = file.create_dataset("lists", (1,), h5py.vlen_dtype(other))
+        lists[0] = np.array([1], other)
+        return bool(lists[0][0] == 1)
 
 
 def zarr_arrays(called: str, node: Any) -> Iterator[Found | str]:
@@ -132,17 +158,20 @@ def _array(called: str, name: str, node: Any) -> Found:
 
 def _dtype(where: str, node: Any) -> np.dtype[Any]:
     """Returns the dtype of an array, with what its objects are."""
-    if node.dtype.kind != "O":
-        return np.dtype(node.dtype)
-    codecs = [getattr(codec, "codec_id", "") for codec in getattr(node, "filters", None) or ()]
-    if "pickle" in codecs:
+    filters = getattr(node, "filters", None) or ()
+    others = ("compressors", "serializer") if hasattr(node, "compressors") else ("compressor",)  # zarr 3, zarr 2
+    if "pickle" in repr((filters, *(getattr(node, name) for name in others))).lower():
         raise InvalidArgumentError(
             f"{where} holds pickles, which are not read: they can run code; store texts or numbers"
         )
+    dtype: np.dtype[Any] = node.dtype
+    if dtype.kind != "O":
+        return dtype
+    codecs = [getattr(codec, "codec_id", "") for codec in filters]
     for codec, inner in (("vlen-utf8", str), ("vlen-bytes", bytes)):
         if codec in codecs:
             return np.dtype("O", metadata={"vlen": inner})
-    for codec in getattr(node, "filters", None) or ():
+    for codec in filters:
         if getattr(codec, "codec_id", "") == "vlen-array":
             return np.dtype("O", metadata={"vlen": np.dtype(codec.dtype)})
     kind = type(getattr(getattr(node, "metadata", None), "dtype", None)).__name__
