@@ -16,7 +16,7 @@ import numpy as np
 from deeplake._data.array_types import typed
 from deeplake._data.files import array_format
 from deeplake._data.npy import Found, npy_array, npz_arrays
-from deeplake._data.stored import hdf5_arrays, info_of, open_hdf5, open_zarr, zarr_arrays
+from deeplake._data.stored import hdf5_arrays, info_of, is_array, open_hdf5, open_zarr, zarr_arrays
 from deeplake._errors import CorruptError, Error, InvalidArgumentError, NotFoundError, UnsupportedError
 from deeplake._names import quoted, suggest
 
@@ -78,7 +78,10 @@ class Arrays(NamedTuple):
         for start in range(0, self.rows, step):
             stop = min(start + step, self.rows)
             blocks = {key: band.rows(start, stop) for key, band in bands.items()}
-            yield {column.name: _values(column, blocks[id(column.array)], start) for column in self.columns}
+            batch = {column.name: _values(column, blocks[id(column.array)], start) for column in self.columns}
+            del blocks
+            yield batch
+            del batch
 
 
 class _Band:
@@ -191,7 +194,7 @@ def _found(source: Any, format: str | None, stack: ExitStack) -> tuple[str, Iter
     if kind == "npz":
         return called, npz_arrays(called, opened_source, stack), {}
     arrays = (hdf5_arrays if kind == "hdf5" else zarr_arrays)(called, opened_source)
-    return called, arrays, {} if hasattr(opened_source, "shape") else info_of(opened_source)
+    return called, arrays, {} if is_array(opened_source) else info_of(opened_source)
 
 
 def _kind(source: Any) -> str | None:

@@ -193,6 +193,7 @@ def _filled(
                 _extend(ds, batch)
                 if verbose:
                     advance(len(ds))
+                del batch  # before the next one is read
         if ds is None or not ds.tensors:
             raise InvalidArgumentError("ingest: the source has no rows")
         ds.commit(message or "ingest")

@@ -38,6 +38,11 @@ def open_zarr(called: str, path: Path) -> Any:
     return zarr.open(str(path), mode="r")
 
 
+def is_array(node: Any) -> bool:
+    """Returns whether a node is an array. The attributes of a group of zarr 2 are its members."""
+    return any(one.__name__ in ("Array", "Dataset") for one in type(node).__mro__)
+
+
 def info_of(node: Any) -> dict[str, Any]:
     """Returns the attributes of an array or a group that JSON can hold."""
     info = {}
@@ -66,11 +71,11 @@ def _plain(value: Any) -> Any:
 
 def hdf5_arrays(called: str, node: Any) -> Iterator[Found | str]:
     """Yields the arrays below a node of h5py. Links to other files are not followed."""
-    if hasattr(node, "shape"):
+    if is_array(node):
         yield _dataset(called, "", node)
         return
     names: list[str] = []
-    node.visititems(lambda name, one: names.append(name) if hasattr(one, "shape") else None)
+    node.visititems(lambda name, one: names.append(name) if is_array(one) else None)
     for name in names:
         if node[name].shape is None:
             yield f'"{name}", which is empty,'
@@ -126,7 +131,7 @@ def _swaps_lists() -> bool:
 
 def zarr_arrays(called: str, node: Any) -> Iterator[Found | str]:
     """Yields the arrays below a node of zarr."""
-    if hasattr(node, "shape"):
+    if is_array(node):
         yield _array(called, "", node)
         return
     yield from _below(called, "", node)
