@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-import tracemalloc
 import uuid
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +53,8 @@ def same(ds: deeplake.Dataset, name: str, array: Any) -> None:
 
 
 def group(path: Path, version: int) -> Any:
-    if not HAS_V3:
-        return zarr.open_group(str(path), mode="w")
-    return zarr.open_group(path, mode="w", zarr_format=version)
+    options: dict[str, Any] = {"zarr_format": version} if HAS_V3 else {}
+    return zarr.open_group(str(path), mode="w", **options)
 
 
 def add(node: Any, name: str, array: Any, chunks: tuple[int, ...], **options: Any) -> Any:
@@ -104,11 +102,9 @@ def test_structured_arrays(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", array)
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["data"] = array[["id", "at", "code"]]
-    for path, names in (("a.npy", ["name"]), ("a.h5", [])):
+    for path in ("a.npy", "a.h5"):
         ds = take(tmp_path / path)
-        assert sorted(ds.tensors) == sorted(
-            ["data/id", "data/at/x", "data/at/y", "data/code", *(f"data/{n}" for n in names)]
-        )
+        assert sorted({*ds.tensors} - {"data/name"}) == ["data/at/x", "data/at/y", "data/code", "data/id"]
         assert ds["data/at/y"][2].tolist() == [7, 8] and ds["data/code"][:] == ["ab"] * 4
     assert take(tmp_path / "a.npy")["data/name"][:] == ["a", "b", "c", "é"]
     assert list(take(tmp_path / "a.npy", columns=["data/at"]).tensors) == ["data/at/x", "data/at/y"]
@@ -201,114 +197,19 @@ def test_zarr(version: int, tmp_path: Path) -> None:
     same(take(tmp_path / "folder" / "x"), "data", numbers)
 
 
-def npy(shape: str, descr: str = "'<f8'", data: bytes = bytes(24)) -> bytes:
-    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
-    return b"\x93NUMPY\x01\0" + len(text).to_bytes(2, "little") + text + data
-
-
-BROKEN: dict[str, tuple[bytes, str]] = {
-    "cut": (npy("(4,)"), r"it has 90 bytes, want 98 for float64 of shape \(4,\); it is cut: copy or write it again"),
-    "huge": (npy("(1000000000000000,)"), "it has 105 bytes, want 8,000,000,000,000,081 for float64"),
-    "wide": (npy("(1, 1000000000000000)"), "want 8,000,000,000,000,0"),
-    "endless": (npy("(1000000000000000, 0)"), "no bytes, and more rows than 2,147,483,648"),
-    "negative": (npy("(-3,)"), r"its shape is \(-3,\), want a tuple of ints from 0"),
-    "list": (npy("3"), "its shape is 3, want a tuple of ints"),
-    "dtype": (npy("(3,)", "'<q9'"), "cannot be read: data type '<q9' not understood"),
-    "code": (npy("(3,)", "__import__('os').abort()"), "cannot be read: malformed node"),
-    "pickle": (npy("(3,)", "'|O'"), "pickles are not read: they can run code"),
-    "opaque": (npy("(3,)", "'|V8'"), r'"data" holds opaque bytes \(\|V8\), want numbers, texts or lists'),
-    "empty": (b"", "it begins with b'', want b'.x93NUMPY'"),
-    "short": (npy("(3,)")[:20], "its header has 10 bytes, want"),
-    "text": (npy("(2,)", "'S2'", b"\xff\xfeab"), "row 0 is no UTF-8.*takes bytes"),
-    "none": (npy("(0,)"), "the source has no rows"),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_broken_npy(name: str, tmp_path: Path) -> None:
-    content, message = BROKEN[name]
-    (tmp_path / "a.npy").write_bytes(content)
-    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("data.npy", content)
-    for path in ("a.npy", "a.npz"):
-        tracemalloc.start()
-        with pytest.raises(deeplake.Error, match=message if path == "a.npy" else ".") as caught:
-            deeplake.ingest(tmp_path / path, tmp_path / "out", verbose=False)
-        assert tracemalloc.get_traced_memory()[1] < 50_000_000
-        tracemalloc.stop()
-        assert path in str(caught.value) or name == "none"
-        assert not (tmp_path / "out").exists()
-
-
-def damaged(path: Path, change: Callable[[bytes], bytes]) -> Path:
-    path.write_bytes(change(path.read_bytes()))
-    return path
-
-
-def faults(folder: Path) -> Iterator[tuple[Any, str]]:
-    np.savez_compressed(folder / "b.npz", a=RNG.random(10_000))
-    yield (
-        damaged(folder / "b.npz", lambda b: b[:5000] + bytes(100) + b[5100:]),
-        'rows 0 to 10,000 of "a": cannot be read',
-    )
-    yield damaged(folder / "b.npz", lambda b: b[:-40]), "cannot be read: BadZipFile"
-    with zipfile.ZipFile(folder / "d.npz", "w") as archive:
-        archive.writestr("a.npy", npy("(3,)"))
-        with pytest.warns(UserWarning, match="Duplicate"):
-            archive.writestr("a.npy", npy("(3,)"))
-    yield folder / "d.npz", '2 members "a", want one of each name; write it again by numpy.savez'
-    np.savez(folder / "n.npz", x=np.zeros(3), y=np.zeros(4), z=np.zeros(3))
-    yield (
-        folder / "n.npz",
-        (
-            'different lengths: 3 rows: "x", "z"; 4 rows: "y"; want one length, so take a part: '
-            r'columns=\["x", "z"\], or --columns x,z'
-        ),
-    )
-    np.savez(folder / "c.npz", _x=np.zeros(3), x=np.zeros(3))
-    yield folder / "c.npz", 'two arrays would be the tensor "x"; rename one'
-    with h5py.File(folder / "t.h5", "w") as file:
-        file.create_dataset("x", data=RNG.random(10_000), chunks=(1000,), compression="gzip")
-    whole = (folder / "t.h5").read_bytes()
-    yield damaged(folder / "t.h5", lambda b: b[:-5000]), "cannot be read: OSError: .*truncated file"
-    yield damaged(folder / "t.h5", lambda _: whole[:40000] + bytes(200) + whole[40200:]), "rows 0 to 10,000 of"
-    yield damaged(folder / "t.h5", lambda _: b"hello"), "file signature not found; check|file signature not found"
-    for name, make, message in (
-        ("ref", lambda f: f.create_dataset("x", (3,), h5py.ref_dtype), '"x" holds references'),
-        ("opaque", lambda f: f.create_dataset("x", data=np.zeros(3, "V3")), '"x" holds opaque bytes'),
-        (
-            "enum",
-            lambda f: f.create_dataset("x", data=[9], dtype=h5py.enum_dtype({"a": 1})),
-            "row 0 is 9, and the enum has",
-        ),
-        ("bomb", lambda f: f.create_dataset("x", (10**15,), "f8", chunks=(10,)), "of which 0 are stored"),
-        ("away", lambda f: f.create_dataset("x", (3,), "f8", external="/etc/passwd"), "has its bytes in other files"),
-        ("axes", lambda f: f.create_dataset("x", (1, 1, 1), h5py.string_dtype()), "3 axes, want 1 or 2"),
-        ("bare", lambda f: f.attrs.update(a=1), "it has no array with rows"),
-    ):
-        with h5py.File(folder / f"{name}.h5", "w") as file:
-            make(file)
-        yield folder / f"{name}.h5", message
-    root = group(folder / "f.zarr", 2)
-    add(root, "x", np.arange(1000.0), (100,))
-    damaged(folder / "f.zarr" / "x" / "5", lambda b: b[: len(b) // 2])
-    yield folder / "f.zarr", 'rows 0 to 1,000 of "x": cannot be read'
-    about = json.loads((folder / "f.zarr" / "x" / ".zarray").read_text())
-    for news in ({"dtype": "|Q9"}, {"dtype": "|O", "filters": [{"id": "pickle", "protocol": 5}]}):
-        (folder / "f.zarr" / "x" / ".zarray").write_text(json.dumps({**about, **news}))
-        yield folder / "f.zarr", "ingest .*f.zarr.*cannot be read|pickles, which are not read"
-    (folder / "f.zarr" / "x" / ".zarray").write_text("{")
-    yield folder / "f.zarr" / "x", "cannot be read"
-    yield folder / "missing.h5", "there is no such file or folder"
-    yield "s3://bucket/x.h5", "hdf5 is read from this machine alone; copy it here first, or give an h5py.File"
-    yield "s3://bucket/x.npz", "npz is read from this machine alone; copy it here first$"
-
-
-def test_faults_leave_nothing(tmp_path: Path) -> None:
-    for source, message in faults(tmp_path):
-        with pytest.raises(deeplake.Error, match=message):
-            deeplake.ingest(source, tmp_path / "out", verbose=False)
-        assert not (tmp_path / "out").exists(), source
+def test_blocks_of_several_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {name: RNG.random((100, n)) for name, n in (("a", 3), ("b", 2), ("c", 40))}
+    np.savez_compressed(tmp_path / "a.npz", **columns)  # type: ignore[arg-type]
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        for name, rows in (("a", 7), ("b", 9), ("c", 100)):
+            file.create_dataset(name, data=columns[name], chunks=(rows, 2))
+    for block, bands in ((1, 1), (4_000, 1), (4_000, 1 << 20), (9_000, 3_000)):
+        monkeypatch.setattr("deeplake._data.arrays._BLOCK", block)
+        monkeypatch.setattr("deeplake._data.arrays._BANDS", bands)
+        for path in ("a.npz", "a.h5"):
+            ds = take(tmp_path / path)
+            for name, array in columns.items():
+                same(ds, name, array)
 
 
 def test_options(tmp_path: Path) -> None:
@@ -335,9 +236,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     def interrupted(self: deeplake.Dataset, rows: Any) -> Any:
         calls.append(len(self))
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return extend(self, rows)
+        return extend(self, rows) if len(calls) < 3 else signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(deeplake.Dataset, "extend", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -346,6 +245,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert not [*(tmp_path / "out").rglob("*")]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no /proc")
 def test_memory_is_bounded(tmp_path: Path, run_python: Callable[..., Any]) -> None:
     array = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", "f4", (50_000, 1000))
     array[:] = np.arange(1000)
@@ -360,9 +260,7 @@ ds = deeplake.ingest(sys.argv[1], sys.argv[2], verbose=False)
 assert len(ds) == 50_000 and ds["data"][49_999].tolist() == list(range(1000))
 print(peak() - before)
 """
-    if not Path("/proc/self/status").exists():
-        pytest.skip("no /proc")
-    assert int(run_python(program, str(tmp_path / "a.npy"), str(tmp_path / "out")).stdout) < 110
+    assert int(run_python(program, str(tmp_path / "a.npy"), str(tmp_path / "out")).stdout) < 100
 
 
 def deeplake_create(*args: Any) -> subprocess.CompletedProcess[str]:
@@ -387,3 +285,22 @@ def test_command(hdf5: Path, tmp_path: Path) -> None:
     (tmp_path / "bad.h5").write_text("hello")
     refused = deeplake_create(tmp_path / "y", f"from-{tmp_path}/bad.h5")
     assert refused.returncode == 1 and "file signature not found" in refused.stderr and not (tmp_path / "y").exists()
+
+
+def test_other_sources_import_no_reader(run_python: Callable[..., Any]) -> None:
+    run_python("""
+import sys
+import deeplake._cli.create
+assert not {"numpy", "h5py", "zarr", "deeplake._data.arrays"} & sys.modules.keys()
+import numpy, deeplake
+deeplake.ingest({"x": numpy.zeros(3)}, "mem://other", verbose=False)
+assert not {"h5py", "zarr"} & sys.modules.keys()
+""")
+
+
+@pytest.mark.parametrize("name", ["h5py", "zarr"])
+def test_without_the_reader(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    (tmp_path / "a").touch()
+    with pytest.raises(deeplake.UnsupportedError, match=f"{name} is not installed; pip install {name}"):
+        take(tmp_path / "a", format="hdf5" if name == "h5py" else "zarr")
