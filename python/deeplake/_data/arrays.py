@@ -194,7 +194,10 @@ def _found(source: Any, format: str | None, stack: ExitStack) -> tuple[str, Iter
     if kind == "npz":
         return called, npz_arrays(called, opened_source, stack), {}
     arrays = (hdf5_arrays if kind == "hdf5" else zarr_arrays)(called, opened_source)
-    return called, arrays, {} if is_array(opened_source) else info_of(opened_source)
+    try:
+        return called, arrays, {} if is_array(opened_source) else info_of(opened_source)
+    except Exception as err:
+        raise _unread(called, err) from err
 
 
 def _kind(source: Any) -> str | None:

@@ -100,8 +100,11 @@ def array_format(path: str | os.PathLike[str], format: str | None) -> str | None
         return "zarr" if any((place / name).is_file() for name in _NODES) else None
     if _named(place) is not None or place.suffix.lower() in _OTHERS or not place.is_file():
         return None
-    with place.open("rb") as file:
-        begin = file.read(8)
+    try:
+        with place.open("rb") as file:
+            begin = file.read(8)
+    except OSError:
+        return None  # its reader says why
     return next((format for magic, format in _BEGIN.items() if begin.startswith(magic)), None)
 
 

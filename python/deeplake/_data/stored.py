@@ -93,7 +93,7 @@ def _dataset(called: str, name: str, node: Any) -> Found:
     if node.is_virtual:
         here = Path(node.file.filename).parent
         for part in node.virtual_sources():
-            if part.file_name != "." and not (here / part.file_name).exists():
+            if part.file_name != "." and "%" not in part.file_name and not (here / part.file_name).exists():
                 raise CorruptError(
                     f"{where} is virtual, and its part {part.file_name} is missing; put it beside the file"
                 )
