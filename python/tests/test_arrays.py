@@ -278,7 +278,7 @@ def test_command(hdf5: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((3, 4, 4, 3), np.uint8))
     (tmp_path / "x.npy").rename(tmp_path / "known-by-content")
     done = deeplake_create(tmp_path / "x", f"from-{tmp_path}/known-by-content", "--columns", "pictures=image")
-    assert done.returncode == 0 and "3 rows of 1 arrays" in done.stdout, done.stderr
+    assert done.returncode == 0 and "3 rows; tensors: pictures" in done.stdout, done.stderr
     assert deeplake.open(tmp_path / "x")["pictures"].htype == "image"
     refused = deeplake_create(tmp_path / "y", f"from-{hdf5}", "--link")
     assert refused.returncode == 2 and "--link is not for arrays" in refused.stderr

@@ -45,4 +45,4 @@ def create_of_arrays(
     )  # fmt: skip
     with ds:
         report = {"uri": place, "rows": len(ds), "format": format, "schema": ds.schema}
-        show(report, as_json, [f"created {place}: {len(ds):,} rows of {len(ds.tensors)} arrays"])
+        show(report, as_json, [f"created {place}: {len(ds):,} rows; tensors: {', '.join(ds.tensors)}"])
