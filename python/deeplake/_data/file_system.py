@@ -82,7 +82,7 @@ class DeeplakeFileSystem(AbstractFileSystem):
         return found or ".npy"
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
-        """Lists a folder: tensors of a dataset, or samples of a tensor. Missing ones have no file."""
+        """Lists a folder: tensors of a dataset, or samples of a tensor, without missing ones."""
         path = self._strip_protocol(path)
         ds, base, rest = self._dataset(path)
         begin = f"{base}/" if base else ""

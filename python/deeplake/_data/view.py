@@ -210,7 +210,8 @@ class View(Selecting):
                 "parquet" (as Hugging Face lays it out), "coco" or "yolo".
             tensors: the tensors to write; None takes all. The report names those that the format
                 does not hold.
-            splits: "auto" divides the files by the tensor "split", if there is one; "none" does not.
+            splits: "auto" divides the files by the tensor "split", or by the folders of an import;
+                "none" does not.
             shard_bytes: the size of a shard, about; None takes 256 MiB, of MDS 64 MiB.
             storage: settings of the place's store.
 
