@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"deeplake/core/arrow"
+	"deeplake/core/arrow/gather"
 	"deeplake/core/errs"
 )
 
@@ -105,14 +106,14 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 	if len(out.Samples) == 0 {
 		return nil, nil
 	}
-	out.Column, err = made(r.shard.config.Names, columns)
+	out.Column, err = gather.Struct(r.shard.config.Names, columns)
 	return out, err
 }
 
 // columns returns new columns; nil for those that are not taken.
-func (r *Reader) columns() ([]column, error) {
+func (r *Reader) columns() ([]gather.Column, error) {
 	c := &r.shard.config
-	out := make([]column, len(c.Names))
+	out := make([]gather.Column, len(c.Names))
 	for i, name := range c.Names {
 		if r.o.Columns != nil && !slices.Contains(r.o.Columns, name) {
 			continue
@@ -126,33 +127,19 @@ func (r *Reader) columns() ([]column, error) {
 }
 
 // add takes a sample, or nothing of it.
-func (r *Reader) add(columns []column, values [][]byte) error {
+func (r *Reader) add(columns []gather.Column, values [][]byte) error {
 	for i, c := range columns {
 		if c == nil {
 			continue
 		}
-		if err := c.add(values[i]); err != nil {
+		if err := c.Add(values[i]); err != nil {
 			for k := range i {
 				if columns[k] != nil {
-					columns[k].drop()
+					columns[k].Drop()
 				}
 			}
 			return errs.New(errs.KindOf(err), "%w, in column %q", err, r.shard.config.Names[i])
 		}
 	}
 	return nil
-}
-
-// made makes the struct of the columns.
-func made(names []string, columns []column) (*arrow.Column, error) {
-	all, data := &arrow.Type{Format: "+s"}, &arrow.Data{}
-	for i, c := range columns {
-		if c == nil {
-			continue
-		}
-		t, d := c.build()
-		t.Name, data.Rows = names[i], d.Rows
-		all.Children, data.Children = append(all.Children, t), append(data.Children, d)
-	}
-	return arrow.MakeColumn(all, data)
 }

@@ -139,7 +139,12 @@ var packageRules = []packageRule{
 		dir: "core/tfrecord", why: "TFRecord files of examples as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow"}, never: noIO,
 		modules: []string{"github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zlib"},
 	},
-	{dir: "core/mds", why: "shards of MosaicML Streaming as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow"), never: noIO},
+	{dir: "core/arrow/gather", why: "values of files as columns of Arrow; neither formats nor datasets", project: with(ofValues, "core/arrow"), never: noIO},
+	{dir: "core/mds", why: "shards of MosaicML Streaming as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow", "core/arrow/gather"), never: noIO},
+	{
+		dir: "core/litdata", why: "chunks of LitData as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow", "core/arrow/gather"), never: noIO,
+		modules: []string{zstd},
+	},
 	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow", jsontext}, never: noIO},
 	{dir: "core/csv", why: "comma-separated values as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
@@ -212,7 +217,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/mds", "core/parquet", "core/tfrecord",
+		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
 			"core/dataset", "core/dataset/origin", "core/ingest/urls"),
 		modules: []string{zstd, lz4, "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy"},
 	},

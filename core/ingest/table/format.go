@@ -18,6 +18,9 @@ type Format struct {
 	Name string
 	// Extensions are the ends of names of such files.
 	Extensions []string
+	// Pattern are the names of such files, for a format whose extension is one of others; nil: the
+	// extensions tell.
+	Pattern *regexp.Regexp
 	// Schema opens a file, and reads what precedes its rows.
 	Schema func(ctx context.Context, f opened) (Table, error)
 	// Open says that files state no types: later rows may have wider numbers. Such files may be
@@ -94,6 +97,7 @@ var formats = []Format{
 	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
 	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Open: true, Written: true},
 	{Name: "mds", Extensions: []string{".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"}, Schema: openShards, Index: (*source).indexed},
+	{Name: "litdata", Pattern: chunkName, Schema: openChunks, Index: (*source).described},
 	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true},
 	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
@@ -105,6 +109,9 @@ var packings = []string{".gz", ".zst", ".bz2", ".lz4"}
 func formatOf(key string) *Format {
 	name := strings.ToLower(path.Base(key))
 	for i := range formats {
+		if p := formats[i].Pattern; p != nil && p.MatchString(name) {
+			return &formats[i]
+		}
 		if slices.ContainsFunc(formats[i].Extensions, func(end string) bool { return strings.Count(end, ".") > 1 && strings.HasSuffix(name, end) }) {
 			return &formats[i]
 		}

@@ -145,8 +145,11 @@ type shardFile struct {
 }
 
 // indexed keeps the shards that the indexes of their folders name, one file of each. A folder
-// without an index keeps all.
+// without an index keeps all, and a file alone is kept.
 func (s *source) indexed(ctx context.Context) error {
+	if len(s.files) < 2 {
+		return nil
+	}
 	folders := []string{}
 	for _, f := range s.files {
 		if dir := path.Dir(f.key); !slices.Contains(folders, dir) {
@@ -156,7 +159,7 @@ func (s *source) indexed(ctx context.Context) error {
 	keep, isIndexed := map[string]bool{}, map[string]bool{}
 	for _, dir := range folders {
 		for at := dir; ; at = path.Dir(at) { // an index may name shards in folders below it
-			index, err := s.readIndex(ctx, path.Join(at, "index.json"))
+			index, err := s.shardIndex(ctx, path.Join(at, "index.json"))
 			if err == nil && index != nil {
 				if err = s.keep(at, index, keep); err == nil {
 					isIndexed[dir] = true
@@ -174,8 +177,24 @@ func (s *source) indexed(ctx context.Context) error {
 	return nil
 }
 
-// readIndex reads an index; nil: there is none.
-func (s *source) readIndex(ctx context.Context, key string) (*shardIndex, error) {
+// shardIndex reads an index of shards; nil: there is none.
+func (s *source) shardIndex(ctx context.Context, key string) (*shardIndex, error) {
+	data, err := s.readIndex(ctx, key)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	index := &shardIndex{}
+	if err := json.Unmarshal(data, index); err != nil {
+		return nil, errs.New(errs.Corrupt, "%s is no index of shards: %w", key, err)
+	}
+	if index.Shards == nil { // of another format
+		return nil, nil
+	}
+	return index, nil
+}
+
+// readIndex reads the bytes of an index; nil: there is none.
+func (s *source) readIndex(ctx context.Context, key string) ([]byte, error) {
 	body, err := s.Range(ctx, key, 0, -1, "")
 	if errs.Is(err, errs.NotFound) {
 		return nil, nil
@@ -191,11 +210,7 @@ func (s *source) readIndex(ctx context.Context, key string) (*shardIndex, error)
 	if len(data) > maxIndex {
 		return nil, errs.New(errs.Invalid, "%s has more than %d bytes", key, maxIndex)
 	}
-	index := &shardIndex{}
-	if err := json.Unmarshal(data, index); err != nil {
-		return nil, errs.New(errs.Corrupt, "%s is no index of shards: %w", key, err)
-	}
-	return index, nil
+	return data, nil
 }
 
 // keep notes the files of the shards of an index in a folder.

@@ -14,6 +14,7 @@ import (
 	"deeplake/core/csv"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/litdata"
 	"deeplake/core/storage"
 	"deeplake/core/tfrecord"
 )
@@ -46,6 +47,8 @@ type file struct {
 	// of columns, by the beginning of a file without types
 	known map[string]csv.Known
 	forms map[string]tfrecord.Form
+	index *litdata.Index // that names the chunk; nil: the file is none
+	items int64          // that the index states
 }
 
 // partition is a column that names of folders make: "year=2026".
@@ -79,7 +82,7 @@ func openSource(ctx context.Context, env *dataset.Env, uri string, how storage.O
 	default:
 		err = s.openStore(ctx, env, uri, how)
 	}
-	if err == nil && len(s.files) > 1 && s.format.Index != nil {
+	if err == nil && s.format != nil && s.format.Index != nil {
 		err = s.format.Index(s, ctx)
 	}
 	if err == nil && len(s.files) == 0 {

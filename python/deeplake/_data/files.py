@@ -31,8 +31,9 @@ ARRAYS = ("npy", "npz", "hdf5", "zarr")  # which NumPy, h5py and zarr read
 _ARRAYS = {".npy": "npy", ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".he5": "hdf5", ".zarr": "zarr", ".n5": "zarr"}
 _BEGIN = {b"\x93NUMPY": "npy", b"\x89HDF\r\n\x1a\n": "hdf5"}  # of a file
 _NODES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")  # of a folder of Zarr
-FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds")
+FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds", "litdata")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
+_CHUNK = re.compile(r"chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin")  # the name of a chunk of LitData
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
 
@@ -119,6 +120,8 @@ def _named(path: Path) -> str | None:
     name = path.name.lower()
     if name.endswith((".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy")):
         return "mds"
+    if _CHUNK.fullmatch(name):
+        return "litdata"
     if (part := _PART.sub("", name)) != name:
         return "tfrecord" if _FORMATS.get(Path(part).suffix) == "tfrecord" else None
     for packed in _PACKED:

@@ -1,0 +1,197 @@
+package table
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+
+	"deeplake/core/arrow"
+	"deeplake/core/arrow/ipc"
+	"deeplake/core/errs"
+	"deeplake/core/litdata"
+)
+
+// chunkName is the name of a chunk of LitData, such as chunk-0-12.bin or chunk-0-12.zstd.bin.
+var chunkName = regexp.MustCompile(`^chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin$`)
+
+// chunks is a chunk of LitData.
+type chunks struct {
+	file opened
+	rows int64
+}
+
+// openChunks opens a chunk. Its items may lie in an Arrow file at its end.
+func openChunks(ctx context.Context, f opened) (Table, error) {
+	if f.f.index == nil {
+		return nil, errs.New(errs.Invalid, "it is a chunk of LitData, whose index.json is not beside it; take both, as the folder has them")
+	}
+	if size := f.f.size; size > litdata.FooterBytes {
+		end := make([]byte, litdata.FooterBytes)
+		if err := f.ReadAt(ctx, end, size-litdata.FooterBytes); err != nil {
+			return nil, err
+		}
+		n, err := litdata.Footer(end, size)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			file, err := ipc.Open(ctx, section{f, size - litdata.FooterBytes - n}, n)
+			if err != nil {
+				return nil, err
+			}
+			return arrowTable{file}, nil
+		}
+	}
+	t := &chunks{file: f}
+	r, end, err := t.reader(ctx, litdata.Options{}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if t.rows = r.Rows(); t.rows != f.f.items {
+		return nil, errs.New(errs.Corrupt, "it states %d items, and index.json %d", t.rows, f.f.items)
+	}
+	return t, nil
+}
+
+// section is a part of a file from a byte on.
+type section struct {
+	opened
+	from int64
+}
+
+// ReadAt reads a part of the section.
+func (s section) ReadAt(ctx context.Context, p []byte, off int64) error {
+	return s.opened.ReadAt(ctx, p, s.from+off)
+}
+
+// reader opens the chunk, and returns a function that ends its requests.
+func (t *chunks) reader(ctx context.Context, o litdata.Options, isAhead bool) (*litdata.Reader, func(), error) {
+	from, end := t.file.inOrder(ctx, isAhead)
+	r, err := litdata.NewReader(from, t.file.f.index, o)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return r, func() {
+		r.Close()
+		end()
+	}, nil
+}
+
+// Columns are the names of the values.
+func (t *chunks) Columns() []string { return t.file.f.index.Columns() }
+
+// Rows is the number of items.
+func (t *chunks) Rows() int64 { return t.rows }
+
+// Types returns columns without rows, as the first items have them.
+func (t *chunks) Types(ctx context.Context, columns []string) (*arrow.Column, error) {
+	r, end, err := t.reader(ctx, litdata.Options{Columns: columns, Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	b, err := r.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		return arrow.MakeColumn(&arrow.Type{Format: "+s"}, &arrow.Data{})
+	}
+	return b.Column.Slice(0, 0), nil
+}
+
+// Read begins to read items.
+func (t *chunks) Read(ctx context.Context, o ReadOptions) (Batches, error) {
+	r, end, err := t.reader(ctx, litdata.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	if err != nil {
+		return nil, err
+	}
+	return &chunkRows{r, end}, nil
+}
+
+type chunkRows struct {
+	*litdata.Reader
+	end func()
+}
+
+// Next returns the next items.
+func (r *chunkRows) Next(ctx context.Context) (Batch, error) {
+	b, err := r.Reader.Next(ctx)
+	if err != nil || b == nil {
+		return Batch{To: r.Position()}, err
+	}
+	return Batch{Column: b.Column, To: r.Position(), Lines: b.Items, Bytes: b.Bytes}, nil
+}
+
+// Close ends the requests.
+func (r *chunkRows) Close() { r.end() }
+
+// described keeps the chunks that the indexes of their folders name, in the order that these have.
+// A folder without an index keeps none but a chunk that the user has named.
+func (s *source) described(ctx context.Context) error {
+	at, folders := map[string]*file{}, []string{}
+	for _, f := range s.files {
+		at[f.key] = f
+		if dir := path.Dir(f.key); !slices.Contains(folders, dir) {
+			folders = append(folders, dir)
+		}
+	}
+	if len(folders) == 0 {
+		folders = []string{"."} // its index says of what kind the files are
+	}
+	only := ""
+	if !s.isFolder && len(s.files) == 1 {
+		only = s.files[0].key
+	}
+	s.files = nil
+	for _, dir := range folders {
+		key := path.Join(dir, "index.json")
+		index, err := s.chunkIndex(ctx, key)
+		if err != nil {
+			return err
+		}
+		if index == nil {
+			if only != "" {
+				s.files = append(s.files, at[only])
+			}
+			continue
+		}
+		for _, c := range index.Chunks {
+			name := path.Join(dir, c.Name)
+			f := at[name]
+			switch {
+			case only != "" && name != only:
+				continue
+			case f == nil:
+				return errs.New(errs.NotFound, "%s names the chunk %s, and there is no such file", key, name)
+			case f.index != nil:
+				return errs.New(errs.Corrupt, "%s names the chunk %s twice", key, name)
+			}
+			f.index, f.items = index, c.Items
+			s.files = append(s.files, f)
+		}
+	}
+	if len(at) == 0 {
+		return errs.New(errs.Invalid, "it has no chunks of LitData, whose names are such as chunk-0-0.bin")
+	}
+	if len(s.files) == 0 {
+		return errs.New(errs.Invalid, "it has chunks of LitData, and no index.json that names them; the index is made at the end of litdata.optimize")
+	}
+	return nil
+}
+
+// chunkIndex reads an index of LitData; nil: there is none.
+func (s *source) chunkIndex(ctx context.Context, key string) (*litdata.Index, error) {
+	data, err := s.readIndex(ctx, key)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	index, err := litdata.ParseIndex(data)
+	if err != nil {
+		return nil, errs.New(errs.KindOf(err), "%s %w", key, err)
+	}
+	return index, nil
+}
