@@ -127,7 +127,7 @@ func (c *chunk) words(n int64, within string) (out []uint32, err error) {
 // readOffsets reads the places of n items, of which the first one is known.
 func (c *chunk) readOffsets(n, first int64) (err error) {
 	if n > maxItems {
-		return errs.New(errs.Invalid, "it states %d items, want at most %d; this is no chunk of LitData, or it is damaged", n, maxItems)
+		return errs.New(errs.Corrupt, "it states %d items, want at most %d; this is no chunk of LitData, or it is damaged", n, maxItems)
 	}
 	if c.offsets, err = c.words(n+1, "its offsets"); err != nil {
 		return err

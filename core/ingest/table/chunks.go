@@ -15,6 +15,9 @@ import (
 // chunkName is the name of a chunk of LitData, such as chunk-0-12.bin or chunk-0-12.zstd.bin.
 var chunkName = regexp.MustCompile(`^chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin$`)
 
+// packedName is the end of the name of a chunk that is compressed as a whole.
+var packedName = regexp.MustCompile(`\.[a-z0-9]+(:\d+)?\.bin$`)
+
 // chunks is a chunk of LitData.
 type chunks struct {
 	file opened
@@ -162,11 +165,15 @@ func (s *source) described(ctx context.Context) error {
 		for _, c := range index.Chunks {
 			name := path.Join(dir, c.Name)
 			f := at[name]
+			if f == nil { // LitData leaves a chunk decompressed that it has read from a disk
+				name = path.Join(dir, packedName.ReplaceAllString(c.Name, ".bin"))
+				f = at[name]
+			}
 			switch {
 			case only != "" && name != only:
 				continue
 			case f == nil:
-				return errs.New(errs.NotFound, "%s names the chunk %s, and there is no such file", key, name)
+				return errs.New(errs.NotFound, "%s names the chunk %s, and there is no such file", key, c.Name)
 			case f.index != nil:
 				return errs.New(errs.Corrupt, "%s names the chunk %s twice", key, name)
 			}

@@ -8,6 +8,7 @@ benchmarks/environments.py.
 
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -110,8 +111,10 @@ def main() -> None:
             joined = torch.cat([tokens(i) for i in range(rows)])
             assert sum(len(read[i]) for i in range(len(read))) <= len(joined)
         else:
-            read = StreamingDataset(str(out), shuffle=False)
+            # Reading a set decompresses its chunks where they are.
+            read = StreamingDataset(shutil.copytree(out, folder / "read" / name), shuffle=False)
             values[name] = [plain(read[i]) for i in range(len(read))]
+    shutil.rmtree(folder / "read")
     (folder / "values.json").write_text(json.dumps(values, ensure_ascii=False))
 
 
