@@ -64,16 +64,17 @@ type frame struct {
 	skip, stored int64 // bytes of the file in front of it, and of it
 }
 
-// openChunk reads what precedes the items. The first bytes tell the layout.
+// openChunk reads what precedes the items. The first bytes tell the layout. The chunk must
+// be closed, with an error too.
 func openChunk(from io.Reader, index *Index) (*chunk, error) {
 	c := &chunk{from: bufio.NewReaderSize(from, 64<<10), index: index}
 	head, err := c.from.Peek(8)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+		return c, err
 	}
 	if bytes.HasPrefix(head, []byte(zstdMagic)) { // no chunk has as many items as this number
 		if err := c.unpack(c.from); err != nil {
-			return nil, err
+			return c, err
 		}
 		c.from = bufio.NewReaderSize(damaged{c.unpacker}, 64<<10)
 	}
@@ -148,7 +149,13 @@ func (c *chunk) openClassic() error {
 	if err != nil {
 		return err
 	}
-	return c.readOffsets(int64(n[0]), 4*(int64(n[0])+2))
+	if err := c.readOffsets(int64(n[0]), 4*(int64(n[0])+2)); err != nil {
+		return err
+	}
+	if last := len(c.offsets) - 1; last > 0 && c.offsets[last] == c.offsets[0] && len(c.index.Leaves) > 0 && !c.index.Tokens {
+		return errs.New(errs.Corrupt, "its items have no bytes, and it is cut within the Arrow file that has them")
+	}
+	return nil
 }
 
 // openFramed reads the directory of a chunk with compressed runs of items.

@@ -120,7 +120,7 @@ func golden(t testing.TB, name string) *Index {
 	return x
 }
 
-// TestOwnWriter reads sets that the package itself has written. test_litdata.py compares all values.
+// TestOwnWriter reads sets of the package itself. test_litdata.py compares all values.
 func TestOwnWriter(t *testing.T) {
 	for name, columns := range map[string]int{"full": 22, "frames": 3, "items": 3, "whole": 3, "pair": 2, "text": 1, "tokens": 1} {
 		x := golden(t, name)

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -152,7 +153,7 @@ func (s *source) described(ctx context.Context) error {
 	s.files = nil
 	for _, dir := range folders {
 		key := path.Join(dir, "index.json")
-		index, err := s.chunkIndex(ctx, key)
+		index, err := s.chunkIndex(ctx, key, at[only])
 		if err != nil {
 			return err
 		}
@@ -190,9 +191,19 @@ func (s *source) described(ctx context.Context) error {
 	return nil
 }
 
-// chunkIndex reads an index of LitData; nil: there is none.
-func (s *source) chunkIndex(ctx context.Context, key string) (*litdata.Index, error) {
-	data, err := s.readIndex(ctx, key)
+// chunkIndex reads an index of LitData; nil: there is none. That of a chunk on a web server lies
+// beside it.
+func (s *source) chunkIndex(ctx context.Context, key string, only *file) (*litdata.Index, error) {
+	from := key
+	if only != nil && only.name != only.key {
+		u, err := url.Parse(only.name)
+		if err != nil {
+			return nil, errs.New(errs.Invalid, "it is no URL")
+		}
+		u.Path, u.RawPath = path.Join(path.Dir(u.Path), "index.json"), ""
+		from = u.String()
+	}
+	data, err := s.readIndex(ctx, from)
 	if err != nil || data == nil {
 		return nil, err
 	}

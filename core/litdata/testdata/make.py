@@ -42,10 +42,10 @@ def full(i: int) -> dict:
     return {
         "jpg": opened(picture(i), "JPEG"), "png": Image(bytes=encoded(picture(i), "PNG"), path="a.png"),
         "pil": picture(i, 5, 4), "many": [opened(picture(k), "JPEG") for k in range(1 + i % 2)],
-        "text": f"café {i}", "label": i - 3, "real": i / 3, "yes": i % 2 == 0, "raw": bytes([255, i]),
-        "file": File(bytes=bytes([1, i]), path="a.xyz"),
+        "text": f"café {i}", "label": i - 3, "real": i / 3, "yes": i % 2 == 0, "raw": bytes([255, i % 256]),
+        "file": File(bytes=bytes([1, i % 256]), path="a.xyz"),
         "n1": np.arange(i % 4, dtype=np.int16), "n2": np.full((2, 1 + i % 2), i, np.float16),
-        "n8": np.full((2, 2), i, np.uint8), "flags": np.array([i % 2 == 0, True, False]),
+        "n8": np.full((2, 2), i % 256, np.uint8), "flags": np.array([i % 2 == 0, True, False]),
         "t1": torch.arange(i % 3), "t2": torch.full((2, 3), i / 2), "tb": torch.tensor([[True, False, i > 3]]),
         "deep": {"pair": (i, f"p{i}"), "x": 2.5},
         "meta": [{"k": i, "s": "\u00fc", "n": None}], "words": ["a", "b"][: i % 3],
@@ -95,7 +95,14 @@ def plain(value: object) -> object:
 
 def main() -> None:
     folder, rows = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 11
-    sets = {"full": full, "plain": plain_row, "pair": pair, "text": text, "tokens": tokens, **dict.fromkeys(ZSTD, small)}
+    sets = {
+        "full": full,
+        "plain": plain_row,
+        "pair": pair,
+        "text": text,
+        "tokens": tokens,
+        **dict.fromkeys(ZSTD, small),
+    }
     values = {}
     for name, of in sets.items():
         loader = {"item_loader": TokensLoader(block_size=2)} if name == "tokens" else {}
