@@ -39,22 +39,44 @@ func (o Options) checkClasses(source string) error {
 	return nil
 }
 
-// readClasses takes the class names that an export has written beside shards, unless the user gives
-// some: shards have numbers.
-func (im *importer) readClasses(ctx context.Context) error {
-	if im.o.Classes != nil || im.source.shards == 0 || im.labels || im.o.labels() != "auto" {
+// readSchema takes the tensors that an export has described beside shards, and the names of classes
+// unless the user gives some: shards have numbers.
+func (im *importer) readSchema(ctx context.Context) error {
+	if im.source.shards == 0 {
 		return nil
 	}
 	specs, err := dataset.ReadSchema(ctx, im.source)
 	if err != nil {
 		return errs.Wrap(errs.Storage, "import from", im.source.URI(), err)
 	}
+	im.described = map[string]dataset.TensorSpec{}
 	for _, spec := range specs {
-		if spec.Name == labelTensor && spec.HType == "class_label" && len(spec.ClassNames) > 0 {
-			im.o.Classes = spec.ClassNames
-		}
+		im.described[spec.Name] = spec
+	}
+	names := im.described[labelTensor].ClassNames
+	if im.o.Classes == nil && !im.labels && im.o.labels() == "auto" && len(names) > 0 {
+		im.o.Classes = names
 	}
 	return im.o.checkClasses(im.source.URI())
+}
+
+// asDescribed returns spec with the meaning that an export has described, where members of a kind
+// may have it.
+func (im *importer) asDescribed(spec dataset.TensorSpec, of *kind) dataset.TensorSpec {
+	told, is := im.described[spec.Name]
+	h, err := tensor.ParseHType(told.HType)
+	if !is || err != nil || h.List() || tensor.IsTime(told.DType) {
+		return spec
+	}
+	switch {
+	case of == imageKind && (h.IsImage() || h.IsMask()):
+		spec.HType, spec.Info = told.HType, told.Info
+	case of == arrayKind && !h.IsImage():
+		spec.HType, spec.Info, spec.ClassNames, spec.AddClasses = told.HType, told.Info, told.ClassNames, told.AddClasses
+	case of == labelKind && h.Base == "class_label":
+		spec.Info, spec.ClassNames, spec.AddClasses = told.Info, told.ClassNames, told.AddClasses
+	}
+	return spec
 }
 
 // given gives a row the class that its label names, by name or by number. It returns the reason to

@@ -133,6 +133,10 @@ func (im *importer) makeTensors(ctx context.Context, rows []row) error {
 			case v.tensor == labelTensor && im.numbering[labelTensor] == labelsByName:
 				spec.ClassNames = im.o.Classes
 			}
+			if told := im.asDescribed(spec, v.kind); im.d.CreateTensor(ctx, told) == nil {
+				im.tensors[v.tensor] = false
+				continue
+			}
 			if err := im.d.CreateTensor(ctx, spec); err != nil {
 				return err
 			}

@@ -176,7 +176,7 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if im.labels = im.source.labels && im.o.Labels != "none"; im.labels {
 		im.numbering[labelTensor] = labelsByName
 	}
-	if err := im.readClasses(ctx); err != nil {
+	if err := im.readSchema(ctx); err != nil {
 		return false, err
 	}
 	if im.o.Classes != nil && !im.labels && im.source.shards == 0 && !im.o.Link {

@@ -367,3 +367,29 @@ def test_command_line(tmp_path: Path) -> None:
     assert 'format is "yoloo"' in told and 'did you mean "yolo"' in told and not (tmp_path / "x").exists()
     assert "give --query or --view, not both" in run(lake, "x", "--format", "mds", "--query", "a", "--view", "b", code=2).stderr  # fmt: skip
     assert 'got "1X", want a number of bytes, such as 256M' in run(lake, "x", "--format", "mds", "--shard-size", "1X", code=2).stderr  # fmt: skip
+
+
+def test_meanings_of_members_come_back(tmp_path: Path) -> None:
+    """WebDataset has arrays and numbers; schema.json says what they mean."""
+    ds = deeplake.create("mem://export-of-meanings", overwrite=True)
+    coords = {"coords": {"mode": "LTWH", "type": "pixel"}}
+    ds.create_tensor("images", "image.rgb", compression="jpeg")
+    ds.create_tensor("boxes", "bbox", dtype="float32", info=coords)
+    ds.create_tensor("kinds", "class_label", class_names=["cat", "dog"])
+    ds.create_tensor("labels", "class_label", class_names=["x", "y"])
+    ds.create_tensor("vector", "embedding", dtype="float32")
+    ds.create_tensor("mask", "segment_mask", dtype="uint8", compression="png")
+    for n in range(4):
+        ds.append({
+            "images": deeplake.read(encoded(picture(n))), "boxes": np.ones((n, 4), np.float32), "labels": n % 2,
+            "kinds": np.zeros(n, np.int64) + 1, "vector": np.full(3, n, np.float32), "mask": np.full((4, 5), n, np.uint8),
+        })  # fmt: skip
+    ds.commit()
+    ds.export(tmp_path / "out", format="webdataset")
+    back = deeplake.ingest(tmp_path / "out", tmp_path / "back", verbose=False)
+    for name in ("boxes", "kinds", "labels", "vector", "mask"):
+        assert back[name].htype == ds[name].htype and back[name].class_names == ds[name].class_names, name
+        assert [one.tolist() for one in back[name].numpy(ragged="list")] == [
+            one.tolist() for one in ds[name].numpy(ragged="list")
+        ], name
+    assert back["boxes"].info == coords
