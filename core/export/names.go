@@ -179,7 +179,7 @@ func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
 // lane returns the number of files to write at once.
 func (e *exporter) lane() int {
 	if isLocal(e.store) {
-		return task.Cores()
+		return task.Cores() // more of them cost time, and wait for the same disk
 	}
 	return 32
 }

@@ -219,6 +219,7 @@ func (w *parquetFiles) images(ctx context.Context, p *part, at, n int64) (map[in
 			return nil, err
 		}
 		for k := range columns {
+			made[k].room(b.columns[k])
 			for i := range b.rows {
 				if err := made[k].add(w.e, &b.columns[k][i]); err != nil {
 					return nil, errs.InRow(errs.KindOf(err), b.rows[i], "row %d of tensor %q: %w", b.rows[i], columns[k].Name(), err)
@@ -244,6 +245,18 @@ type files struct {
 	lists []int64 // of lists in files
 	valid []byte  // a bit for each row
 	rows  int64
+}
+
+// room makes room for the files of values, so that no file is copied twice.
+func (f *files) room(values []value) {
+	size := 0
+	for i := range values {
+		size += len(values[i].Data)
+		for k := range values[i].items {
+			size += len(values[i].items[k].Data)
+		}
+	}
+	f.bytes = slices.Grow(f.bytes, size)
 }
 
 func (f *files) add(e *exporter, v *value) error {
