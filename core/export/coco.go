@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strconv"
 
 	"deeplake/core/errs"
@@ -18,7 +21,8 @@ type coco struct {
 	e          *exporter
 	d          *detection
 	namer      *namer
-	categories []int64 // the id of each class
+	categories []int64  // the id of each class
+	free       [2]int64 // the first ids that no image and no object has
 }
 
 func openCOCO(ctx context.Context, e *exporter) (writer, error) {
@@ -52,11 +56,13 @@ func categoriesOf(labels *column) (ids []int64, err error) {
 			return nil, errs.New(errs.Invalid, "info[%q] of tensor %q is %.40q, want a list of integers", key, labels.Name(), text)
 		}
 	}
-	if n := len(labels.of.ClassNames); len(ids) != n {
-		ids = make([]int64, n)
-		for i := range ids {
-			ids[i] = int64(i + 1)
-		}
+	ids = ids[:min(len(ids), len(labels.of.ClassNames))]
+	next := int64(1)
+	for _, id := range ids {
+		next = max(next, id+1)
+	}
+	for len(ids) < len(labels.of.ClassNames) { // of classes that came later
+		ids, next = append(ids, next), next+1
 	}
 	return ids, nil
 }
@@ -98,8 +104,61 @@ func (c *coco) part(ctx context.Context, p *part) (any, error) {
 	})
 }
 
+// numberedAnew says that ids of a tensor are not unique, as COCO wants them.
+const numberedAnew = "ids repeat: the files have others"
+
+// findFree finds ids for rows and objects that have none. Ids that repeat in a document are not
+// used.
+func (c *coco) findFree(ctx context.Context) error {
+	for k, place := range []**column{&c.d.imageID, &c.d.ids} {
+		of := *place
+		c.free[k] = 1
+		if of == nil || of.kind == isText || of.list {
+			continue
+		}
+		seen, split, repeats := map[int64]struct{}{}, "", false
+		for _, p := range c.e.parts {
+			if p.split != split { // each split has a document of its own
+				split = p.split
+				clear(seen)
+			}
+			for at := int64(0); at < p.n && !repeats; {
+				b, err := c.e.batch(ctx, p, at, []*column{of})
+				if err != nil {
+					return err
+				}
+				for i := range b.rows {
+					v := &b.columns[0][i]
+					if v.hole {
+						continue
+					}
+					ids, err := integers(&v.Sample)
+					if err != nil {
+						return errs.InRow(errs.KindOf(err), b.rows[i], "row %d of tensor %q: %w", b.rows[i], of.Name(), err)
+					}
+					for _, id := range ids {
+						_, is := seen[id]
+						repeats = repeats || is
+						seen[id] = struct{}{}
+						c.free[k] = max(c.free[k], id+1)
+					}
+				}
+				at += int64(len(b.rows))
+			}
+		}
+		if repeats {
+			c.e.note(of.Name(), numberedAnew)
+			*place, c.free[k] = nil, 1
+		}
+	}
+	return nil
+}
+
 // finish writes the documents: one pass over the annotations for each of their lists.
 func (c *coco) finish(ctx context.Context, _ [][]byte) error {
+	if err := c.findFree(ctx); err != nil {
+		return err
+	}
 	bySplit := map[string][]*part{}
 	var splits []string
 	for _, p := range c.e.parts {
@@ -121,7 +180,7 @@ func (c *coco) finish(ctx context.Context, _ [][]byte) error {
 			if !k.has {
 				continue
 			}
-			doc := &cocoDocument{c: c, parts: bySplit[split], captions: k.name == "captions"}
+			doc := &cocoDocument{c: c, parts: bySplit[split], captions: k.name == "captions", next: c.free[1], used: map[int64]bool{}}
 			if err := doc.write(ctx, "annotations/"+k.name+suffix); err != nil {
 				return err
 			}
@@ -138,7 +197,9 @@ type cocoDocument struct {
 	out      *file
 	line     []byte
 	lines    int
-	next     int64 // the id of the next annotation
+	next     int64          // a free id of an annotation
+	used     map[int64]bool // categories, where classes have no names
+	points   int            // keypoints of an object, at most
 }
 
 func (d *cocoDocument) write(ctx context.Context, key string) error {
@@ -240,7 +301,7 @@ func (d *cocoDocument) imageID(r *cocoRow) ([]byte, error) {
 	v := r.values(d.c.d.imageID)
 	switch {
 	case v == nil:
-		return strconv.AppendInt(nil, r.number+1, 10), nil
+		return strconv.AppendInt(nil, d.c.free[0]+r.number, 10), nil
 	case d.c.d.imageID.kind == isText:
 		return appendText(nil, asText(&v.Sample)), nil
 	}
@@ -287,10 +348,11 @@ func (d *cocoDocument) captionsOf(r *cocoRow) error {
 
 // begin begins the line of an annotation with its id and that of the image.
 func (d *cocoDocument) begin(r *cocoRow, i int, ids []int64) {
-	d.next++
 	id := d.next
 	if i < len(ids) {
 		id = ids[i]
+	} else {
+		d.next++
 	}
 	d.line = strconv.AppendInt(append(d.line[:0], `{"id": `...), id, 10)
 	d.line = append(append(d.line, `, "image_id": `...), r.id...)
@@ -321,6 +383,10 @@ func (d *cocoDocument) objects(r *cocoRow) error {
 		}
 	}
 	for i := range o.n {
+		if !o.isNumber(i) {
+			d.c.e.note(d.c.d.boxes.Name(), "objects whose box is no number are left out")
+			continue
+		}
 		if d.begin(r, i, ids); i < len(texts) {
 			d.line = appendText(append(d.line[:0], `{"id": `...), asText(&texts[i]))
 			d.line = append(append(d.line, `, "image_id": `...), r.id...)
@@ -338,6 +404,9 @@ func (d *cocoDocument) objects(r *cocoRow) error {
 // object appends the fields of an object.
 func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 	category := int64(1)
+	if len(d.c.categories) == 0 {
+		defer func() { d.used[category] = true }()
+	}
 	if i < len(o.labels) {
 		if category = o.labels[i]; len(d.c.categories) > 0 {
 			if category < 0 || category >= int64(len(d.c.categories)) {
@@ -347,9 +416,19 @@ func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 		}
 	}
 	d.line = strconv.AppendInt(append(d.line, `, "category_id": `...), category, 10)
-	if i < len(o.boxes) {
+	var box [4]float64
+	area, known := 0.0, i < len(o.boxes)
+	if known {
+		box, area = o.boxes[i], o.boxes[i][2]*o.boxes[i][3]
 		d.line = append(d.line, `, "bbox": [`...)
-		d.line = append(d.numbers(o.boxes[i][:], d.c.d.boxes), ']')
+		d.line = append(d.numbers(box[:], d.c.d.boxes.dtype), ']')
+	}
+	if around, size, ok := o.bounds(i); ok {
+		if area = size; !known {
+			d.line = append(d.line, `, "bbox": [`...)
+			d.line = append(d.numbers(around[:], tensor.Float64), ']')
+		}
+		known = true
 	}
 	if err := d.segmentation(o, i, runs); err != nil {
 		return err
@@ -362,15 +441,13 @@ func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 			}
 		}
 		d.line = append(d.line, `, "keypoints": [`...)
-		d.line = append(d.numbers(o.points[i], d.c.d.keypoints), fmt.Sprintf(`], "num_keypoints": %d`, seen)...)
+		d.points = max(d.points, len(o.points[i])/3)
+		d.line = append(d.numbers(o.points[i], d.c.d.keypoints.dtype), fmt.Sprintf(`], "num_keypoints": %d`, seen)...)
 	}
-	area := 0.0
-	if i < len(o.boxes) {
-		area = o.boxes[i][2] * o.boxes[i][3]
+	if i < len(o.areas) {
+		area, known = o.areas[i], !math.IsNaN(o.areas[i]) // NaN: the file had none
 	}
-	if i >= len(o.areas) {
-		d.line = append(append(d.line, `, "area": `...), appendFloat(nil, area, tensor.Float64)...)
-	} else if area = o.areas[i]; area == area { // NaN: the file had none
+	if known {
 		d.line = append(append(d.line, `, "area": `...), appendFloat(nil, area, tensor.Float64)...)
 	}
 	crowd := int64(0)
@@ -382,12 +459,12 @@ func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 }
 
 // numbers appends numbers of a tensor, separated by commas.
-func (d *cocoDocument) numbers(all []float64, of *column) []byte {
+func (d *cocoDocument) numbers(all []float64, dtype tensor.DType) []byte {
 	for k, v := range all {
 		if k > 0 {
 			d.line = append(d.line, ", "...)
 		}
-		d.line = appendFloat(d.line, v, of.dtype)
+		d.line = appendFloat(d.line, v, dtype)
 	}
 	return d.line
 }
@@ -400,12 +477,18 @@ func (d *cocoDocument) segmentation(o *objects, i int, runs []json.RawMessage) e
 		d.line = append(append(d.line, `, "segmentation": `...), runs[i]...)
 	case i < len(o.polygons) && len(o.polygons[i]) > 0:
 		d.line = append(d.line, `, "segmentation": [`...)
-		for k, ring := range rings(o.polygons[i]) {
-			if k > 0 {
+		some := false
+		for _, ring := range rings(o.polygons[i]) {
+			if len(ring) < 6 {
+				d.c.e.note(d.c.d.polygons.Name(), "outlines of less than three points are left out")
+				continue
+			}
+			if some {
 				d.line = append(d.line, ", "...)
 			}
+			some = true
 			d.line = append(d.line, '[')
-			d.line = append(d.numbers(ring, d.c.d.polygons), ']')
+			d.line = append(d.numbers(ring, d.c.d.polygons.dtype), ']')
 		}
 		d.line = append(d.line, ']')
 	case o.polygons == nil && o.masks != nil:
@@ -444,29 +527,58 @@ func runsOf(v *tensor.Sample, object int) ([]int64, error) {
 	return counts, nil
 }
 
-// categories returns the items of the categories.
+// categories returns the items of the categories. Classes without names have their numbers.
 func (d *cocoDocument) categories() string {
-	var out []byte
-	if d.captions || d.c.d.labels == nil {
+	if d.captions {
 		return ""
 	}
-	for i, name := range d.c.d.labels.of.ClassNames {
+	var ids []int64
+	var names []string
+	if len(d.c.categories) > 0 {
+		ids, names = d.c.categories, d.c.d.labels.of.ClassNames
+	} else {
+		ids = slices.Sorted(maps.Keys(d.used))
+		for _, id := range ids {
+			name := "object"
+			if d.c.d.labels != nil {
+				name = strconv.FormatInt(id, 10)
+			}
+			names = append(names, name)
+		}
+	}
+	var out []byte
+	for i, name := range names {
 		if i > 0 {
 			out = append(out, ", "...)
 		}
-		out = append(out, fmt.Sprintf(`{"id": %d, "name": `, d.c.categories[i])...)
-		out = appendText(out, name)
-		if d.c.d.keypoints != nil {
-			for _, key := range []string{"keypoints", "skeleton"} {
-				if v, ok := d.c.d.keypoints.of.Info[key]; ok {
-					text, err := json.Marshal(v)
-					if err == nil {
-						out = append(out, fmt.Sprintf(`, %q: %s`, key, text)...)
-					}
-				}
-			}
-		}
+		out = append(out, fmt.Sprintf(`{"id": %d, "name": `, ids[i])...)
+		out = append(appendText(out, name), d.skeleton()...)
 		out = append(out, '}')
 	}
 	return string(out)
+}
+
+// skeleton returns the names of the keypoints of a category, and the edges between them.
+func (d *cocoDocument) skeleton() string {
+	if d.points == 0 {
+		return ""
+	}
+	info := maps.Clone(d.c.d.keypoints.of.Info)
+	if _, is := info["keypoints"]; !is {
+		names := make([]string, d.points)
+		for k := range names {
+			names[k] = fmt.Sprintf("k%d", k+1)
+		}
+		info = map[string]any{"keypoints": names}
+		d.c.e.note(d.c.d.keypoints.Name(), "keypoints without names are k1, k2 and so on")
+	}
+	out := ""
+	for _, key := range []string{"keypoints", "skeleton"} {
+		if v, ok := info[key]; ok {
+			if text, err := json.Marshal(v); err == nil {
+				out += fmt.Sprintf(`, %q: %s`, key, text)
+			}
+		}
+	}
+	return out
 }

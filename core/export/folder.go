@@ -63,7 +63,9 @@ func (f *folder) folders(ctx context.Context, p *part, rows []int64) ([]string, 
 		}
 		for i := range b.rows {
 			name := unlabeled
-			if v := &b.columns[0][i]; !v.hole {
+			if v := &b.columns[0][i]; v.hole {
+				f.e.note(f.label.Name(), fmt.Sprintf("rows without a class lie in the folder %q", unlabeled))
+			} else {
 				if name, err = f.label.className(v, b.rows[i]); err != nil {
 					return nil, err
 				}

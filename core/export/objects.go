@@ -141,14 +141,67 @@ func (d *detection) read(values func(c *column) *value, width, height float64) (
 	if err := d.readPoints(values, o, size); err != nil {
 		return nil, err
 	}
-	if v := values(d.masks); v != nil && len(v.Shape) == 3 {
-		if err := size(d.masks, int(v.Shape[2])); err != nil {
+	if v := values(d.masks); v != nil {
+		one := v.Sample
+		if len(one.Shape) == 2 {
+			one.Shape = append(one.Shape.Clone(), 1) // of one object
+		}
+		if len(one.Shape) != 3 || float64(one.Shape[0]) != height || float64(one.Shape[1]) != width {
+			return nil, errs.New(errs.Invalid, "masks have shape %s, want height, width and objects of an image of %g x %g", v.Shape, height, width)
+		}
+		if err := size(d.masks, int(one.Shape[2])); err != nil {
 			return nil, err
 		}
-		o.masks = &v.Sample
+		o.masks = &one
 	}
 	o.n = max(o.n, 0)
+	if d.labels != nil && o.labels == nil && o.n > 0 {
+		return nil, errs.New(errs.Invalid, "it has %d objects, and tensor %q has no classes of them; give it some, or leave out the row or the tensor", o.n, d.labels.Name())
+	}
 	return o, d.readNumbers(values, o, size)
+}
+
+// isNumber reports whether the box of an object has finite numbers, if it has a box.
+func (o *objects) isNumber(i int) bool {
+	if i >= len(o.boxes) {
+		return true
+	}
+	return !slices.ContainsFunc(o.boxes[i][:], func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+}
+
+// bounds returns the box around an object and its area: those of its outline, or of its mask. ok is
+// false if it has neither.
+func (o *objects) bounds(i int) (box [4]float64, area float64, ok bool) {
+	switch {
+	case i < len(o.polygons) && len(o.polygons[i]) >= 6:
+		left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+		for _, ring := range rings(o.polygons[i]) {
+			sum := 0.0
+			for k := 0; k+1 < len(ring); k += 2 {
+				left, right = min(left, ring[k]), max(right, ring[k])
+				top, bottom = min(top, ring[k+1]), max(bottom, ring[k+1])
+				next := (k + 2) % len(ring)
+				sum += ring[k]*ring[next+1] - ring[next]*ring[k+1]
+			}
+			area += math.Abs(sum) / 2
+		}
+		return [4]float64{left, top, right - left, bottom - top}, area, true
+	case o.masks != nil:
+		height, width, n := int(o.masks.Shape[0]), int(o.masks.Shape[1]), int(o.masks.Shape[2])
+		left, top, right, bottom := width, height, -1, -1
+		for y := range height {
+			for x := range width {
+				if o.masks.Data[(y*width+x)*n+i] != 0 {
+					left, right, top, bottom = min(left, x), max(right, x), min(top, y), max(bottom, y)
+					area++
+				}
+			}
+		}
+		if area > 0 {
+			return [4]float64{float64(left), float64(top), float64(right - left + 1), float64(bottom - top + 1)}, area, true
+		}
+	}
+	return box, 0, false
 }
 
 // readPoints reads keypoints, of shape (3 x keypoints, objects).

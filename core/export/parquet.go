@@ -39,6 +39,11 @@ func openParquet(ctx context.Context, e *exporter) (writer, error) {
 			features[c.Name()] = f
 		}
 	}
+	for _, c := range e.columns {
+		if t, err := tensor.ParseTime(c.of.Time); err == nil && c.of.Time != "" && (t.Kind == tensor.Interval || t.Zone != "" && t.Zone != "UTC") {
+			e.note(c.Name(), "Parquet has no "+c.of.Time+": zones become UTC, and intervals integers; schema.json keeps them")
+		}
+	}
 	for _, split := range e.report.Splits {
 		if !regexp.MustCompile(`^\w+(\.\w+)*$`).MatchString(split) {
 			e.note(splitTensor, fmt.Sprintf("%q is a name that datasets.load_dataset refuses; it takes letters, digits and _", split))

@@ -160,15 +160,18 @@ func (d *division) byTensor(ctx context.Context, e *exporter, t *dataset.TensorD
 		}
 		for i, row := range b.rows {
 			name := noSplit
-			if v := &b.columns[0][i]; !v.hole && c.kind == isText {
+			if v := &b.columns[0][i]; v.hole {
+				e.note(c.Name(), fmt.Sprintf("rows without a split are the split %q", noSplit))
+			} else if c.kind == isText {
 				name = string(v.Data)
-			} else if !v.hole {
-				if name, err = c.className(v, row); err != nil {
-					return err
-				}
+			} else if name, err = c.className(v, row); err != nil {
+				return err
 			}
-			if !isFolder(name) || !d.add(name, row) {
-				return errs.New(errs.Invalid, "tensor %q has the value %.40q in row %d, want at most %d names of folders; give splits=%q to leave rows together", splitTensor, name, row, mostSplits, "none")
+			if !isFolder(name) {
+				return errs.New(errs.Invalid, "tensor %q has the value %.40q in row %d, want a name of a folder without spaces; give splits=%q to leave rows together", splitTensor, name, row, "none")
+			}
+			if !d.add(name, row) {
+				return errs.New(errs.Invalid, "tensor %q has more than %d values; give splits=%q to leave rows together", splitTensor, mostSplits, "none")
 			}
 		}
 		from += int64(len(b.rows))
@@ -218,7 +221,7 @@ func (c *column) className(v *value, row int64) (string, error) {
 
 // isFolder reports whether a folder can have this name, which no program gives a meaning.
 func isFolder(name string) bool {
-	return name != "" && len(name) <= 100 && name[0] != '.' && utf8.ValidString(name) &&
+	return name != "" && len(name) <= 100 && name[0] != '.' && name != dataset.SchemaFile && utf8.ValidString(name) &&
 		!strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || r == ' ' || !unicode.IsGraphic(r) })
 }
 

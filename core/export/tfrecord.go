@@ -23,16 +23,23 @@ func openTFRecord(_ context.Context, e *exporter) (writer, error) {
 		case c.dtype == tensor.Float64:
 			e.note(c.Name(), "float64 is rounded to float32, the only floats of an example")
 		}
-		if c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 {
+		if c.isFlat() {
 			e.note(c.Name(), fmt.Sprintf("arrays of several axes are flat, and %q has their shapes", shapeName(c)))
 		}
 	}
 	for _, c := range e.columns {
-		if slices.ContainsFunc(e.columns, func(other *column) bool { return c.kind == isNumbers && other.Name() == shapeName(c) }) {
+		if slices.ContainsFunc(e.columns, func(other *column) bool { return c.isFlat() && other.Name() == shapeName(c) }) {
 			return nil, errs.New(errs.Unsupported, "tensor %q has the name of the feature with the shapes of %q; leave one out by tensors=", shapeName(c), c.Name())
 		}
 	}
 	return &tfRecords{e}, nil
+}
+
+// isFlat reports whether examples have arrays of several axes, which are flat there.
+func (c *column) isFlat() bool {
+	axes := max(len(c.of.Shape), len(c.of.MaxShape), len(c.of.MinShape))
+	isKnown := c.of.Shape != nil || c.of.MaxShape != nil
+	return c.kind == isNumbers && !c.list && (axes > 1 || !isKnown)
 }
 
 // shapeName returns the name of the feature with the shape of an array. A name below that of the
@@ -66,7 +73,7 @@ func (w *tfRecords) part(ctx context.Context, p *part) (any, error) {
 func (w *tfRecords) finish(ctx context.Context, _ [][]byte) error {
 	// Arrays of several axes come back flat.
 	return w.e.describe(ctx, func(c *column) string {
-		if c.list || c.kind == isNumbers && !c.scalar() && len(c.of.Shape) != 1 {
+		if c.list || c.isFlat() {
 			return ""
 		}
 		return c.Name()

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,15 +68,27 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 		}
 		taken[name] = true
 		w.names[i] = name + "."
+		if name != c.Name() {
+			e.note(c.Name(), fmt.Sprintf("its members are called %q", name))
+		}
 		if c.list && c.kind != isText && c.kind != isJSON {
 			e.note(c.Name(), "the list of a row is a .npz file")
+		}
+		if c.of.Time != "" {
+			e.note(c.Name(), "times become integers, "+c.of.Time)
 		}
 		if c.dtype == tensor.BFloat16 {
 			e.note(c.Name(), "bfloat16 becomes float32: NumPy has none")
 		}
 	}
+	if len(taken) > mostMembers {
+		e.note("", fmt.Sprintf("rows have %d named members, and an import takes %d of them", len(taken), mostMembers))
+	}
 	return w, nil
 }
+
+// mostMembers is the number of named members that an import takes.
+const mostMembers = 64
 
 func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 	return nil, w.e.whole(ctx, p, p.shardName(".tar"), func(f *file) error {
@@ -113,10 +126,18 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
 	names := map[kind]string{isImage: "images", isLabel: "labels", isText: "text", isJSON: "json"}
 	return w.e.describe(ctx, func(c *column) string {
-		if i := slices.Index(w.e.columns, c); w.names[i] != "" {
-			return strings.TrimSuffix(w.names[i], ".")
+		name := strings.TrimSuffix(w.names[slices.Index(w.e.columns, c)], ".")
+		if name == "" {
+			return names[c.kind]
 		}
-		return names[c.kind]
+		if slices.Contains(slices.Collect(maps.Values(names)), name) { // imports add the kind
+			last := map[kind]string{isImage: "image", isText: "txt", isJSON: "json", isLabel: "npy", isNumbers: "npy"}[c.kind]
+			if c.kind == isLabel && c.scalar() {
+				last = "cls"
+			}
+			name += "_" + last
+		}
+		return name
 	})
 }
 

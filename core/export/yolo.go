@@ -98,6 +98,10 @@ func (y *yolo) lines(facts *yoloFacts, o *objects, width, height float64) (out [
 		out = appendFloat(out, v, d)
 	}
 	for i := range o.n {
+		if !o.isNumber(i) {
+			y.e.note(y.d.boxes.Name(), "objects whose box is no number are left out")
+			continue
+		}
 		class := int64(0)
 		if i < len(o.labels) {
 			class = o.labels[i]
@@ -180,6 +184,9 @@ func (y *yolo) finish(ctx context.Context, facts [][]byte) error {
 	has := func(split string) bool { return slices.Contains(splits, split) }
 	for _, split := range splits {
 		fmt.Fprintf(&out, "%s: %s\n", yamlText(split), yamlText("images/"+split))
+	}
+	if len(splits) > 0 && (!has("train") || !has("val")) {
+		y.e.note("", "data.yaml needs train and val: the first and the last split stand for the one that is missing")
 	}
 	if len(splits) > 0 && !has("train") {
 		fmt.Fprintf(&out, "train: %s\n", yamlText("images/"+splits[0]))

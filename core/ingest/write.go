@@ -44,20 +44,22 @@ type importer struct {
 	tensors  map[string]bool // of the dataset; true: rows are lists
 	// names holds the kinds of tensors, also of those to come; otherKind keeps named members away
 	names     map[string]*kind
-	numbering map[string]numbering          // of the labels, by tensor
-	described map[string]dataset.TensorSpec // by an export, beside shards
-	labels    bool                          // the first directory of an object is its class
-	splits    bool                          // the first directories are splits
-	after     string                        // key of the last object that is written or left out
-	again     string                        // key of the archive that the run before has left half written
-	partial   string                        // key of the archive of which some rows are written, and not all
-	done      int64                         // objects
-	version   uint64                        // of the dataset, when only this import writes to it
-	known     bool                          // there were rows when the run began
-	usable    bool                          // a file has given a row, or has one already
-	kinds     kindCounts                    // of the files before the first usable one
-	pending   int64                         // changes since the last commit
-	settled   bool                          // the state in the dataset says that the import is complete
+	numbering map[string]numbering // of the labels, by tensor
+	labels    bool                 // the first directory of an object is its class
+	splits    bool                 // the first directories are splits
+	after     string               // key of the last object that is written or left out
+	again     string               // key of the archive that the run before has left half written
+	partial   string               // key of the archive of which some rows are written, and not all
+	done      int64                // objects
+	version   uint64               // of the dataset, when only this import writes to it
+	known     bool                 // there were rows when the run began
+	usable    bool                 // a file has given a row, or has one already
+	kinds     kindCounts           // of the files before the first usable one
+	pending   int64                // changes since the last commit
+	settled   bool                 // the state in the dataset says that the import is complete
+
+	// tensors that an export has described, beside shards
+	described map[string]dataset.TensorSpec
 
 	fit     *fit // nil: pictures stay as they are
 	budget  *budget

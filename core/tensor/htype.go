@@ -134,7 +134,7 @@ func (h HType) Empty() Shape {
 	switch h.Base {
 	case "bbox":
 		return Shape{0, 4}
-	case "point":
+	case "point", "polygon":
 		return Shape{0, 2}
 	case "keypoints_coco":
 		return Shape{0, 0}

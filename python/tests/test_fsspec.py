@@ -90,7 +90,35 @@ def test_faults(dataset: deeplake.Dataset, tmp_path: Path) -> None:
     files = fsspec.filesystem("deeplake", uri=dataset.uri)
     with pytest.raises(deeplake.UnsupportedError, match='mode is "wb", want "rb"'):
         files.open("images/00000001.png", "wb")
+    for change in (
+        lambda: files.rm("images", recursive=True),
+        lambda: files.mkdir("x"),
+        lambda: files.cp_file("a", "b"),
+    ):
+        with pytest.raises(deeplake.UnsupportedError, match="they are read-only"):
+            change()
+    with pytest.raises(deeplake.Error, match="no storage provider"):
+        fsspec.filesystem("deeplake", uri="nothing://x").exists("images")
     with pytest.raises(FileNotFoundError, match="there is no dataset"):
         fsspec.filesystem("deeplake", uri=str(tmp_path / "none")).ls("")
     with pytest.raises(FileNotFoundError, match="is no dataset; want deeplake://org/name"):
         fsspec.filesystem("deeplake").ls("deeplake://lab")
+
+
+def test_other_numbers(tmp_path: Path) -> None:
+    ds = deeplake.create(tmp_path / "numbers")
+    ds.create_tensor("c", dtype="complex64")
+    ds.create_tensor("b", dtype="bfloat16")
+    ds.extend({"c": [1j, None], "b": np.float32([1.5, 2])})
+    ds.commit()
+    files = fsspec.filesystem("deeplake", uri=ds.uri)
+    assert files.ls("c", detail=False) == ["c/00000000.npy"] and len(files.ls("b")) == 2
+    assert np.load(io.BytesIO(files.cat("b/00000000.npy"))) == np.float32(1.5)
+    assert np.load(io.BytesIO(files.cat("c/00000000.npy"))) == np.complex64(1j)
+    with files.open("b/00000001.npy") as file:
+        assert file.size == len(file.read())
+    assert files.read_block("b/00000001.npy", 0, 6) == b"\x93NUMPY"
+    ds.append({"c": 2j, "b": 3})
+    ds.commit()
+    files.invalidate_cache()
+    assert len(files.ls("b")) == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -69,6 +70,10 @@ def export_rows(
         raise InvalidArgumentError(f'export: tensors is "{tensors}", want a list of names, such as ["{tensors}"]')
     if shard_bytes is not None and (not isinstance(shard_bytes, int) or isinstance(shard_bytes, bool)):
         raise InvalidArgumentError(f"export: shard_bytes is {shard_bytes!r}, want an int")
+    if shard_bytes is not None and not 1 <= shard_bytes < 1 << 62:
+        raise InvalidArgumentError(f"export: shard_bytes is {shard_bytes}, want 1,024 or more, or None for the default")
+    if splits not in ("auto", "none"):
+        raise InvalidArgumentError(f"export: splits is {json.dumps(splits, default=str)}, want auto or none")
     place = _uri.resolve(uri)
     options: dict[str, Any] = {
         "format": format,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from deeplake._data.dataset import open as open_dataset
-from deeplake._errors import Error, UnsupportedError
+from deeplake._errors import NotFoundError, UnsupportedError
 from deeplake._lazy import package
 
 if TYPE_CHECKING:
@@ -24,6 +24,14 @@ _NAME = re.compile(r"(\d{8,18})(\.[a-z]+)?")
 _IMAGES = {"jpeg": ".jpg", "png": ".png", "webp": ".webp"}
 _TEXTS = {"string": ".txt", "json": ".json", "bytes": ".bin"}
 _WITHIN = 2  # parts of a path that name the dataset: org/name
+
+
+class _File(io.BytesIO):
+    """The content of a file."""
+
+    @property
+    def size(self) -> int:
+        return len(self.getbuffer())
 
 
 class DeeplakeFileSystem(AbstractFileSystem):
@@ -70,7 +78,7 @@ class DeeplakeFileSystem(AbstractFileSystem):
         if uri not in self._opened:
             try:
                 self._opened[uri] = open_dataset(uri, at=self._at, read_only=True, storage=self._storage)
-            except Error as err:
+            except NotFoundError as err:
                 raise FileNotFoundError(str(err)) from err
         return self._opened[uri], base, rest
 
@@ -100,7 +108,10 @@ class DeeplakeFileSystem(AbstractFileSystem):
         extension = self._extension(ds, name)
         if not extension:
             return []
-        missing = set(ds.query(f'SELECT * WHERE "{name}" IS NULL').indices.tolist())
+        if str(ds.schema[name].get("dtype")).startswith("complex"):
+            missing = {row for row in range(len(ds)) if ds[name].bytes(row) is None}  # queries have no such numbers
+        else:
+            missing = set(ds.query(f'SELECT "{name}" WHERE "{name}" IS NULL').indices.tolist())
         rows = [row for row in range(len(ds)) if row not in missing]
         names = [f"{path}/{row:08d}{extension}" for row in rows]
         if not detail:
@@ -126,8 +137,11 @@ class DeeplakeFileSystem(AbstractFileSystem):
         value = ds[name][row]
         if value is None:
             raise FileNotFoundError(f'"{path}": row {row} has no sample')
+        array = np.asarray(value)
+        if str(ds.schema[name].get("dtype")) == "bfloat16":
+            array = array.astype(np.float32)  # NumPy's files have no bfloat16
         out = io.BytesIO()
-        np.save(out, np.asarray(value), allow_pickle=False)
+        np.save(out, array, allow_pickle=False)
         return out.getvalue()
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
@@ -138,14 +152,32 @@ class DeeplakeFileSystem(AbstractFileSystem):
             return _folder(path)
         return {"name": path, "size": len(self._sample(path)), "type": "file"}
 
+    def exists(self, path: str, **_: Any) -> bool:
+        """Reports whether there is a file or folder. Faults of the store are errors, not False."""
+        try:
+            self.info(path)
+        except FileNotFoundError:
+            return False
+        return True
+
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
         """Returns the content of a file, or bytes [start, end) of it."""
         return self._sample(self._strip_protocol(path))[start:end]
 
-    def _open(self, path: str, mode: str = "rb", **_: Any) -> io.BytesIO:
+    def invalidate_cache(self, path: str | None = None) -> None:
+        """Opens datasets anew, with the rows that they have then."""
+        self._opened.clear()
+        super().invalidate_cache(path)
+
+    def _refuse(self, *paths: Any, **_: Any) -> Any:
+        raise UnsupportedError(f"write files of a dataset ({paths}): they are read-only; use deeplake.open")
+
+    mkdir = makedirs = rmdir = rm = rm_file = _rm = cp_file = mv = touch = put_file = _refuse
+
+    def _open(self, path: str, mode: str = "rb", **_: Any) -> _File:
         if mode != "rb":
             raise UnsupportedError(f'open "{path}": mode is "{mode}", want "rb"; datasets are written by deeplake.open')
-        return io.BytesIO(self._sample(path))
+        return _File(self._sample(path))
 
 
 def _folder(path: str) -> dict[str, Any]:
