@@ -90,6 +90,11 @@ type writer interface {
 	finish(ctx context.Context, facts [][]byte) error
 }
 
+// beginner is a writer that writes files before those of the parts: ones that show faults of rows.
+type beginner interface {
+	begin(ctx context.Context) error
+}
+
 // layouts lists all kinds of files.
 func layouts() []layout {
 	return []layout{

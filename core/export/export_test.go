@@ -285,6 +285,45 @@ func TestOtherExport(t *testing.T) {
 	}
 }
 
+// TestDamagedParts: a continued export writes parts again whose files are gone, or of another size.
+func TestDamagedParts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.export(t, "mem://whole", optionsOf("webdataset")); err != nil {
+		t.Fatal(err)
+	}
+	want := w.files(t, "mem://whole")
+	w.plan = faultstore.Plan{{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Skip: 6, Do: faultstore.Crash()}}
+	if _, err := w.export(t, "mem://faulty", optionsOf("webdataset")); !errs.Is(err, errs.Storage) {
+		t.Fatal(err)
+	}
+	w.plan = nil
+	p, err := w.env.Stores.Open(t.Context(), "mem://faulty", storage.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for key := range w.files(t, "mem://faulty") {
+		if strings.HasSuffix(key, ".tar") && damaged < 2 {
+			if damaged++; damaged == 1 {
+				err = p.Delete(t.Context(), key)
+			} else {
+				err = p.Put(t.Context(), key, []byte("cut"))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r, err := w.export(t, "mem://faulty", optionsOf("webdataset"))
+	if err != nil || damaged < 2 || r.Resumed == 0 {
+		t.Fatal(damaged, r, err)
+	}
+	if got := w.files(t, "mem://faulty"); !maps.Equal(got, want) {
+		t.Errorf("files %q, want %q", slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+	}
+}
+
 // TestHostileNames: text of a dataset makes no names of files that lead elsewhere.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()

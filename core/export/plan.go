@@ -257,8 +257,10 @@ type record struct {
 
 // partRecorded says that a part is whole.
 type partRecorded struct {
-	Written written         `json:"written"`
-	Facts   json.RawMessage `json:"facts"`
+	Written written          `json:"written"`
+	Files   map[string]int64 `json:"files"` // the sizes of files, if they are few
+	Notes   []Note           `json:"notes"` // of the run, until then
+	Facts   json.RawMessage  `json:"facts"`
 }
 
 // claim makes the target that of this export, or finds the parts that an earlier run has written.
@@ -329,6 +331,15 @@ func differences(found []byte, own *record) string {
 // recorded reads the records of the parts that are whole.
 func (e *exporter) recorded(ctx context.Context) (map[int]*partRecorded, error) {
 	done := map[int]*partRecorded{}
+	sizes := map[string]int64{}
+	// Places of many files for a part have records without sizes.
+	most := 2 * (fewFiles + 1) * (len(e.parts) + 1)
+	if err := e.store.List(ctx, "", "", func(o storage.Object) bool {
+		sizes[o.Key] = o.Size
+		return len(sizes) < most
+	}); err != nil {
+		return nil, err
+	}
 	for i := range e.parts {
 		data, err := e.store.Get(ctx, fmt.Sprintf(partRecord, i))
 		if errs.Is(err, errs.NotFound) {
@@ -341,7 +352,18 @@ func (e *exporter) recorded(ctx context.Context) (map[int]*partRecorded, error) 
 		if err := json.Unmarshal(data, r); err != nil {
 			return nil, errs.New(errs.Corrupt, "its record of part %d is damaged; remove the files: %w", i, err)
 		}
-		done[i] = r
+		for key, size := range r.Files {
+			if now, is := sizes[key]; (!is && len(sizes) < most) || is && now != size { // it was changed since
+				if err := e.store.Delete(ctx, fmt.Sprintf(partRecord, i)); err != nil {
+					return nil, err
+				}
+				r = nil
+				break
+			}
+		}
+		if r != nil {
+			done[i] = r
+		}
 	}
 	return done, nil
 }

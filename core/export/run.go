@@ -73,6 +73,11 @@ func (e *exporter) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if b, ok := to.(beginner); ok {
+		if err := b.begin(ctx); err != nil {
+			return err
+		}
+	}
 	facts, err := e.write(ctx, to, done)
 	if err != nil {
 		return err
@@ -131,6 +136,9 @@ func (e *exporter) write(ctx context.Context, to writer, done map[int]*partRecor
 		if was := done[i]; was != nil {
 			facts[i] = was.Facts
 			e.count(was.Written)
+			for _, n := range was.Notes {
+				e.note(n.Tensor, n.Text)
+			}
 			e.mu.Lock()
 			e.report.Resumed += p.n
 			e.mu.Unlock()
@@ -164,6 +172,12 @@ func (e *exporter) one(ctx context.Context, to writer, p *part) ([]byte, error) 
 		return nil, err
 	}
 	r := partRecorded{Written: p.written.sum(), Facts: facts}
+	if r.Written.Files <= fewFiles {
+		r.Files = p.written.sizes
+	}
+	e.mu.Lock()
+	r.Notes = slices.Clone(e.report.Notes)
+	e.mu.Unlock()
 	data, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
@@ -220,13 +234,23 @@ func (e *exporter) note(tensor, text string) {
 type tally struct {
 	mu sync.Mutex
 	written
+	sizes map[string]int64 // of the files, if they are few
 }
 
-func (t *tally) add(bytes int64) {
+// fewFiles is the number of files of a part whose sizes its record has.
+const fewFiles = 4
+
+func (t *tally) add(key string, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.Files++
 	t.Bytes += bytes
+	if t.sizes == nil {
+		t.sizes = map[string]int64{}
+	}
+	if t.Files <= fewFiles {
+		t.sizes[key] = bytes
+	}
 }
 
 func (t *tally) sum() written {
@@ -242,7 +266,7 @@ func isLocal(p storage.Provider) bool {
 
 // put writes a file of a part.
 func (e *exporter) put(ctx context.Context, p *part, key string, data []byte) error {
-	p.written.add(int64(len(data)))
+	p.written.add(key, int64(len(data)))
 	return e.store.Put(ctx, key, data)
 }
 
@@ -326,7 +350,7 @@ func (f *file) finish(ctx context.Context, t *tally) error {
 	if err := f.flush(); err != nil {
 		return err
 	}
-	t.add(f.bytes)
+	t.add(f.key, f.bytes)
 	return f.Stream.Finish(ctx)
 }
 
