@@ -156,8 +156,8 @@ func (c *coco) findFree(ctx context.Context) error {
 
 func (c *coco) finish(context.Context, [][]byte) error { return nil }
 
-// begin writes the documents: one pass over the annotations for each of their lists. A fault in them
-// shows before images are copied.
+// begin writes the documents: one pass over the annotations for each of their lists. A fault in
+// them shows before images are copied.
 func (c *coco) begin(ctx context.Context) error {
 	if err := c.findFree(ctx); err != nil {
 		return err

@@ -353,7 +353,8 @@ func (e *exporter) recorded(ctx context.Context) (map[int]*partRecorded, error) 
 			return nil, errs.New(errs.Corrupt, "its record of part %d is damaged; remove the files: %w", i, err)
 		}
 		for key, size := range r.Files {
-			if now, is := sizes[key]; (!is && len(sizes) < most) || is && now != size { // it was changed since
+			// Beyond the listing, a file may be there.
+			if now, is := sizes[key]; (!is && len(sizes) < most) || is && now != size {
 				if err := e.store.Delete(ctx, fmt.Sprintf(partRecord, i)); err != nil {
 					return nil, err
 				}
