@@ -285,7 +285,8 @@ func TestOtherExport(t *testing.T) {
 	}
 }
 
-// TestDamagedParts: a continued export writes a part again if its file is gone, or has another size.
+// TestDamagedParts: a continued export writes a part again if its file is missing or has another
+// size.
 func TestDamagedParts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
