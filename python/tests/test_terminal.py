@@ -80,6 +80,13 @@ COMMANDS = {
     "gc": [["gc", "{root}/d", "--dry-run"]],
     "rechunk": [["rechunk", "{root}/d", "-m", HOSTILE]],
     "merge": [["merge", "{root}/d", "work", "-m", HOSTILE]],
+    "export": [
+        ["export", "{root}/d", "{root}/out1", "--format", "webdataset"],
+        ["export", "{root}/d", "{root}/out2", "--format", "tfrecord", "--json"],
+        ["export", "{root}/d", "{root}/out3", "--format", "folder"],
+        ["export", "{root}/d", "{root}/out4", "--format", "x\x1b]0;owned\x07"],
+        ["export", "{root}/d", "{root}/out5\x1b]0;owned\x07", "--format", "mds", "--tensors", "n\x1b]0;owned\x07"],
+    ],
     "cp": [["cp", "{root}/d", "{root}/copy", "-m", HOSTILE]],
     # It refuses before it serves: a server would not end.
     "visualize": [
