@@ -142,7 +142,46 @@ func (w *world) export(t testing.TB, uri string, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer j.Close()
-	return j.Wait(t.Context())
+	r, err := j.Wait(t.Context())
+	if p, _ := j.Poll(t.Context()); err == nil && (p.Rows != r.Rows || p.Total != r.Rows) {
+		t.Errorf("%s: the progress says %d of %d rows, want %d", o.Format, p.Rows, p.Total, r.Rows)
+	}
+	return r, err
+}
+
+// TestMainMembers: names decide before the order of tensors does.
+func TestMainMembers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := &exporter{env: w.env, view: w.view(t)}
+	e.described = e.view.Describe()
+	byName := map[string]*column{}
+	for i := range e.described.Tensors {
+		c, err := e.newColumn(&e.described.Tensors[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName[c.Name()] = c
+	}
+	for _, c := range []struct {
+		kind  kind
+		names []string
+		given []string // of the columns
+		want  int
+	}{
+		{isImage, []string{"images"}, []string{"text", "images"}, 1}, {isImage, []string{"picture"}, []string{"text", "images"}, 1},
+		{isLabel, []string{"labels"}, []string{"class", "split"}, -1}, {isLabel, []string{"split"}, []string{"class", "split"}, 1},
+		{isLabel, []string{"labels"}, []string{"labels", "class"}, 1}, // labels has several numbers
+		{isText, []string{"caption"}, []string{"text"}, -1}, {isJSON, []string{"json", "meta"}, []string{"text", "meta"}, 1},
+	} {
+		var columns []*column
+		for _, name := range c.given {
+			columns = append(columns, byName[name])
+		}
+		if got := mainOf(columns, c.kind, c.names...); got != c.want {
+			t.Errorf("%v of %v: %d, want %d", c.names, c.given, got, c.want)
+		}
+	}
 }
 
 // files returns the content of a place.
@@ -265,14 +304,20 @@ func TestOtherExport(t *testing.T) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	// A run that has written nothing does not keep the place.
-	w.plan = faultstore.Plan{{Ops: []faultstore.Op{faultstore.Create}, Do: faultstore.Crash()}}
-	if _, err := w.export(t, "mem://faulty-early", optionsOf("mds")); !errs.Is(err, errs.Storage) {
-		t.Fatal(err)
-	}
-	w.plan = nil
-	if r, err := w.export(t, "mem://faulty-early", optionsOf("tfrecord")); err != nil || r.Resumed != 0 {
-		t.Errorf("behind a run without files: %+v, %v", r, err)
+	// A run that fails before it has written a file does not keep the place. One that was killed
+	// does: others cannot know that it runs no more.
+	for name, c := range map[string]struct {
+		do   faultstore.Action
+		free bool
+	}{"fails": {faultstore.Fail(errs.Storage), true}, "killed": {faultstore.Crash(), false}} {
+		w.plan = faultstore.Plan{{Ops: []faultstore.Op{faultstore.Create}, Times: faultstore.Always, Do: c.do}}
+		if _, err := w.export(t, "mem://faulty-early-"+name, optionsOf("mds")); !errs.Is(err, errs.Storage) {
+			t.Fatal(err)
+		}
+		w.plan = nil
+		if r, err := w.export(t, "mem://faulty-early-"+name, optionsOf("tfrecord")); (err == nil) != c.free {
+			t.Errorf("behind a run that %s: %+v, %v", name, r, err)
+		}
 	}
 	if _, err := w.export(t, "mem://data", optionsOf("mds")); !errs.Is(err, errs.Invalid) {
 		t.Errorf("into the dataset: %v", err)

@@ -6,7 +6,6 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
-	"deeplake/core/tensor"
 )
 
 // folder writes images as files: in a folder of their class, in one of their split.
@@ -103,20 +102,3 @@ func (f *folder) part(ctx context.Context, p *part) (any, error) {
 }
 
 func (f *folder) finish(context.Context, [][]byte) error { return nil }
-
-// putPicture writes the picture of a row. name has no extension.
-func (e *exporter) putPicture(ctx context.Context, p *part, name string, row int64, v *value) error {
-	data, err := e.picture(&v.Sample)
-	if err != nil {
-		return errs.InRow(errs.KindOf(err), row, "row %d: %w", row, err)
-	}
-	return e.put(ctx, p, name+v.extension, data)
-}
-
-// asText returns a sample of text.
-func asText(v *tensor.Sample) string { return string(v.Data) }
-
-// shardName returns the name of a shard of the part.
-func (p *part) shardName(extension string) string {
-	return p.in(fmt.Sprintf("%05d%s", p.number, extension))
-}

@@ -162,22 +162,6 @@ func (w *mdsShards) value(k int, c *column, v *value) ([]byte, error) {
 	return append(head, data...), err
 }
 
-// listJSON returns a list of texts or of JSON documents.
-func listJSON(c *column, v *value) []byte {
-	data := []byte{'['}
-	for i := range v.items {
-		if i > 0 {
-			data = append(data, ',')
-		}
-		if c.kind == isJSON {
-			data = append(data, v.items[i].Data...)
-		} else {
-			data = appendText(data, asText(&v.items[i]))
-		}
-	}
-	return append(data, ']')
-}
-
 func (w *mdsShards) finish(ctx context.Context, facts [][]byte) error {
 	indexes := map[string][]json.RawMessage{}
 	for i, p := range w.e.parts {

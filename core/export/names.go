@@ -3,7 +3,7 @@ package export
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
+	"hash/fnv"
 	"path"
 	"slices"
 	"strings"
@@ -23,15 +23,15 @@ type namer struct {
 	whole   bool                // names keep the folders of the file
 	renamed map[int64]string    // rows whose names others have
 	taken   map[uint64]struct{} // hashes of folders and names
-	seed    maphash.Seed
 }
 
 // folderOf returns the folder of a row's file. It must be a pure function of the row.
 type folderOf func(ctx context.Context, p *part, rows []int64) ([]string, error)
 
-// newNamer looks at the names of all rows. Equal hashes cost a name its beauty, nothing else.
+// newNamer looks at the names of all rows. Two names of one hash are treated as equal: one gets the
+// number of its row.
 func newNamer(ctx context.Context, e *exporter, whole bool, folder folderOf) (*namer, error) {
-	n := &namer{e: e, whole: whole, renamed: map[int64]string{}, taken: map[uint64]struct{}{}, seed: maphash.MakeSeed()}
+	n := &namer{e: e, whole: whole, renamed: map[int64]string{}, taken: map[uint64]struct{}{}}
 	for _, p := range e.parts {
 		for at := int64(0); at < p.n; at += batchRows {
 			rows := p.rowsOf(at, min(batchRows, p.n-at))
@@ -60,9 +60,10 @@ func newNamer(ctx context.Context, e *exporter, whole bool, folder folderOf) (*n
 
 // take reports whether a name was free, and takes it.
 func (n *namer) take(name string) bool {
-	h := maphash.String(n.seed, name)
-	_, is := n.taken[h]
-	n.taken[h] = struct{}{}
+	h := fnv.New64a() // the same in each run: a continued one finds the same names
+	_, _ = h.Write([]byte(name))
+	_, is := n.taken[h.Sum64()]
+	n.taken[h.Sum64()] = struct{}{}
 	return !is
 }
 
@@ -174,6 +175,15 @@ func (e *exporter) picture(v *tensor.Sample) ([]byte, error) {
 		return nil, errs.New(errs.KindOf(err), "an array of %s and shape %s makes no PNG file (%w); leave the tensor out by tensors=", v.DType, v.Shape, err)
 	}
 	return file, nil
+}
+
+// putPicture writes the picture of a row. name has no extension.
+func (e *exporter) putPicture(ctx context.Context, p *part, name string, row int64, v *value) error {
+	data, err := e.picture(&v.Sample)
+	if err != nil {
+		return errs.InRow(errs.KindOf(err), row, "row %d: %w", row, err)
+	}
+	return e.put(ctx, p, name+v.extension, data)
 }
 
 // lane returns the number of files to write at once.

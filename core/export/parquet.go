@@ -108,6 +108,9 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 				if b, err = s.Next(ctx); err != nil {
 					return err
 				}
+				if b == nil {
+					return errs.New(errs.Internal, "%d rows came of %d", at, p.n)
+				}
 			}
 			n := b.Data.Rows
 			err = w.write(ctx, to, p, at, b.Data)

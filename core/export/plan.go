@@ -14,7 +14,6 @@ import (
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
 	"deeplake/core/storage"
-	"deeplake/core/tensor"
 )
 
 // part is rows of one split that are written together.
@@ -48,6 +47,11 @@ func (p *part) in(name string) string {
 		return name
 	}
 	return p.split + "/" + name
+}
+
+// shardName returns the name of a shard of the part.
+func (p *part) shardName(extension string) string {
+	return p.in(fmt.Sprintf("%05d%s", p.number, extension))
 }
 
 const (
@@ -225,15 +229,6 @@ func isFolder(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return r == '/' || r == '\\' || r == ' ' || !unicode.IsGraphic(r) })
 }
 
-// whole64 returns a sample of one integer.
-func whole64(v *tensor.Sample) (int64, error) {
-	all, err := integers(v)
-	if err != nil || len(all) != 1 {
-		return 0, errs.New(errs.Type, "it has shape %s, want one integer", v.Shape)
-	}
-	return all[0], nil
-}
-
 // The records of an export that is not whole.
 const (
 	recordFolder = ".export/"
@@ -297,16 +292,19 @@ func (e *exporter) claim(ctx context.Context) (done map[int]*partRecorded, err e
 		return nil, err
 	}
 	if r.Commit == "" || !bytes.Equal(found, own) {
-		alone := true
-		if err := e.store.List(ctx, "", "", func(o storage.Object) bool { alone = o.Key == planRecord; return alone }); err != nil {
-			return nil, err
-		}
-		if alone { // of a run that failed before it had written anything
-			return nil, e.store.Put(ctx, planRecord, own)
-		}
 		return nil, errs.New(errs.Exists, "the place has a part of another export (%s); name an empty one, or remove the files", differences(found, &r))
 	}
 	return e.recorded(ctx)
+}
+
+// release removes the plan of a run that has failed before it had written anything: the place is
+// free for another export. A failure here leaves the plan, which the same export finds again.
+func (e *exporter) release(ctx context.Context) {
+	alone := true
+	err := e.store.List(ctx, "", "", func(o storage.Object) bool { alone = o.Key == planRecord; return alone })
+	if err == nil && alone {
+		_ = e.store.Delete(ctx, planRecord)
+	}
 }
 
 // differences says how an export that was begun differs from this one.

@@ -89,7 +89,8 @@ const (
 	jobRows    = 32 // that a worker reads at once
 )
 
-// batches calls fn with the rows of a part in order. The next batch is read while fn has one.
+// batches calls fn with the rows of a part in order. The next batch is read while fn has one. Rows
+// count as progress while the files of the part are written.
 func (e *exporter) batches(ctx context.Context, p *part, columns []*column, fn func(b *batch) error) error {
 	next, err := e.batch(ctx, p, 0, columns)
 	for at := int64(0); err == nil && next != nil; {
@@ -106,7 +107,7 @@ func (e *exporter) batches(ctx context.Context, p *part, columns []*column, fn f
 		if failed := g.Wait(); err == nil {
 			err = failed
 		}
-		if err == nil {
+		if err == nil && p.written != nil {
 			e.wrote(int64(len(now.rows)))
 		}
 	}
@@ -132,7 +133,7 @@ func (e *exporter) batch(ctx context.Context, p *part, at int64, columns []*colu
 		for i := range refs {
 			if r := &refs[i][fits]; columns[i].headsOnly {
 				continue
-			} else if columns[i].Encoded() {
+			} else if isFile(r) {
 				total += r.Stored
 			} else {
 				total += r.Size
@@ -245,7 +246,7 @@ func (t *sampleTask) run(ctx context.Context, w *chunk.Worker) error {
 		var err error
 		switch {
 		case ref.Hole():
-			continue // an item of a list cannot be one
+			continue // of an item: plan keeps the holes of rows
 		case isFile(ref):
 			s.Form, s.DType, s.Shape = tensor.FormEncoded, t.column.dtype, ref.Shape
 			err = t.column.Stored(ctx, ref, s.Data, w)

@@ -73,6 +73,11 @@ func (e *exporter) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil && len(done) == 0 {
+			e.release(context.WithoutCancel(ctx))
+		}
+	}()
 	if b, ok := to.(beginner); ok {
 		if err := b.begin(ctx); err != nil {
 			return err

@@ -26,6 +26,15 @@ func integers(v *tensor.Sample) ([]int64, error) {
 	return out, nil
 }
 
+// whole64 returns a sample of one integer.
+func whole64(v *tensor.Sample) (int64, error) {
+	all, err := integers(v)
+	if err != nil || len(all) != 1 {
+		return 0, errs.New(errs.Type, "it has shape %s, want one integer", v.Shape)
+	}
+	return all[0], nil
+}
+
 // floats returns the elements of an array of numbers, rounded to float64.
 func floats(v *tensor.Sample) ([]float64, error) {
 	if !v.DType.Fixed() || v.DType.IsComplex() {
@@ -79,4 +88,23 @@ func widened(p []byte, n int64) []byte {
 		out = binary.LittleEndian.AppendUint64(out, uint64(int64(int32(binary.LittleEndian.Uint32(p[4*i:])))))
 	}
 	return out
+}
+
+// asText returns a sample of text.
+func asText(v *tensor.Sample) string { return string(v.Data) }
+
+// listJSON returns a list of texts or of JSON documents.
+func listJSON(c *column, v *value) []byte {
+	data := []byte{'['}
+	for i := range v.items {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		if c.kind == isJSON {
+			data = append(data, v.items[i].Data...)
+		} else {
+			data = appendText(data, asText(&v.items[i]))
+		}
+	}
+	return append(data, ']')
 }

@@ -27,30 +27,9 @@ type webDataset struct {
 
 func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 	w := &webDataset{e: e, names: make([]string, len(e.columns))}
-	main := map[kind]int{} // the column whose members have no name of their own
-	of := map[kind][]string{isImage: {"images", "image"}, isLabel: {"labels", "label"}, isText: {"text"}, isJSON: {"json"}}
-	for k, names := range of {
-		main[k] = -1
-		only := -1
-		for i, c := range e.columns {
-			if c.kind != k || c.list || k == isLabel && !c.scalar() {
-				continue
-			}
-			if only = i; main[k] >= 0 {
-				continue
-			}
-			if k == isImage && !c.htype.IsMask() {
-				main[k] = i
-			}
-			for _, name := range names {
-				if c.Name() == name {
-					main[k] = i
-				}
-			}
-		}
-		if main[k] < 0 && k == isLabel {
-			main[k] = only
-		}
+	main := map[kind]int{ // the column whose members have no name of their own
+		isImage: mainOf(e.columns, isImage, "images", "image"), isLabel: mainOf(e.columns, isLabel, "labels", "label"),
+		isText: mainOf(e.columns, isText, "text"), isJSON: mainOf(e.columns, isJSON, "json"),
 	}
 	taken := map[string]bool{}
 	for i, c := range e.columns {
@@ -85,6 +64,26 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 		e.note("", fmt.Sprintf("rows have %d named members, and an import takes %d of them", len(taken), mostMembers))
 	}
 	return w, nil
+}
+
+// mainOf returns the column of a kind that has one of the names, the first name before the others.
+// Without one it is the first picture that is no mask, or the only label; else -1.
+func mainOf(columns []*column, k kind, names ...string) int {
+	is := func(c *column) bool { return c.kind == k && !c.list && (k != isLabel || c.scalar()) }
+	for _, name := range names {
+		if i := slices.IndexFunc(columns, func(c *column) bool { return is(c) && c.Name() == name }); i >= 0 {
+			return i
+		}
+	}
+	switch k {
+	case isImage:
+		return slices.IndexFunc(columns, func(c *column) bool { return is(c) && !c.htype.IsMask() })
+	case isLabel:
+		if i := slices.IndexFunc(columns, is); i >= 0 && !slices.ContainsFunc(columns[i+1:], is) {
+			return i
+		}
+	}
+	return -1
 }
 
 // mostMembers is the number of named members that an import takes.
