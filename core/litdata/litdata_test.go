@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"deeplake/core/arrow/arrowtest"
+	"deeplake/core/arrow/gather"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -86,7 +87,7 @@ func framed(each int, items ...[]byte) []byte {
 }
 
 // read reads a chunk to its end, and returns its values by name.
-func read(t testing.TB, data []byte, x *Index, o Options) (map[string][]tensor.Sample, error) {
+func read(t testing.TB, data []byte, x *Index, o gather.Options) (map[string][]tensor.Sample, error) {
 	t.Helper()
 	r, err := NewReader(iotest.HalfReader(bytes.NewReader(data)), x, o)
 	if err != nil {
@@ -130,7 +131,7 @@ func TestOwnWriter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := read(t, data, x, Options{})
+			got, err := read(t, data, x, gather.Options{})
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -143,7 +144,7 @@ func TestOwnWriter(t *testing.T) {
 			}
 			rows += len(got[first])
 			for from := range c.Items + 2 {
-				rest, err := read(t, data, x, Options{From: from, Columns: []string{first}})
+				rest, err := read(t, data, x, gather.Options{From: from, Columns: []string{first}})
 				if want := max(0, int(c.Items-from)); err != nil || len(rest[first]) != want || want > 0 && !bytes.Equal(rest[first][0].Data, got[first][from].Data) {
 					t.Fatalf("%s from %d: %d items, %v", name, from, len(rest[first]), err)
 				}
@@ -193,7 +194,7 @@ func TestLeaves(t *testing.T) {
 		"no_header_tensor:9": {"xxyyzz", "xxyyzz", "(3,)"},
 		"json":               {`{"a":1}`, `{"a":1}`, "()"},
 	} {
-		got, err := read(t, classic(itemOf(c.value)), indexOf(encoding), Options{})
+		got, err := read(t, classic(itemOf(c.value)), indexOf(encoding), gather.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", encoding, err)
 			continue
@@ -314,11 +315,11 @@ func TestCut(t *testing.T) {
 		"whole":   {packed(classic(items...)), x},
 		"items":   {classic(packed(items[0]), packed(items[1])), &one},
 	} {
-		if got, err := read(t, c.data, c.index, Options{}); err != nil || len(got["a"]) < 2 || string(got["a"][1].Data) != "yyy" {
+		if got, err := read(t, c.data, c.index, gather.Options{}); err != nil || len(got["a"]) < 2 || string(got["a"][1].Data) != "yyy" {
 			t.Fatal(name, got, err)
 		}
 		for n := range len(c.data) {
-			if _, err := read(t, c.data[:n], c.index, Options{}); !errs.Is(err, errs.Corrupt) {
+			if _, err := read(t, c.data[:n], c.index, gather.Options{}); !errs.Is(err, errs.Corrupt) {
 				// The last bytes of a compressed file are its end, behind all items.
 				if name != "whole" || n < len(c.data)-8 {
 					t.Fatalf("%s, the first %d bytes: %v", name, n, err)
@@ -385,7 +386,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	for name, c := range all {
-		if _, err := read(t, c.data, c.index, Options{}); err == nil || !strings.Contains(err.Error(), c.want) || errs.KindOf(err) == errs.Internal {
+		if _, err := read(t, c.data, c.index, gather.Options{}); err == nil || !strings.Contains(err.Error(), c.want) || errs.KindOf(err) == errs.Internal {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -398,7 +399,7 @@ func TestLeftOut(t *testing.T) {
 		return itemOf(a, "\x01", le(4, 1, 1)+a, le(1, 1)+a, `"`+a+`"`, last)
 	}
 	var left []int64
-	got, err := read(t, classic(row("x", "1"), row("y", "\xff"), []byte("?"), row("z", "3")), x, Options{LeaveOut: func(n int64, _ error) error { left = append(left, n); return nil }})
+	got, err := read(t, classic(row("x", "1"), row("y", "\xff"), []byte("?"), row("z", "3")), x, gather.Options{LeaveOut: func(n int64, _ error) error { left = append(left, n); return nil }})
 	if err != nil || !slices.Equal(left, []int64{1, 2}) {
 		t.Fatal(left, err)
 	}
@@ -421,7 +422,7 @@ func FuzzChunk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte, isPacked bool) {
 		x := indexOf(encodings...)
 		x.Packed = isPacked
-		r, err := NewReader(bytes.NewReader(p), x, Options{From: int64(len(p) % 2), LeaveOut: func(int64, error) error { return nil }})
+		r, err := NewReader(bytes.NewReader(p), x, gather.Options{From: int64(len(p) % 2), LeaveOut: func(int64, error) error { return nil }})
 		if err != nil {
 			return
 		}
@@ -433,8 +434,8 @@ func FuzzChunk(f *testing.F) {
 			}
 			fields, _ := b.Fields()
 			for _, c := range fields {
-				if c.Len() != int64(len(b.Items)) {
-					t.Fatalf("%d values of %d items", c.Len(), len(b.Items))
+				if c.Len() != int64(len(b.Rows)) {
+					t.Fatalf("%d values of %d items", c.Len(), len(b.Rows))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
 			}

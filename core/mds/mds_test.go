@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"deeplake/core/arrow/arrowtest"
+	"deeplake/core/arrow/gather"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
 )
@@ -53,7 +54,7 @@ func forged(columns []wanted, samples ...[][]byte) []byte {
 }
 
 // all reads a shard to its end, and returns its samples by column.
-func all(t *testing.T, data []byte, o Options) map[string][]tensor.Sample {
+func all(t *testing.T, data []byte, o gather.Options) map[string][]tensor.Sample {
 	t.Helper()
 	r, err := NewReader(iotest.HalfReader(bytes.NewReader(data)), o)
 	if err != nil {
@@ -81,8 +82,8 @@ func TestOwnWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := all(t, data, Options{})
-	rest := all(t, data, Options{From: 2, Columns: []string{"label", "jpg", "any"}})
+	whole := all(t, data, gather.Options{})
+	rest := all(t, data, gather.Options{From: 2, Columns: []string{"label", "jpg", "any"}})
 	if len(whole) != 20 || len(rest) != 3 || len(whole["label"]) < 4 || len(rest["label"]) != len(whole["label"])-2 {
 		t.Fatalf("%d columns, %d of %d", len(whole), len(rest), len(whole["label"]))
 	}
@@ -99,9 +100,9 @@ func TestOwnWriter(t *testing.T) {
 		if n > 3000 && n%211 != 0 {
 			continue
 		}
-		r, err := NewReader(bytes.NewReader(data[:n]), Options{})
+		r, err := NewReader(bytes.NewReader(data[:n]), gather.Options{})
 		for err == nil {
-			var b *Batch
+			var b *gather.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				break
 			}
@@ -145,7 +146,7 @@ func TestWriter(t *testing.T) {
 	if entry["samples"] != rows || raw["bytes"] != int64(file.Len()) || raw["basename"] != "shard.00000.mds" {
 		t.Errorf("the entry is %v, and the file has %d bytes", entry, file.Len())
 	}
-	got := all(t, file.Bytes(), Options{})
+	got := all(t, file.Bytes(), gather.Options{})
 	for i := range rows {
 		if a := got["a"][i].Data; i != 20 && !bytes.Equal(a, bytes.Repeat([]byte{byte(i)}, i*blockBytes/100)) {
 			t.Errorf("sample %d has %d bytes", i, len(a))
@@ -193,9 +194,9 @@ func TestFaults(t *testing.T) {
 		"a list":          {forged([]wanted{{"a", "jpeg_array", 0}}, text("\xff\xff\xff\xff")), "has a list of 4294967295 images in 0 bytes"},
 		"files":           {forged([]wanted{{"a", "jpeg_array", 0}}, text("\x01\x00\x00\x00\x05\x00\x00\x00xy")), "has images of 5 bytes in 2"},
 	} {
-		r, err := NewReader(bytes.NewReader(c.data), Options{})
+		r, err := NewReader(bytes.NewReader(c.data), gather.Options{})
 		for err == nil {
-			var b *Batch
+			var b *gather.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				break
 			}
@@ -214,7 +215,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	data := forged(columns, sample("x", "1"), sample("y", "no"), sample("z", "3"))
 	var left []int64
-	got := all(t, data, Options{LeaveOut: func(n int64, _ error) error { left = append(left, n); return nil }})
+	got := all(t, data, gather.Options{LeaveOut: func(n int64, _ error) error { left = append(left, n); return nil }})
 	if !slices.Equal(left, []int64{1}) || len(got["a"]) != 2 {
 		t.Fatalf("left out: %v", left)
 	}
@@ -234,16 +235,16 @@ func FuzzShard(f *testing.F) {
 	f.Add(data)
 	f.Add(forged([]wanted{{"a", "ndarray", 0}, {"b", "int32", 4}}, [][]byte{[]byte("\x08\x04\x01x"), {1, 2, 3, 4}}))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		r, err := NewReader(bytes.NewReader(p), Options{LeaveOut: func(int64, error) error { return nil }})
+		r, err := NewReader(bytes.NewReader(p), gather.Options{LeaveOut: func(int64, error) error { return nil }})
 		for err == nil {
-			var b *Batch
+			var b *gather.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				return
 			}
 			fields, _ := b.Fields()
 			for _, c := range fields {
-				if c.Len() != int64(len(b.Samples)) {
-					t.Fatalf("%d values of %d samples", c.Len(), len(b.Samples))
+				if c.Len() != int64(len(b.Rows)) {
+					t.Fatalf("%d values of %d samples", c.Len(), len(b.Rows))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
 			}

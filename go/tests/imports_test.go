@@ -140,9 +140,9 @@ var packageRules = []packageRule{
 		modules: []string{"github.com/klauspost/compress/gzip", "github.com/klauspost/compress/zlib"},
 	},
 	{dir: "core/arrow/gather", why: "values of files as columns of Arrow; neither formats nor datasets", project: with(ofValues, "core/arrow"), never: noIO},
-	{dir: "core/mds", why: "shards of MosaicML Streaming as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow", "core/arrow/gather"), never: noIO},
+	{dir: "core/mds", why: "shards of MosaicML Streaming as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow/gather"), never: noIO},
 	{
-		dir: "core/litdata", why: "chunks of LitData as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow", "core/arrow/gather"), never: noIO,
+		dir: "core/litdata", why: "chunks of LitData as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow/gather"), never: noIO,
 		modules: []string{zstd},
 	},
 	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow", jsontext}, never: noIO},
@@ -217,7 +217,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
+		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/gather", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
 			"core/dataset", "core/dataset/origin", "core/ingest/urls"),
 		modules: []string{zstd, lz4, "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy"},
 	},

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"slices"
 
-	"deeplake/core/arrow"
+	"deeplake/core/arrow/gather"
 	"deeplake/core/arrow/ipc"
 	"deeplake/core/errs"
 	"deeplake/core/litdata"
@@ -18,12 +18,6 @@ var chunkName = regexp.MustCompile(`^chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin$`)
 
 // packedName is the end of the name of a chunk that is compressed as a whole.
 var packedName = regexp.MustCompile(`\.[a-z0-9]+(:\d+)?\.bin$`)
-
-// chunks is a chunk of LitData.
-type chunks struct {
-	file opened
-	rows int64
-}
 
 // openChunks opens a chunk. Its items may lie in an Arrow file at its end.
 func openChunks(ctx context.Context, f opened) (Table, error) {
@@ -47,8 +41,8 @@ func openChunks(ctx context.Context, f opened) (Table, error) {
 			return arrowTable{file}, nil
 		}
 	}
-	t := &chunks{file: f}
-	r, end, err := t.reader(ctx, litdata.Options{}, false)
+	t := &gathered{open: chunkFile{f}.reader, names: f.f.index.Columns()}
+	r, end, err := t.open(ctx, gather.Options{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +64,11 @@ func (s section) ReadAt(ctx context.Context, p []byte, off int64) error {
 	return s.opened.ReadAt(ctx, p, s.from+off)
 }
 
+// chunkFile is a file of LitData.
+type chunkFile struct{ file opened }
+
 // reader opens the chunk, and returns a function that ends its requests.
-func (t *chunks) reader(ctx context.Context, o litdata.Options, isAhead bool) (*litdata.Reader, func(), error) {
+func (t chunkFile) reader(ctx context.Context, o gather.Options, isAhead bool) (rowReader, func(), error) {
 	from, end := t.file.inOrder(ctx, isAhead)
 	r, err := litdata.NewReader(from, t.file.f.index, o)
 	if err != nil {
@@ -83,55 +80,6 @@ func (t *chunks) reader(ctx context.Context, o litdata.Options, isAhead bool) (*
 		end()
 	}, nil
 }
-
-// Columns are the names of the values.
-func (t *chunks) Columns() []string { return t.file.f.index.Columns() }
-
-// Rows is the number of items.
-func (t *chunks) Rows() int64 { return t.rows }
-
-// Types returns columns without rows, as the first items have them.
-func (t *chunks) Types(ctx context.Context, columns []string) (*arrow.Column, error) {
-	r, end, err := t.reader(ctx, litdata.Options{Columns: columns, Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	b, err := r.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if b == nil {
-		return arrow.MakeColumn(&arrow.Type{Format: "+s"}, &arrow.Data{})
-	}
-	return b.Column.Slice(0, 0), nil
-}
-
-// Read begins to read items.
-func (t *chunks) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.reader(ctx, litdata.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
-	if err != nil {
-		return nil, err
-	}
-	return &chunkRows{r, end}, nil
-}
-
-type chunkRows struct {
-	*litdata.Reader
-	end func()
-}
-
-// Next returns the next items.
-func (r *chunkRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.Reader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Items, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests.
-func (r *chunkRows) Close() { r.end() }
 
 // described keeps the chunks that the indexes of their folders name, in the order that these have.
 // A folder without an index keeps none but a chunk that the user has named.

@@ -11,21 +11,15 @@ import (
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/snappy"
 
-	"deeplake/core/arrow"
+	"deeplake/core/arrow/gather"
 	"deeplake/core/errs"
 	"deeplake/core/mds"
 )
 
-// shards is a shard of MosaicML Streaming.
-type shards struct {
-	file  opened
-	names []string
-	rows  int64
-}
-
+// openShards opens a shard of MosaicML Streaming.
 func openShards(ctx context.Context, f opened) (Table, error) {
-	t := &shards{file: f}
-	r, end, err := t.reader(ctx, mds.Options{}, false)
+	t := &gathered{open: mdsFile{f}.reader}
+	r, end, err := t.open(ctx, gather.Options{}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +28,12 @@ func openShards(ctx context.Context, f opened) (Table, error) {
 	return t, nil
 }
 
+// mdsFile is a file of MosaicML Streaming.
+type mdsFile struct{ file opened }
+
 // reader opens the shard, and returns a function that ends its requests. Its name tells whether it
 // is compressed: its first bytes are a number.
-func (t *shards) reader(ctx context.Context, o mds.Options, isAhead bool) (*mds.Reader, func(), error) {
+func (t mdsFile) reader(ctx context.Context, o gather.Options, isAhead bool) (rowReader, func(), error) {
 	from, end := t.file.inOrder(ctx, isAhead)
 	plain, err := unpackedShard(from, path.Ext(t.file.f.key))
 	if err != nil {
@@ -77,55 +74,6 @@ func unpackedShard(from io.Reader, ext string) (io.Reader, error) {
 	}
 	return unpacked(from)
 }
-
-// Columns are the names of the columns.
-func (t *shards) Columns() []string { return t.names }
-
-// Rows is the number of samples.
-func (t *shards) Rows() int64 { return t.rows }
-
-// Types returns columns without rows, as the first samples have them.
-func (t *shards) Types(ctx context.Context, columns []string) (*arrow.Column, error) {
-	r, end, err := t.reader(ctx, mds.Options{Columns: columns, Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	b, err := r.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if b == nil {
-		return arrow.MakeColumn(&arrow.Type{Format: "+s"}, &arrow.Data{})
-	}
-	return b.Column.Slice(0, 0), nil
-}
-
-// Read begins to read samples.
-func (t *shards) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.reader(ctx, mds.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
-	if err != nil {
-		return nil, err
-	}
-	return &shardRows{r, end}, nil
-}
-
-type shardRows struct {
-	*mds.Reader
-	end func()
-}
-
-// Next returns the next samples.
-func (r *shardRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.Reader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Samples, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests.
-func (r *shardRows) Close() { r.end() }
 
 // maxIndex bounds an index of shards.
 const maxIndex = 256 << 20
