@@ -104,9 +104,6 @@ func (c *coco) part(ctx context.Context, p *part) (any, error) {
 	})
 }
 
-// numberedAnew says that ids of a tensor are not unique, as COCO wants them.
-const numberedAnew = "ids repeat: the files have others"
-
 // findFree finds ids for rows and objects that have none. Ids that repeat in a document are not
 // used.
 func (c *coco) findFree(ctx context.Context) error {
@@ -147,7 +144,7 @@ func (c *coco) findFree(ctx context.Context) error {
 			}
 		}
 		if repeats {
-			c.e.note(of.Name(), numberedAnew)
+			c.e.note(of.Name(), "ids repeat: the files have others")
 			*place, c.free[k] = nil, 1
 		}
 	}
@@ -384,10 +381,16 @@ func (d *cocoDocument) objects(r *cocoRow) error {
 		if o.n == 0 {
 			o.n = len(runs)
 		}
+		if len(runs) != o.n {
+			return errs.New(errs.Invalid, "tensor %q has %d objects, and others have %d", d.c.d.rle.Name(), len(runs), o.n)
+		}
+	}
+	if err := d.c.d.checkClasses(o); err != nil {
+		return err
 	}
 	for i := range o.n {
-		if !o.isNumber(i) {
-			d.c.e.note(d.c.d.boxes.Name(), "objects whose box is no number are left out")
+		if !o.isFinite(i) {
+			d.c.e.note("", notFinite)
 			continue
 		}
 		if d.begin(r, i, ids); i < len(texts) {
@@ -407,16 +410,16 @@ func (d *cocoDocument) objects(r *cocoRow) error {
 // object appends the fields of an object.
 func (d *cocoDocument) object(o *objects, i int, runs []json.RawMessage) error {
 	category := int64(1)
-	if len(d.c.categories) == 0 {
-		defer func() { d.used[category] = true }()
-	}
 	if i < len(o.labels) {
-		if category = o.labels[i]; len(d.c.categories) > 0 {
-			if category < 0 || category >= int64(len(d.c.categories)) {
-				return errs.New(errs.Invalid, "object %d is of class %d, and there are %d", i, category, len(d.c.categories))
-			}
-			category = d.c.categories[category]
+		category = o.labels[i]
+	}
+	if n := int64(len(d.c.categories)); n == 0 {
+		d.used[category] = true
+	} else if i < len(o.labels) {
+		if category < 0 || category >= n {
+			return errs.New(errs.Invalid, "object %d is of class %d, and there are %d", i, category, n)
 		}
+		category = d.c.categories[category]
 	}
 	d.line = strconv.AppendInt(append(d.line, `, "category_id": `...), category, 10)
 	var box [4]float64

@@ -155,18 +155,36 @@ func (d *detection) read(values func(c *column) *value, width, height float64) (
 		o.masks = &one
 	}
 	o.n = max(o.n, 0)
-	if d.labels != nil && o.labels == nil && o.n > 0 {
-		return nil, errs.New(errs.Invalid, "it has %d objects, and tensor %q has no classes of them; give it some, or leave out the row or the tensor", o.n, d.labels.Name())
-	}
 	return o, d.readNumbers(values, o, size)
 }
 
-// isNumber reports whether the box of an object has finite numbers, if it has a box.
-func (o *objects) isNumber(i int) bool {
-	if i >= len(o.boxes) {
-		return true
+// checkClasses refuses objects without classes where others have some: they would get the first one.
+func (d *detection) checkClasses(o *objects) error {
+	if d.labels == nil || o.labels != nil || o.n == 0 {
+		return nil
 	}
-	return !slices.ContainsFunc(o.boxes[i][:], func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
+	return errs.New(errs.Invalid, "it has %d objects, and tensor %q has no classes of them; give it some, or leave out the row or the tensor", o.n, d.labels.Name())
+}
+
+const notFinite = "objects with coordinates that are NaN or infinite are left out"
+
+// isFinite reports whether an object has finite coordinates. Points of NaN divide its outline.
+func (o *objects) isFinite(i int) bool {
+	isBad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	switch {
+	case i < len(o.boxes) && slices.ContainsFunc(o.boxes[i][:], isBad):
+		return false
+	case i < len(o.points) && slices.ContainsFunc(o.points[i], isBad):
+		return false
+	case i < len(o.polygons):
+		xy := o.polygons[i]
+		for k := 0; k+1 < len(xy); k += 2 {
+			if math.IsNaN(xy[k]) != math.IsNaN(xy[k+1]) || math.IsInf(xy[k], 0) || math.IsInf(xy[k+1], 0) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // bounds returns the box around an object and its area: those of its outline, or of its mask. ok is

@@ -70,6 +70,9 @@ func (y *yolo) part(ctx context.Context, p *part) (any, error) {
 			return err
 		}
 		o, err := y.d.read(values, width, height)
+		if err == nil {
+			err = y.d.checkClasses(o)
+		}
 		if err != nil {
 			return err
 		}
@@ -98,8 +101,8 @@ func (y *yolo) lines(facts *yoloFacts, o *objects, width, height float64) (out [
 		out = appendFloat(out, v, d)
 	}
 	for i := range o.n {
-		if !o.isNumber(i) {
-			y.e.note(y.d.boxes.Name(), "objects whose box is no number are left out")
+		if !o.isFinite(i) {
+			y.e.note("", notFinite)
 			continue
 		}
 		class := int64(0)

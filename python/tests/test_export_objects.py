@@ -86,9 +86,33 @@ def test_boxes_that_are_no_numbers(format: str, tmp_path: Path) -> None:
     boxes = np.array([[np.nan, 1, 2, 3], [1, 1, 2, 2], [1, 1, np.inf, 2]], np.float32)
     ds = made(tmp_path, {"boxes": BOXES, "labels": KINDS}, boxes=[boxes], labels=[[0, 1, 0]])
     report = ds.export(tmp_path / "out", format=format)
-    assert report.note_lines() == ["boxes: objects whose box is no number are left out"]
+    assert report.note_lines() == ["objects with coordinates that are NaN or infinite are left out"]
     back = deeplake.ingest(tmp_path / "out", tmp_path / "back", verbose=False)
     assert back["labels"][0].tolist() == [1] and back["labels"].class_names == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("format", ["coco", "yolo"])
+def test_outlines_that_are_no_numbers(format: str, tmp_path: Path) -> None:
+    good = np.array([[1, 1], [5, 1], [5, 4]], np.float32)
+    bad = [np.array([[1, 1], [5, value], [5, 4]], np.float32) for value in (np.nan, np.inf)]
+    ds = made(tmp_path, {"p": "polygon", "labels": KINDS}, p=[[bad[0], good, bad[1]]], labels=[[0, 1, 0]])
+    report = ds.export(tmp_path / "out", format=format)
+    assert report.note_lines() == ["objects with coordinates that are NaN or infinite are left out"]
+    back = deeplake.ingest(tmp_path / "out", tmp_path / "back", verbose=False)
+    assert back["labels"][0].tolist() == [1] and np.allclose(back["polygons"][0][0], good, atol=1e-4)
+
+
+def test_encoded_masks_need_classes_and_counts(tmp_path: Path) -> None:
+    runs = {"size": [40, 60], "counts": [2400]}
+    ds = made(tmp_path, {"rle": "json", "labels": KINDS}, rle=[[runs, None]], labels=[None])
+    with pytest.raises(
+        deeplake.InvalidArgumentError, match='row 0: it has 2 objects, and tensor "labels" has no classes'
+    ):
+        coco(ds, tmp_path)
+    ds.update(0, {"labels": [1]})
+    ds.commit()
+    with pytest.raises(deeplake.InvalidArgumentError, match='tensor "rle" has 2 objects, and others have 1'):
+        coco(ds, tmp_path)
 
 
 def test_classes_without_names(tmp_path: Path) -> None:
