@@ -158,7 +158,8 @@ func (d *detection) read(values func(c *column) *value, width, height float64) (
 	return o, d.readNumbers(values, o, size)
 }
 
-// checkClasses refuses objects without classes where others have some: they would get the first one.
+// checkClasses refuses objects without classes where others have some: they would get the first
+// one.
 func (d *detection) checkClasses(o *objects) error {
 	if d.labels == nil || o.labels != nil || o.n == 0 {
 		return nil
