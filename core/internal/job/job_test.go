@@ -5,7 +5,10 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"deeplake/go/tests/clock"
 )
 
 type steps struct {
@@ -45,21 +48,23 @@ func TestJob(t *testing.T) {
 // TestEnds: Close cancels the work and waits for it, and a panic becomes an error.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	var ended atomic.Bool
-	j := New[steps]()
-	j.Run(func(ctx context.Context) error {
-		<-ctx.Done()
-		time.Sleep(5 * time.Millisecond)
-		ended.Store(true)
-		return ctx.Err()
-	}, func(*steps) {})
-	if j.Close(); !ended.Load() {
-		t.Error("Close returned before the work")
-	}
-	j = New[steps]()
-	defer j.Close()
-	j.Run(func(context.Context) error { panic("a fault") }, func(*steps) {})
-	if _, done, err := j.Wait(t.Context()); !done || err == nil {
-		t.Errorf("a panic: %v, %v", done, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var ended atomic.Bool
+		j := New[steps]()
+		j.Run(func(ctx context.Context) error {
+			<-ctx.Done()
+			clock.Pass(time.Second)
+			ended.Store(true)
+			return ctx.Err()
+		}, func(*steps) {})
+		if j.Close(); !ended.Load() {
+			t.Error("Close returned before the work")
+		}
+		j = New[steps]()
+		defer j.Close()
+		j.Run(func(context.Context) error { panic("a fault") }, func(*steps) {})
+		if _, done, err := j.Wait(t.Context()); !done || err == nil {
+			t.Errorf("a panic: %v, %v", done, err)
+		}
+	})
 }
