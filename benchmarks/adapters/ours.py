@@ -69,12 +69,54 @@ class Ours(Adapter):
         ds.extend({"images": images, "labels": np.array(labels, np.int64), "numbers": np.array(numbers, np.int64)})
 
 
+class Linked(Adapter):
+    """Its loader over the images in files of another loader, by links to them."""
+
+    packages = ("deeplake", "deeplake._data.dataset")
+    workers = (CORES,)
+
+    def __init__(self, source: str, image: str, label: str, number: str) -> None:
+        """Takes the place of the files and the names of their columns. Without `number`, names of samples tell it."""
+        self._source, self._image, self._label, self._number = source, image, label, number
+
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
+        """Makes the dataset of links. `rows` are in the files already."""
+        import deeplake
+
+        folder.rmdir()
+        options: dict[str, Any] = {"source_storage": _storage(self._source)} if remote(self._source) else {}
+        if self._number:
+            options["schema"] = {self._image: "image.rgb"}
+        deeplake.ingest(self._source, folder, link=True, verbose=False, **options).close()
+
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        import deeplake
+
+        places = {self._source: _storage(self._source)} if remote(self._source) else None
+        ds = deeplake.open(uri, link_storage=places)
+        options = {"batch_size": batch_size, "num_workers": workers, "shuffle": True}
+        loader = ds.pytorch(return_index=not self._number, **options)
+        if self._number:
+            return lambda: (
+                (batch[self._image], batch[self._label].flatten(), batch[self._number].flatten()) for batch in loader
+            )
+        numbers = np.array([int(name[-8:]) for name in ds.source(range(len(ds)))])
+        return lambda: (
+            (batch[self._image], batch[self._label].flatten(), numbers[np.asarray(batch["_index"])]) for batch in loader
+        )
+
+
 def _open(uri: str) -> Any:
     import deeplake
 
-    storage = None
-    if remote(uri):
-        keys = {"access_key_id": os.environ["AWS_ACCESS_KEY_ID"]}
-        keys["secret_access_key"] = os.environ["AWS_SECRET_ACCESS_KEY"]
-        storage = deeplake.Storage(endpoint=endpoint(), region=os.environ["AWS_REGION"], credentials=keys)
-    return deeplake.open(uri, storage=storage)
+    return deeplake.open(uri, storage=_storage(uri))
+
+
+def _storage(uri: str) -> Any:
+    import deeplake
+
+    if not remote(uri):
+        return None
+    keys = {"access_key_id": os.environ["AWS_ACCESS_KEY_ID"]}
+    keys["secret_access_key"] = os.environ["AWS_SECRET_ACCESS_KEY"]
+    return deeplake.Storage(endpoint=endpoint(), region=os.environ["AWS_REGION"], credentials=keys)

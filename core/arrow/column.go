@@ -401,7 +401,7 @@ func (r *reader) texts(v *values, missing []bool) (tensor.Rows, error) {
 				out.Samples[i].Form = tensor.FormHole
 				continue
 			}
-			out.Samples[i] = tensor.Sample{Form: tensor.FormEncoded, Data: v.text(int64(i))}
+			out.Samples[i] = v.file(int64(i))
 		}
 		return out, nil
 	}

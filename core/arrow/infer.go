@@ -143,11 +143,12 @@ func (t *dataType) isFile() bool {
 	named := func(name string, d tensor.DType) bool {
 		return slices.ContainsFunc(t.fields, func(f field) bool { return f.name == name && f.dtype == d && f.dictionary == nil })
 	}
-	return named("bytes", tensor.Bytes) && named("path", tensor.String)
+	noPath := slices.ContainsFunc(t.fields, func(f field) bool { return f.name == "path" && f.kind == kindNull })
+	return named("bytes", tensor.Bytes) && (noPath || named("path", tensor.String))
 }
 
-// IsFile reports whether rows are structs of the bytes and the path of a file.
-func (c *Column) IsFile() bool { return c.field.isFile() }
+// IsFile reports whether rows are structs of the bytes and the path of a file, or lists of them.
+func (c *Column) IsFile() bool { return c.field.leaf().isFile() }
 
 // firstFile returns the bytes of the first file; nil: there is none.
 func (c *Column) firstFile() []byte {

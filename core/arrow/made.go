@@ -11,6 +11,9 @@ type Data struct {
 	Ends32     []int32 // in place of Ends, in an array for other programs
 	Children   []*Data
 	Dictionary *Data
+	// At has the position of each of Rows texts in the file that they were read from; -1: the file
+	// has the text in another form. nil: not known.
+	At []int64
 }
 
 // MakeColumn returns a column of arrays that were made here. It checks that each row lies in their
@@ -42,7 +45,10 @@ func madeOf(t *dataType, d *Data) (*values, error) {
 	if d.Valid != nil && int64(len(d.Valid)) < (d.Rows+7)/8 {
 		return nil, errs.New(errs.Invalid, "an array of type %s has %d rows, and a bitmap of %d bytes", t.name, d.Rows, len(d.Valid))
 	}
-	v := &values{dataType: t, n: d.Rows, valid: d.Valid, data: d.Values, ends: d.Ends}
+	if d.At != nil && int64(len(d.At)) != d.Rows {
+		return nil, errs.New(errs.Internal, "an array of type %s has %d rows, and positions of %d", t.name, d.Rows, len(d.At))
+	}
+	v := &values{dataType: t, n: d.Rows, valid: d.Valid, data: d.Values, ends: d.Ends, at: d.At}
 	if err := v.checkMade(); err != nil || t.kind == kindOther {
 		return v, err
 	}

@@ -208,10 +208,19 @@ func (r *reader) files(v *values, missing []bool) (tensor.Rows, error) {
 		case child.null(int64(i)):
 			return tensor.Rows{}, r.wrong(int64(i), errs.Type, "has no bytes of its file; embed the files in the table first")
 		default:
-			out.Samples[i] = tensor.Sample{Form: tensor.FormEncoded, Data: child.text(int64(i))}
+			out.Samples[i] = child.file(int64(i))
 		}
 	}
 	return out, nil
+}
+
+// file returns the sample of a file. Its link says where the file lies, if that is known.
+func (v *values) file(row int64) tensor.Sample {
+	s := tensor.Sample{Form: tensor.FormEncoded, Data: v.text(row)}
+	if v.at != nil && v.at[v.offset+row] >= 0 {
+		s.Link = &tensor.Link{Offset: v.at[v.offset+row], Length: int64(len(s.Data))}
+	}
+	return s
 }
 
 // leafOf returns the type of the innermost items of lists, and the sizes of the axes below the

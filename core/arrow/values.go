@@ -20,6 +20,7 @@ type values struct {
 	variadic  [][]byte // the memory of long views
 	children  []*values
 	dict      *values
+	at        []int64 // as Data.At, offset included
 }
 
 // buffersOf is the number of buffers of each layout. Views have more.

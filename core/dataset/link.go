@@ -214,11 +214,11 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 		}
 		to := &out[i]
 		g.Go(func(ctx context.Context) error {
-			l, h, err := p.look(ctx, *s.Link, reg, want)
+			l, h, err := p.see(ctx, s, reg, want)
 			if err != nil {
 				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
 			}
-			to.Link, to.DType, to.Shape = &l, h.DType, h.Shape
+			to.Link, to.DType, to.Shape, to.Data = &l, h.DType, h.Shape, nil
 			return nil
 		})
 	}
@@ -237,6 +237,23 @@ func sampleRow(items []int64) func(i int) int {
 		}
 		return row
 	}
+}
+
+// see completes the link of a sample, from its data if there are some.
+func (p *linkSources) see(ctx context.Context, s *tensor.Sample, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
+	l := *s.Link
+	if len(s.Data) == 0 {
+		return p.look(ctx, l, reg, want)
+	}
+	h, id, more, err := LookAtHead(reg, s.Data, want)
+	if err == nil && more {
+		err = errs.New(errs.Corrupt, "its %d bytes do not tell its shape; it is cut or damaged", len(s.Data))
+	}
+	if err != nil {
+		return l, h, errs.Wrap(errs.Corrupt, "link", storage.RedactURL(l.URL), err)
+	}
+	l.Codec = uint8(id)
+	return l, h, nil
 }
 
 // look completes a link to a picture from the beginning of the file.

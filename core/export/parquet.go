@@ -84,9 +84,11 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 		return nil, err
 	}
 	defer view.Close()
-	names := []string{}
+	names, images := []string{}, []string{}
 	for _, c := range w.e.columns {
-		if c.kind != isImage {
+		if c.kind == isImage {
+			images = append(images, c.Name())
+		} else {
 			names = append(names, c.Name())
 		}
 	}
@@ -97,7 +99,7 @@ func (w *parquetFiles) part(ctx context.Context, p *part) (any, error) {
 	defer s.Close()
 	return nil, w.e.whole(ctx, p, key, func(f *file) error {
 		to, err := parquet.NewWriter(f, w.typeOf(s.Type()), parquet.WriterOptions{
-			GroupBytes: rowGroupBytes, Metadata: map[string]string{"huggingface": string(w.features)},
+			GroupBytes: rowGroupBytes, Metadata: map[string]string{"huggingface": string(w.features)}, Plain: images,
 		})
 		if err != nil {
 			return err

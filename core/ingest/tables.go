@@ -54,7 +54,7 @@ func (o Options) checkTable(source string) error {
 		return op.New(errs.Invalid, "size is %d, want 1 to %d, or 0 to leave images as they are", o.Size, maxFitSide)
 	}
 	for name, given := range map[string]bool{
-		"link": o.Link, "follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright && o.Size == 0, "classes": o.Classes != nil, "labels": o.labels() != "auto",
+		"follow_links": o.FollowLinks, "apply_exif_orientation": o.Upright && o.Size == 0, "classes": o.Classes != nil, "labels": o.labels() != "auto",
 		"splits": o.splits() != "auto", "annotations": o.Annotations != "", "masks": o.Masks, "compression": o.Compression != "" && o.Compression != "auto", "size": o.Size != 0 && !fetches,
 	} {
 		if given {
@@ -84,7 +84,7 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 	}
 	to := table.Options{
 		Columns: o.Columns, Schema: o.Schema, Format: o.Format, Overwrite: o.Overwrite, LeaveOut: o.OnError == LeaveOut,
-		URLs: o.URLs, FailOnURL: o.OnError == Raise, Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
+		URLs: o.URLs, FailOnURL: o.OnError == Raise, Link: o.Link, Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
 	}
 	if o.Format == Table {
 		to.Format = ""

@@ -422,7 +422,7 @@ func FuzzChunk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte, isPacked bool) {
 		x := indexOf(encodings...)
 		x.Packed = isPacked
-		r, err := NewReader(bytes.NewReader(p), x, gather.Options{From: int64(len(p) % 2), LeaveOut: func(int64, error) error { return nil }})
+		r, err := NewReader(bytes.NewReader(p), x, gather.Options{From: int64(len(p) % 2), Places: true, LeaveOut: func(int64, error) error { return nil }})
 		if err != nil {
 			return
 		}
@@ -438,6 +438,7 @@ func FuzzChunk(f *testing.F) {
 					t.Fatalf("%d values of %d items", c.Len(), len(b.Rows))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
+				_ = arrowtest.Placed(t, p, c)
 			}
 		}
 	})

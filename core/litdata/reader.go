@@ -52,13 +52,17 @@ func (s items) Position() int64 { return s.n }
 func (s items) Skip(from int64) (ok bool, err error) { return s.skip(from) }
 
 // Next returns the values of the next item.
-func (s items) Next() (values [][]byte, bytes int64, ok bool, err error) {
+func (s items) Next() (row gather.Row, ok bool, err error) {
 	p, ok, err := s.next()
 	if err != nil || !ok {
-		return nil, 0, ok, err
+		return row, ok, err
 	}
-	values, err = s.index.divide(p)
-	return values, int64(len(p)), true, err
+	row.Bytes, row.At = int64(len(p)), -1
+	if s.unpacker == nil { // nothing is compressed; the sizes of values precede them
+		row.At = int64(s.offsets[s.n-1]) + 4*int64(len(s.index.Leaves))
+	}
+	row.Values, err = s.index.divide(p)
+	return row, true, err
 }
 
 // Words are those of messages.

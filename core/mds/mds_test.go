@@ -113,6 +113,31 @@ func TestOwnWriter(t *testing.T) {
 	}
 }
 
+// TestPlaces: image files, also those of lists, come with their positions.
+func TestPlaces(t *testing.T) {
+	data, err := os.ReadFile("testdata/set/shard.00000.mds")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := range int64(3) {
+		r, err := NewReader(iotest.HalfReader(bytes.NewReader(data)), gather.Options{From: from, Places: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, _ := b.Fields()
+		for _, c := range fields {
+			n := arrowtest.Placed(t, data, c)
+			if mayBe := c.IsFile() || strings.HasSuffix(c.Type(), "binary"); mayBe != (n > 0) {
+				t.Errorf("column %q has %d files with positions", c.Name(), n)
+			}
+		}
+	}
+}
+
 // TestWriter: shards of ShardWriter are read back, across the blocks that it gathers.
 func TestWriter(t *testing.T) {
 	fields := []Field{
@@ -235,7 +260,7 @@ func FuzzShard(f *testing.F) {
 	f.Add(data)
 	f.Add(forged([]wanted{{"a", "ndarray", 0}, {"b", "int32", 4}}, [][]byte{[]byte("\x08\x04\x01x"), {1, 2, 3, 4}}))
 	f.Fuzz(func(t *testing.T, p []byte) {
-		r, err := NewReader(bytes.NewReader(p), gather.Options{LeaveOut: func(int64, error) error { return nil }})
+		r, err := NewReader(bytes.NewReader(p), gather.Options{Places: true, LeaveOut: func(int64, error) error { return nil }})
 		for err == nil {
 			var b *gather.Batch
 			if b, err = r.Next(context.Background()); b == nil {
@@ -247,6 +272,7 @@ func FuzzShard(f *testing.F) {
 					t.Fatalf("%d values of %d samples", c.Len(), len(b.Rows))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
+				_ = arrowtest.Placed(t, p, c)
 			}
 		}
 	})

@@ -12,7 +12,7 @@ type Reader struct {
 	shard *shard
 }
 
-// NewReader reads the header of a shard, which is not compressed.
+// NewReader reads the header of a shard. Positions are those in the file that was decompressed.
 func NewReader(from io.Reader, o gather.Options) (*Reader, error) {
 	s, err := openShard(from)
 	if err != nil {
@@ -40,12 +40,15 @@ func (s samples) Position() int64 { return s.n }
 func (s samples) Skip(int64) (ok bool, err error) { return s.skip() }
 
 // Next returns the values of the next sample.
-func (s samples) Next() (values [][]byte, bytes int64, ok bool, err error) {
-	values, ok, err = s.next()
-	for _, p := range values {
-		bytes += int64(len(p))
+func (s samples) Next() (row gather.Row, ok bool, err error) {
+	row.Values, ok, err = s.next()
+	for _, p := range row.Values {
+		row.Bytes += int64(len(p))
 	}
-	return values, bytes, ok, err
+	if ok {
+		row.At = int64(s.offsets[s.n]) - row.Bytes // the sizes of values precede them
+	}
+	return row, ok, err
 }
 
 // Words are those of messages.

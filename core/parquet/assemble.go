@@ -3,6 +3,7 @@ package parquet
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,6 +159,7 @@ func pad(t *arrow.Type, d *arrow.Data, ends []int64, size int64) error {
 		d.Values = values.p
 	}
 	d.Valid = valid.valid()
+	d.At = nil
 	if old.Ends != nil {
 		return nil // the items of texts and lists stay
 	}
@@ -252,7 +254,7 @@ func (n *node) values(v *vector) (*arrow.Type, *arrow.Data, error) {
 		if places != nil {
 			d.Values = spread(d.Values, 4, places, d.Rows)
 		}
-		d.Dictionary = &arrow.Data{Rows: int64(v.dict.count), Values: v.dict.data, Ends: v.dict.ends}
+		d.Dictionary = &arrow.Data{Rows: int64(v.dict.count), Values: v.dict.data, Ends: v.dict.ends, At: v.dict.at}
 		return index, d, nil
 	case strings.HasPrefix(t.Format, "d:"):
 		var err error
@@ -264,12 +266,18 @@ func (n *node) values(v *vector) (*arrow.Type, *arrow.Data, error) {
 		}
 		return t, d, nil
 	}
-	d.Values, d.Ends = v.data, v.ends
+	d.Values, d.Ends, d.At = v.data, v.ends, v.at
 	if len(d.Ends) == 0 {
 		d.Ends = []int64{0}
 	}
 	if places != nil {
 		d.Ends = make([]int64, 1, d.Rows+1)
+		if v.at != nil {
+			d.At = slices.Repeat([]int64{-1}, int(d.Rows))
+			for i, row := range places {
+				d.At[row] = v.at[i]
+			}
+		}
 		next := 0
 		for i := range int(d.Rows) {
 			if next < len(places) && places[next] == i {

@@ -125,6 +125,9 @@ func (c *chunkWriter) choosePacking(dictionary []byte) error {
 		return err
 	}
 	c.packed, c.packedDict = c.packed[:0], c.packedDict[:0]
+	if c.leaf.asIs {
+		return nil
+	}
 	sample := c.raw
 	if len(sample) > 4*sampleBytes {
 		sample = sample[len(sample)-sampleBytes:]

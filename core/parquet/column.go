@@ -17,6 +17,7 @@ type column struct {
 	stream *ahead.Stream
 	chunks []chunkMeta // of the row groups from the first one on
 	top    bool        // numbers of a dictionary may stay numbers
+	places bool        // texts come with their positions in the file
 
 	chunk  int   // number of the present one
 	spent  int64 // bytes of its pages that were taken
@@ -240,25 +241,27 @@ func (c *column) page(ctx context.Context, meta *chunkMeta) error {
 		return errs.New(errs.Corrupt, "the file is cut")
 	}
 	p := c.stream.Take(h.size)
+	at := meta.from() + c.spent
 	c.spent += h.size
 	if h.hasCRC && crc32.ChecksumIEEE(p) != h.crc {
 		return errs.New(errs.Corrupt, "the checksum of a page is wrong")
 	}
 	switch h.kind {
 	case dictionaryPage:
-		return c.dictionary(meta, &h, p)
+		return c.dictionary(meta, &h, p, at)
 	case dataPage:
-		return c.version1(meta, &h, p)
+		return c.version1(meta, &h, p, at)
 	case dataPageV2:
-		return c.version2(meta, &h, p)
+		return c.version2(meta, &h, p, at)
 	}
 	return nil // of another kind, which readers pass over
 }
 
-func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte) error {
+func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte, at int64) error {
 	if h.encoding != codingPlain && h.encoding != codingPlainDict {
 		return errs.New(errs.Unsupported, "a dictionary has the encoding %d", h.encoding)
 	}
+	places := c.placer(meta.codec == plainPages, at)
 	p, err := unpack(meta.codec, p, h.wide)
 	if err != nil {
 		return err
@@ -267,7 +270,8 @@ func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte) error {
 		return errs.New(errs.Corrupt, "a dictionary of %d bytes has %d values", len(p), h.values)
 	}
 	dict := &vector{count: int(h.values), ends: []int64{0}}
-	d, err := c.decoderOf(codingPlain, p)
+	places.p = p
+	d, err := c.decoderOf(codingPlain, p, places)
 	if err != nil {
 		return err
 	}
@@ -282,11 +286,13 @@ func (c *column) dictionary(meta *chunkMeta, h *pageHeader, p []byte) error {
 }
 
 // version1 begins a page whose levels and values are compressed together.
-func (c *column) version1(meta *chunkMeta, h *pageHeader, p []byte) error {
+func (c *column) version1(meta *chunkMeta, h *pageHeader, p []byte, at int64) error {
+	places := c.placer(meta.codec == plainPages, at)
 	p, err := unpack(meta.codec, p, h.wide)
 	if err != nil {
 		return err
 	}
+	places.p = p
 	c.ahead = c.ahead[:0]
 	if c.reps, p, err = levels1(c.maxRep(), h.repCoding, h.values, p); err != nil {
 		return err
@@ -294,7 +300,7 @@ func (c *column) version1(meta *chunkMeta, h *pageHeader, p []byte) error {
 	if c.defs, p, err = levels1(c.maxDef(), h.defCoding, h.values, p); err != nil {
 		return err
 	}
-	return c.begin(h, p)
+	return c.begin(h, p, places)
 }
 
 // levels1 takes levels off the beginning of a page of version 1.
@@ -341,7 +347,7 @@ func reversed(p []byte, width int) []byte {
 }
 
 // version2 begins a page whose levels precede its values, uncompressed.
-func (c *column) version2(meta *chunkMeta, h *pageHeader, p []byte) error {
+func (c *column) version2(meta *chunkMeta, h *pageHeader, p []byte, at int64) error {
 	if h.repBytes < 0 || h.defBytes < 0 || h.repBytes > int64(len(p)) || h.defBytes > int64(len(p))-h.repBytes || h.wide < h.repBytes+h.defBytes {
 		return errs.New(errs.Corrupt, "the levels of a page have %d and %d bytes of %d", h.repBytes, h.defBytes, len(p))
 	}
@@ -359,26 +365,36 @@ func (c *column) version2(meta *chunkMeta, h *pageHeader, p []byte) error {
 			return err
 		}
 	}
+	places := c.placer(!h.packed || meta.codec == plainPages, at)
+	places.p = p
 	// A page without values may have no bytes to decompress.
 	if wide := h.wide - h.repBytes - h.defBytes; h.packed && meta.codec != plainPages && (wide > 0 || len(rest) > 0) {
 		if rest, err = unpack(meta.codec, rest, wide); err != nil {
 			return err
 		}
 	}
-	return c.begin(h, rest)
+	return c.begin(h, rest, places)
+}
+
+// placer returns the placer of a page that lies at a position of the file.
+func (c *column) placer(isPlain bool, at int64) placer {
+	if !isPlain {
+		at = -1
+	}
+	return placer{wanted: c.places, at: at}
 }
 
 // begin makes the entries of a page the next ones.
-func (c *column) begin(h *pageHeader, p []byte) error {
+func (c *column) begin(h *pageHeader, p []byte, places placer) error {
 	var err error
-	c.decode, err = c.decoderOf(h.encoding, p)
+	c.decode, err = c.decoderOf(h.encoding, p, places)
 	c.left = int(h.values)
 	c.values += h.values
 	return err
 }
 
 // decoderOf returns the decoder of the values of a page.
-func (c *column) decoderOf(coding int64, p []byte) (decoder, error) {
+func (c *column) decoderOf(coding int64, p []byte, places placer) (decoder, error) {
 	width := c.width()
 	switch {
 	case coding == codingDict || coding == codingPlainDict:
@@ -395,7 +411,7 @@ func (c *column) decoderOf(coding int64, p []byte) (decoder, error) {
 	case coding == codingPlain && width > 0:
 		return &fixedPlain{p: p, width: width}, nil
 	case coding == codingPlain:
-		return &textPlain{p}, nil
+		return &textPlain{p, places}, nil
 	case coding == codingRLE && c.kind == boolean:
 		if len(p) < 4 || int64(le32(p)) > int64(len(p)-4) {
 			return nil, errShort()
@@ -409,9 +425,9 @@ func (c *column) decoderOf(coding int64, p []byte) (decoder, error) {
 		d, err := newDeltas(p)
 		return &integers{deltas: d, width: width}, err
 	case coding == codingDeltaLength && width == 0:
-		return emptyOr(p, newTextLengths)
+		return emptyOr(p, func(p []byte) (*textLengths, error) { return newTextLengths(p, places) })
 	case coding == codingDeltaBytes && (width == 0 || c.kind == fixedBytes):
-		return emptyOr(p, func(p []byte) (*textPrefixes, error) { return newTextPrefixes(p, width) })
+		return emptyOr(p, func(p []byte) (*textPrefixes, error) { return newTextPrefixes(p, width, places) })
 	case coding == codingSplit && width > 1:
 		return &split{p: p, width: width}, nil
 	}

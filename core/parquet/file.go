@@ -165,6 +165,8 @@ type Options struct {
 	From    int64    // the first row
 	// Ahead requests bytes ahead: for stores across a network.
 	Ahead bool
+	// Places gives texts and bytes with their positions in the file.
+	Places bool
 }
 
 // Rows reads the rows of a file in batches. One goroutine at a time may use it.
@@ -211,6 +213,7 @@ func (f *File) Read(ctx context.Context, o Options) (*Rows, error) {
 	for _, n := range r.columns {
 		for leaf := n.leaf; leaf < n.leaf+n.leavesOf(); leaf++ {
 			r.leaves[leaf] = r.column(leaf, first, used, n.shape == leafNode)
+			r.leaves[leaf].places = o.Places
 		}
 	}
 	return r, nil

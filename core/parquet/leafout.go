@@ -22,6 +22,7 @@ type outLeaf struct {
 	wide    int  // bytes of a value in a page; bools have a bit
 	seconds bool // times, which become milliseconds
 	coded   bool // texts that come as numbers of a dictionary
+	asIs    bool // pages are never compressed
 
 	defined, repeats int // levels of a value
 

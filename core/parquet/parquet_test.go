@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"slices"
@@ -277,11 +278,12 @@ func FuzzTexts(f *testing.F) {
 		if n < 0 || n > 1<<12 || width < 0 || width > 64 {
 			return
 		}
-		of := []decoder{&textPlain{p}, &boolPlain{p: p}}
-		if d, err := newTextLengths(p); err == nil {
+		places := placer{wanted: true, p: p}
+		of := []decoder{&textPlain{p, places}, &boolPlain{p: p}}
+		if d, err := newTextLengths(p, places); err == nil {
 			of = append(of, d)
 		}
-		if d, err := newTextPrefixes(p, width); err == nil {
+		if d, err := newTextPrefixes(p, width, places); err == nil {
 			of = append(of, d)
 		}
 		if d, err := newDeltas(p); err == nil {
@@ -294,6 +296,14 @@ func FuzzTexts(f *testing.F) {
 			v := &vector{}
 			if err := d.read(v, n); err == nil && len(v.ends) > 0 && int(v.ends[len(v.ends)-1]) != len(v.data) {
 				t.Errorf("%T: texts end at %d of %d bytes", d, v.ends[len(v.ends)-1], len(v.data))
+			}
+			for i, at := range v.at {
+				if at < 0 || i+1 >= len(v.ends) {
+					continue
+				}
+				if text := v.data[v.ends[i]:v.ends[i+1]]; !bytes.Equal(text, p[at:at+int64(len(text))]) {
+					t.Errorf("%T: text %d does not lie at byte %d", d, i, at)
+				}
 			}
 		}
 	})

@@ -20,13 +20,14 @@ type vector struct {
 	fixed      []byte // of a fixed width; a byte for each bool
 	data       []byte // texts
 	ends       []int64
+	at         []int64 // positions of the texts in the file, if they are wanted; -1: compressed
 	codes      []int32 // numbers of the texts in dict, in the place of data and ends
 	dict       *vector
 }
 
 // bytes is the memory of the vector.
 func (v *vector) bytes() int {
-	return len(v.reps) + len(v.defs) + len(v.fixed) + len(v.data) + 8*len(v.ends) + 4*len(v.codes)
+	return len(v.reps) + len(v.defs) + len(v.fixed) + len(v.data) + 8*len(v.ends) + 8*len(v.at) + 4*len(v.codes)
 }
 
 // addTexts makes room for texts.
@@ -52,6 +53,9 @@ func (v *vector) expand(dict *vector, codes []int32) error {
 		}
 		v.data = append(v.data, text...)
 		v.ends = append(v.ends, int64(len(v.data)))
+		if dict.at != nil {
+			v.at = append(v.at, dict.at[c])
+		}
 	}
 	return nil
 }
@@ -110,8 +114,29 @@ func (d boolRuns) read(v *vector, n int) error {
 	return read(d.runs, v.fixed[at:])
 }
 
+// placer notes the positions of the texts of a page, if they are wanted.
+type placer struct {
+	wanted bool
+	at     int64 // position of p in the file; -1: p is in another form there
+	p      []byte
+}
+
+// note adds the position of a text, which is a part of the page's values.
+func (p *placer) note(v *vector, text []byte) {
+	switch {
+	case !p.wanted:
+	case p.at < 0:
+		v.at = append(v.at, -1)
+	default:
+		v.at = append(v.at, p.at+int64(cap(p.p)-cap(text))) // both end with the memory of the page
+	}
+}
+
 // textPlain reads texts behind their lengths.
-type textPlain struct{ p []byte }
+type textPlain struct {
+	p []byte
+	placer
+}
 
 func (d *textPlain) read(v *vector, n int) error {
 	if err := v.addTexts(); err != nil {
@@ -127,6 +152,7 @@ func (d *textPlain) read(v *vector, n int) error {
 		}
 		v.data = append(v.data, d.p[4:4+size]...)
 		v.ends = append(v.ends, int64(len(v.data)))
+		d.note(v, d.p[4:4+size])
 		d.p = d.p[4+size:]
 	}
 	return nil
@@ -223,16 +249,17 @@ func (d *integers) read(v *vector, n int) error {
 type textLengths struct {
 	lengths *deltas
 	p       []byte
+	placer
 }
 
-func newTextLengths(p []byte) (*textLengths, error) {
+func newTextLengths(p []byte, places placer) (*textLengths, error) {
 	lengths, err := newDeltas(p)
 	if err != nil {
 		return nil, err
 	}
 	scan := *lengths
 	rest, err := scan.end()
-	return &textLengths{lengths, rest}, err
+	return &textLengths{lengths, rest, places}, err
 }
 
 // next returns the next text.
@@ -260,6 +287,7 @@ func (d *textLengths) read(v *vector, n int) error {
 		}
 		v.data = append(v.data, text...)
 		v.ends = append(v.ends, int64(len(v.data)))
+		d.note(v, text)
 	}
 	return nil
 }
@@ -270,9 +298,10 @@ type textPrefixes struct {
 	suffixes *textLengths
 	last     []byte
 	width    int // of fixed bytes; 0: texts
+	placer
 }
 
-func newTextPrefixes(p []byte, width int) (*textPrefixes, error) {
+func newTextPrefixes(p []byte, width int, places placer) (*textPrefixes, error) {
 	prefixes, err := newDeltas(p)
 	if err != nil {
 		return nil, err
@@ -282,8 +311,9 @@ func newTextPrefixes(p []byte, width int) (*textPrefixes, error) {
 	if err != nil {
 		return nil, err
 	}
-	suffixes, err := newTextLengths(rest)
-	return &textPrefixes{prefixes: prefixes, suffixes: suffixes, width: width}, err
+	suffixes, err := newTextLengths(rest, placer{})
+	places.at = -1 // texts are put together
+	return &textPrefixes{prefixes: prefixes, suffixes: suffixes, width: width, placer: places}, err
 }
 
 func (d *textPrefixes) read(v *vector, n int) error {
@@ -313,6 +343,7 @@ func (d *textPrefixes) read(v *vector, n int) error {
 		} else {
 			v.data = append(v.data, d.last...)
 			v.ends = append(v.ends, int64(len(v.data)))
+			d.note(v, nil)
 		}
 		if len(v.data) > maxVector || len(v.fixed) > maxVector {
 			return errTooLarge()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"maps"
+	"slices"
 	"sort"
 
 	"github.com/klauspost/compress/zstd"
@@ -24,6 +25,8 @@ type WriterOptions struct {
 	// GroupBytes bounds the memory of a row group, levels included, unless a row has more; 0: 64
 	// MiB. A row group has at most 1<<20 rows too.
 	GroupBytes int64
+	// Plain are columns whose pages are never compressed, so that others can link to their values.
+	Plain []string
 }
 
 // Writer writes a Parquet file. One goroutine at a time may use it. The first failure ends it.
@@ -56,6 +59,9 @@ func NewWriter(w io.Writer, t *arrow.Type, o WriterOptions) (*Writer, error) {
 	root, err := p.plan(t)
 	if err != nil {
 		return nil, err
+	}
+	for _, l := range p.leaves {
+		l.asIs = slices.Contains(o.Plain, l.path[0])
 	}
 	o.Metadata = maps.Clone(o.Metadata)
 	if o.GroupBytes <= 0 {

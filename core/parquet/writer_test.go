@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"deeplake/core/arrow"
+	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/errs"
 	"deeplake/core/internal/ahead"
 )
@@ -658,5 +659,31 @@ func BenchmarkWriter(b *testing.B) {
 				_ = writeAll(b, columnsOf(c.t), WriterOptions{}, nil, rowsOf(c.d))
 			}
 		})
+	}
+}
+
+// TestPlainColumns: pages of columns that are to stay plain hold their values as they are.
+func TestPlainColumns(t *testing.T) {
+	t.Parallel()
+	text := bytes.Repeat([]byte("a text that compresses well "), 100)
+	d := textsOf(string(text)+"1", string(text)+"2", string(text)+"1")
+	typ := columnsOf(leafOf("plain", "Z"), leafOf("packed", "Z"))
+	p := writeAll(t, typ, WriterOptions{Plain: []string{"plain"}}, nil, rowsOf(d, d))
+	f, err := Open(t.Context(), ahead.Memory(p), int64(len(p)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.Read(t.Context(), Options{Places: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	batch, err := r.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, _ := batch.Fields()
+	if plain, packed := arrowtest.Placed(t, p, fields[0]), arrowtest.Placed(t, p, fields[1]); plain != 3 || packed != 0 {
+		t.Errorf("%d and %d values have positions, want 3 and 0", plain, packed)
 	}
 }

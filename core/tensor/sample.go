@@ -21,7 +21,9 @@ type Sample struct {
 	DType DType
 	Shape Shape
 	Data  []byte
-	Link  *Link // FormLink
+	// of FormLink, whose Data is empty, or the beginning of the linked file with its shape. Of
+	// FormEncoded: where the file lies, without a URL; nil: not known.
+	Link *Link
 	// an array of plain numbers of the host language: their dtype is the one that held them, and
 	// nothing that the user chose
 	Literal bool

@@ -15,15 +15,21 @@ type leaves struct {
 	form   Form
 	values []byte
 	ends   []int64 // of bytes
+	at     []int64 // positions of the texts; -1: not known
 	n      int64
 }
 
 func (l *leaves) add(f *feature) {
 	switch l.kind {
 	case isBytes:
-		for _, p := range f.texts {
+		for i, p := range f.texts {
 			l.values = append(l.values, p...)
 			l.ends = append(l.ends, int64(len(l.values)))
+			at := int64(-1)
+			if f.at != nil {
+				at = f.at[i]
+			}
+			l.at = append(l.at, at)
 		}
 	case isFloat:
 		for _, v := range f.floats {
@@ -42,6 +48,7 @@ func (l *leaves) hole() {
 	switch l.kind {
 	case isBytes:
 		l.ends = append(l.ends, int64(len(l.values)))
+		l.at = append(l.at, -1)
 	case isFloat:
 		l.values = append(l.values, 0, 0, 0, 0)
 	case isInt:
@@ -64,7 +71,7 @@ func (l *leaves) made(valid []byte) (*arrow.Type, *arrow.Data) {
 			return &arrow.Type{Format: "U"}, d
 		case File:
 			none := &arrow.Data{Rows: l.n, Valid: make([]byte, (l.n+7)/8), Ends: make([]int64, l.n+1)}
-			d.Valid = nil
+			d.Valid, d.At = nil, l.at
 			return &arrow.Type{Format: "+s", Children: []*arrow.Type{{Name: "bytes", Format: "Z"}, {Name: "path", Format: "U"}}},
 				&arrow.Data{Rows: l.n, Valid: valid, Children: []*arrow.Data{d, none}}
 		}

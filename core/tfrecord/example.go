@@ -80,11 +80,26 @@ func (k kind) String() string {
 type feature struct {
 	kind   kind
 	texts  [][]byte
+	at     []int64  // positions of the texts in the file; nil: not known
 	floats []uint32 // their bits
 	ints   []int64
 	// of a SequenceExample: the values of each step; then the others are not set
 	steps   []feature
 	isSteps bool
+}
+
+// place notes where the texts lie. They are parts of the record p, which lies at a position of the
+// file; -1: it does not.
+func (f *feature) place(p []byte, at int64) {
+	if at < 0 {
+		return
+	}
+	for _, text := range f.texts {
+		f.at = append(f.at, at+int64(cap(p)-cap(text))) // both end with the memory of p
+	}
+	for i := range f.steps {
+		f.steps[i].place(p, at)
+	}
 }
 
 func (f *feature) len() int {

@@ -35,6 +35,7 @@ type frames struct {
 	from *bufio.Reader
 	what string // how the file is compressed
 	n    int64  // records that were read
+	end  int64  // of them, in the bytes that were decompressed
 }
 
 // newFrames reads a file that may be compressed as a whole, by gzip or zlib. The first frame says
@@ -106,8 +107,22 @@ func (f *frames) skip() (ok bool, err error) {
 	if _, err := io.CopyN(io.Discard, f.from, n+tailBytes); err != nil {
 		return false, f.failed(err, "its data")
 	}
-	f.n++
+	f.passed(n)
 	return true, nil
+}
+
+// passed counts a record with n bytes of data.
+func (f *frames) passed(n int64) {
+	f.n++
+	f.end += headBytes + n + tailBytes
+}
+
+// at is the position of the data of the last record, which has n bytes; -1: the file is compressed.
+func (f *frames) at(n int64) int64 {
+	if f.what != "" {
+		return -1
+	}
+	return f.end - tailBytes - n
 }
 
 // next appends the data of the next record to p.
@@ -131,6 +146,6 @@ func (f *frames) next(p []byte) (_ []byte, ok bool, err error) {
 	if binary.LittleEndian.Uint32(tail) != checksum(data) {
 		return p[:from], false, errs.New(errs.Corrupt, "record %d has data whose checksum does not match", f.n)
 	}
-	f.n++
+	f.passed(n)
 	return p[:len(p)-tailBytes], true, nil
 }

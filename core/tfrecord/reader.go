@@ -52,6 +52,7 @@ type Options struct {
 	Known   map[string]Form // of columns whose form is decided; the first batch decides others
 	From    int64           // records that are passed over
 	Most    int64           // bytes of a batch; 0: the default
+	Places  bool            // image files come with their positions in the file
 	// LeaveOut is told of a record that is left out, counted from 0; nil: it is an error.
 	LeaveOut func(record int64, err error) error
 }
@@ -120,7 +121,11 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 		if !ok {
 			break
 		}
-		if err := b.add(p); err != nil {
+		at := int64(-1)
+		if r.o.Places {
+			at = r.frames.at(int64(len(p)))
+		}
+		if err := b.add(p, at); err != nil {
 			err = errs.New(errs.KindOf(err), "record %d %w", number, err)
 			if r.o.LeaveOut == nil {
 				return nil, err
@@ -149,8 +154,9 @@ type batch struct {
 	rows    int
 }
 
-// add takes a record, or changes nothing but empty columns.
-func (b *batch) add(p []byte) error {
+// add takes a record whose data lies at a position of the file, or changes nothing but empty
+// columns.
+func (b *batch) add(p []byte, at int64) error {
 	found := map[string]feature{}
 	err := example(p, func(name []byte, f *feature) error {
 		if b.r.o.Columns != nil && !slices.Contains(b.r.o.Columns, string(name)) {
@@ -162,6 +168,7 @@ func (b *batch) add(p []byte) error {
 		if was := b.r.kinds[string(name)]; was != 0 && !f.isEmpty() && was != f.kind {
 			return errs.New(errs.Type, "has %s for %q, and records before have %s", f.kind, name, was)
 		}
+		f.place(p, at)
 		found[string(name)] = *f // the last one counts
 		return nil
 	})

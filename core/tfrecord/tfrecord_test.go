@@ -243,7 +243,7 @@ func FuzzRecords(f *testing.F) {
 		if framed {
 			data = file(p, p)
 		}
-		r, err := NewReader(bytes.NewReader(data), Options{})
+		r, err := NewReader(bytes.NewReader(data), Options{Places: true})
 		for err == nil {
 			var b *Batch
 			if b, err = r.Next(context.Background()); b == nil {
@@ -258,6 +258,7 @@ func FuzzRecords(f *testing.F) {
 					t.Fatalf("%d values of %d records", c.Len(), len(b.Records))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
+				_ = arrowtest.Placed(t, data, c)
 			}
 		}
 	})

@@ -269,7 +269,7 @@ def test_command(tmp_path: Path) -> None:
     report = deeplake_command("create", tmp_path / "other", f"from-{path}", "--json")
     assert json.loads(report.stdout)["rows"] == 10 and report.stderr == ""
     for options, match in (
-        (["--link"], "--link is for images"),
+        (["--follow-links"], "--follow-links is for images"),
         (["--workers", "2"], "--workers is for images"),
         (["--on-error", "accept"], "--on-error accept is for images"),
         (["--format", "images", "--columns", "a"], "--columns names columns of a table"),

@@ -87,6 +87,33 @@ func Samples(t testing.TB, c *arrow.Column) []tensor.Sample {
 	return spread.Samples
 }
 
+// Placed returns the number of files in a column whose positions in the file are known. It checks
+// that they lie there. Columns without files have none.
+func Placed(t testing.TB, file []byte, c *arrow.Column) (n int) {
+	t.Helper()
+	for _, htype := range []string{"image", "sequence[image]"} {
+		target, err := tensor.ParseHType(htype)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := c.Rows(tensor.Target{HType: target})
+		if err != nil {
+			continue // it is no such column
+		}
+		for i := range rows.Samples {
+			s := &rows.Samples[i]
+			if s.Link == nil {
+				continue
+			}
+			if at := s.Link.Offset; s.Link.Length != int64(len(s.Data)) || at < 0 || at+s.Link.Length > int64(len(file)) || !bytes.Equal(file[at:][:len(s.Data)], s.Data) {
+				t.Fatalf("column %q: %d bytes of file %d do not lie at %d", c.Name(), s.Link.Length, i, at)
+			}
+			n++
+		}
+	}
+	return n
+}
+
 // Documents returns the rows of a column as JSON, nil for a null.
 func Documents(t testing.TB, c *arrow.Column) (out []any) {
 	t.Helper()

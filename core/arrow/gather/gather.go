@@ -15,8 +15,9 @@ import (
 
 // Column collects the values of a column.
 type Column interface {
-	// Add takes a value, or changes nothing.
-	Add(p []byte) error
+	// Add takes a value, or changes nothing. at is its position in the file; -1: the file has the
+	// value in another form.
+	Add(p []byte, at int64) error
 	// Drop takes the last value back.
 	Drop()
 	// Build returns the array of the values.
@@ -46,10 +47,11 @@ type Texts struct {
 	Plain  func(p []byte) ([]byte, error) // returns the JSON of a value; nil: it is JSON
 	data   []byte
 	ends   []int64
+	at     []int64 // positions of bytes, which may be files
 }
 
 // Add takes a text, JSON value or bytes.
-func (c *Texts) Add(p []byte) error {
+func (c *Texts) Add(p []byte, at int64) error {
 	if c.Plain != nil {
 		plain, err := c.Plain(p)
 		if err != nil {
@@ -65,12 +67,16 @@ func (c *Texts) Add(p []byte) error {
 	}
 	c.data = append(c.data, p...)
 	c.ends = append(c.ends, int64(len(c.data)))
+	if c.Format == "Z" {
+		c.at = append(c.at, at)
+	}
 	return nil
 }
 
 // Drop takes the last value back.
 func (c *Texts) Drop() {
 	c.ends = c.ends[:len(c.ends)-1]
+	c.at = c.at[:min(len(c.at), len(c.ends))]
 	c.data = c.data[:last(c.ends)]
 }
 
@@ -88,7 +94,7 @@ func (c *Texts) Build() (*arrow.Type, *arrow.Data) {
 	if c.JSON {
 		t.Metadata = extension("arrow.json", "")
 	}
-	return t, &arrow.Data{Rows: int64(len(c.ends)), Values: c.data, Ends: append([]int64{0}, c.ends...)}
+	return t, &arrow.Data{Rows: int64(len(c.ends)), Values: c.data, Ends: append([]int64{0}, c.ends...), At: c.at}
 }
 
 func extension(name, parameter string) map[string]string {
@@ -103,7 +109,7 @@ type Numbers struct {
 }
 
 // Add takes a number.
-func (c *Numbers) Add(p []byte) error {
+func (c *Numbers) Add(p []byte, _ int64) error {
 	switch {
 	case c.Digits && c.DType == tensor.Int64:
 		v, err := strconv.ParseInt(string(p), 10, 64)
@@ -153,14 +159,15 @@ type Files struct {
 	List, Zero bool // Zero: lists have a number in front
 	data       []byte
 	ends       []int64
+	at         []int64 // positions of the files
 	lists      []int64 // ends of lists in files
 }
 
 // Add takes a file, or a list of them.
-func (c *Files) Add(p []byte) error {
+func (c *Files) Add(p []byte, at int64) error {
+	all := int64(len(p))
 	if !c.List {
-		c.data = append(c.data, p...)
-		c.ends = append(c.ends, int64(len(c.data)))
+		c.add(p, at)
 		return nil
 	}
 	if c.Zero { // a list of a writer's own, which has a number in front
@@ -185,12 +192,22 @@ func (c *Files) Add(p []byte) error {
 		return errs.New(errs.Corrupt, "has images of %d bytes in %d", total, len(rest))
 	}
 	for i := range n {
-		size := binary.LittleEndian.Uint32(sizes[4*i:])
-		c.data, rest = append(c.data, rest[:size]...), rest[size:]
-		c.ends = append(c.ends, int64(len(c.data)))
+		size, from := binary.LittleEndian.Uint32(sizes[4*i:]), int64(-1)
+		if at >= 0 {
+			from = at + all - int64(len(rest))
+		}
+		c.add(rest[:size], from)
+		rest = rest[size:]
 	}
 	c.lists = append(c.lists, int64(len(c.ends)))
 	return nil
+}
+
+// add takes a file.
+func (c *Files) add(p []byte, at int64) {
+	c.data = append(c.data, p...)
+	c.ends = append(c.ends, int64(len(c.data)))
+	c.at = append(c.at, at)
 }
 
 // Drop takes the last value back.
@@ -200,7 +217,7 @@ func (c *Files) Drop() {
 		c.lists = c.lists[:len(c.lists)-1]
 		n = int(last(c.lists))
 	}
-	c.ends = c.ends[:n]
+	c.ends, c.at = c.ends[:n], c.at[:n]
 	c.data = c.data[:last(c.ends)]
 }
 
@@ -209,7 +226,7 @@ func (c *Files) Build() (*arrow.Type, *arrow.Data) {
 	n := int64(len(c.ends))
 	t := &arrow.Type{Format: "+s", Children: []*arrow.Type{{Name: "bytes", Format: "Z"}, {Name: "path", Format: "U"}}}
 	d := &arrow.Data{Rows: n, Children: []*arrow.Data{
-		{Rows: n, Values: c.data, Ends: append([]int64{0}, c.ends...)}, {Rows: n, Valid: make([]byte, (n+7)/8), Ends: make([]int64, n+1)},
+		{Rows: n, Values: c.data, Ends: append([]int64{0}, c.ends...), At: c.at}, {Rows: n, Valid: make([]byte, (n+7)/8), Ends: make([]int64, n+1)},
 	}}
 	if !c.List {
 		return t, d
@@ -230,7 +247,7 @@ type Arrays struct {
 }
 
 // Add takes an array.
-func (c *Arrays) Add(p []byte) error {
+func (c *Arrays) Add(p []byte, _ int64) error {
 	d, shape, data, err := c.Read(p)
 	if err != nil {
 		return err

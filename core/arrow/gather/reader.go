@@ -20,8 +20,18 @@ type Options struct {
 	Columns []string // nil: all
 	From    int64    // rows that are passed over
 	Most    int64    // bytes of a batch; 0: the default
+	Places  bool     // image files come with their positions in the file
 	// LeaveOut is told of a row that is left out, counted from 0; nil: it is an error.
 	LeaveOut func(row int64, err error) error
+}
+
+// Row is the values of a row, by column.
+type Row struct {
+	Values [][]byte
+	// At is the position in the file of the first value, which the others follow; -1: the file has
+	// them in another form.
+	At    int64
+	Bytes int64 // of the row
 }
 
 // Source gives the rows of a file in order.
@@ -35,9 +45,9 @@ type Source interface {
 	// Skip passes over some rows, at most those before the row from. ok is false behind the last
 	// one.
 	Skip(from int64) (ok bool, err error)
-	// Next returns the values of the next row, by column, and its bytes. With ok, an error is about
-	// this row alone. Without, it is about the file; nil: there are no more rows.
-	Next() (values [][]byte, bytes int64, ok bool, err error)
+	// Next returns the next row. With ok, an error is about this row alone. Without, it is about
+	// the file; nil: there are no more rows.
+	Next() (row Row, ok bool, err error)
 	// Words are how messages call a row and a column, such as "sample" and "column".
 	Words() (row, column string)
 }
@@ -91,7 +101,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 				return nil, err
 			}
 		}
-		values, bytes, ok, err := r.Source.Next()
+		one, ok, err := r.Source.Next()
 		if !ok {
 			if err != nil {
 				return nil, err
@@ -99,7 +109,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			break
 		}
 		if err == nil {
-			err = r.add(columns, values)
+			err = r.add(columns, one)
 		}
 		if err != nil {
 			err = errs.New(errs.KindOf(err), "%s %d %w", row, number, err)
@@ -112,7 +122,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			continue
 		}
 		out.Rows = append(out.Rows, number)
-		out.Bytes += bytes
+		out.Bytes += one.Bytes
 	}
 	if len(out.Rows) == 0 {
 		return nil, nil
@@ -139,12 +149,18 @@ func (r *Reader) columns() ([]Column, error) {
 }
 
 // add takes a row, or nothing of it.
-func (r *Reader) add(columns []Column, values [][]byte) error {
+func (r *Reader) add(columns []Column, row Row) error {
+	next := row.At
 	for i, c := range columns {
+		at := int64(-1)
+		if r.o.Places && row.At >= 0 {
+			at = next
+		}
+		next += int64(len(row.Values[i]))
 		if c == nil {
 			continue
 		}
-		if err := c.Add(values[i]); err != nil {
+		if err := c.Add(row.Values[i], at); err != nil {
 			for k := range i {
 				if columns[k] != nil {
 					columns[k].Drop()

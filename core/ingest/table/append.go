@@ -71,7 +71,7 @@ func (im *importer) read(ctx context.Context, f *file, to chan<- item) bool {
 	if err != nil {
 		return fail(err)
 	}
-	o := ReadOptions{Columns: names, From: from, Ahead: !im.source.local}
+	o := ReadOptions{Columns: names, From: from, Ahead: !im.source.local, Places: im.o.Link}
 	if im.source.format.Keys && im.o.Columns == nil {
 		o.Columns = nil // later rows may have more
 	}
@@ -219,7 +219,7 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 	rows := im.rows(columns, fetched, n)
 	for k := range rows {
 		if rows[k].Foreign != nil {
-			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from, i.batch.Lines}
+			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from, i.batch.Lines, im.linkTo(f)}
 		}
 	}
 	all := &dataset.Batch{Columns: rows, Rows: n}

@@ -31,6 +31,8 @@ type Format struct {
 	// Written says that values tell the type of a column. The reader gives it one type in all
 	// files, by source.known or source.forms.
 	Written bool
+	// Links says that the format stores image files without change, so that links can lead to them.
+	Links bool
 	// Parts says that the format reads its compression itself, which is gzip. Names of its files
 	// may end with "-00000-of-00001".
 	Parts bool
@@ -55,6 +57,7 @@ type ReadOptions struct {
 	Columns []string // nil: all
 	From    int64    // position of the first row
 	Ahead   bool     // requests bytes ahead: for stores across a network
+	Places  bool     // image files come with their positions in the file
 	// LeaveOut is told of a row that cannot be read; nil: it is an error.
 	LeaveOut func(row int64, err error) error
 }
@@ -93,12 +96,12 @@ func namesOf(c *arrow.Column) (names []string) {
 
 // formats lists all formats.
 var formats = []Format{
-	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet},
+	{Name: "parquet", Extensions: []string{".parquet", ".pq"}, Schema: openParquet, Links: true},
 	{Name: "feather", Extensions: []string{".feather", ".arrow", ".ipc"}, Schema: openArrow},
 	{Name: "csv", Extensions: []string{".csv", ".tsv"}, Schema: openCSV, Open: true, Written: true},
-	{Name: "mds", Extensions: []string{".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"}, Schema: openShards, Index: (*source).indexed},
-	{Name: "litdata", Pattern: chunkName, Schema: openChunks, Index: (*source).described},
-	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true},
+	{Name: "mds", Extensions: []string{".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"}, Schema: openShards, Index: (*source).indexed, Links: true},
+	{Name: "litdata", Pattern: chunkName, Schema: openChunks, Index: (*source).described, Links: true},
+	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true, Links: true},
 	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
 
@@ -173,7 +176,7 @@ func (t parquetTable) Types(_ context.Context, columns []string) (*arrow.Column,
 
 // Read begins to read rows.
 func (t parquetTable) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	rows, err := t.File.Read(ctx, parquet.Options{Columns: o.Columns, From: o.From, Ahead: o.Ahead})
+	rows, err := t.File.Read(ctx, parquet.Options{Columns: o.Columns, From: o.From, Ahead: o.Ahead, Places: o.Places})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (t *gathered) Types(ctx context.Context, columns []string) (*arrow.Column, 
 
 // Read begins to read rows.
 func (t *gathered) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.open(ctx, gather.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	r, end, err := t.open(ctx, gather.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut, Places: o.Places}, o.Ahead)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,17 @@ import (
 type placed struct {
 	tensor.Foreign
 	key   string
-	from  int64   // position of the first row in the file
-	lines []int64 // positions of all rows; nil: they are consecutive
+	from  int64        // position of the first row in the file
+	lines []int64      // positions of all rows; nil: they are consecutive
+	link  *tensor.Link // to the file, where images stay in it; nil: they are copied
 }
 
 // Rows returns the values for a tensor.
 func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 	rows, err := p.Foreign.Rows(t)
+	if err == nil && p.link != nil {
+		err = linkFiles(rows, *p.link)
+	}
 	if err != nil && p.from > 0 {
 		return rows, errs.New(errs.KindOf(err), "%s, counted from row %d: %w", p.key, p.from, err)
 	}
@@ -29,7 +33,7 @@ func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 
 // slice returns n rows from row on.
 func (p placed) slice(from, n int64) placed {
-	out := placed{Foreign: p.Foreign.(*arrow.Column).Slice(from, n), key: p.key, from: p.from + from}
+	out := placed{Foreign: p.Foreign.(*arrow.Column).Slice(from, n), key: p.key, from: p.from + from, link: p.link}
 	if p.lines != nil {
 		out.lines = p.lines[from : from+n]
 		out.from = out.lines[0]

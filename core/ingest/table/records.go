@@ -77,7 +77,7 @@ func (t *records) Types(_ context.Context, columns []string) (*arrow.Column, err
 
 // Read begins to read records.
 func (t *records) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.reader(ctx, tfrecord.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	r, end, err := t.reader(ctx, tfrecord.Options{Columns: o.Columns, From: o.From, LeaveOut: o.LeaveOut, Places: o.Places}, o.Ahead)
 	if err != nil {
 		return nil, err
 	}

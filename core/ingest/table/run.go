@@ -36,6 +36,7 @@ type Options struct {
 	URLs       []URLColumn
 	Fit        *Fit   // of the images that URLs name; nil: they stay as they are
 	FailOnURL  bool   // a URL without an object is an error; else its row says why
+	Link       bool   // image files stay where they are, and rows link to them
 	Checkpoint int64  // rows between commits
 	Once       bool   // make a new dataset, with one commit at the end
 	Message    string // of the last commit
@@ -132,6 +133,9 @@ func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, te
 	}
 	defer im.closeFetcher()
 	im.report.Format = im.source.format.Name
+	if err := im.checkLinks(); err != nil {
+		return nil, im.about(err)
+	}
 	report, err := im.run(ctx)
 	if im.d != nil {
 		_ = im.d.Close()
@@ -182,6 +186,9 @@ func (im *importer) run(ctx context.Context) (*Report, error) {
 	if err := im.checkNames(files); err != nil {
 		return nil, im.unmake(err)
 	}
+	if err := im.checkLinked(files); err != nil {
+		return nil, im.unmake(err)
+	}
 	for _, f := range files {
 		im.now.TotalFiles++
 		im.now.TotalBytes += f.size
@@ -226,7 +233,7 @@ func (im *importer) firstReason() string {
 func (im *importer) open(ctx context.Context) error {
 	im.tensors = map[string]bool{}
 	im.fresh = true
-	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size(), Schema: im.specs()}
+	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size(), Link: im.o.Link, Schema: im.specs()}
 	if im.o.Overwrite {
 		return nil
 	}

@@ -40,6 +40,7 @@ func (t mdsFile) reader(ctx context.Context, o gather.Options, isAhead bool) (ro
 		end()
 		return nil, nil, err
 	}
+	o.Places = o.Places && path.Ext(t.file.f.key) == ".mds"
 	r, err := mds.NewReader(plain, o)
 	if err != nil {
 		end()

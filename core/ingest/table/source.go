@@ -24,6 +24,7 @@ type source struct {
 	storage.Ranger
 	close     func() error
 	uri       string // without secrets
+	root      string // that URLs of its files begin with; "": a file on a web server
 	local     bool
 	isFolder  bool // all files of it are taken
 	format    *Format
@@ -183,7 +184,7 @@ func (s *source) folder(ctx context.Context, env *dataset.Env, uri string, how s
 	if err != nil {
 		return err
 	}
-	s.Ranger, s.close, s.isFolder = from, from.Close, only == ""
+	s.Ranger, s.close, s.isFolder, s.root = from, from.Close, only == "", from.URI()
 	isGiven := s.format != nil
 	var refused error
 	err = from.Objects(ctx, only, "", func(e storage.Entry) bool {

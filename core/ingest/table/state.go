@@ -19,7 +19,8 @@ type state struct {
 	Format   string            `json:"format"`
 	Columns  []string          `json:"columns"`
 	URLs     []URLColumn       `json:"urls,omitempty"`
-	Size     int64             `json:"size,omitempty"`   // of images that URLs name
+	Size     int64             `json:"size,omitempty"` // of images that URLs name
+	Link     bool              `json:"link,omitempty"`
 	Files    []taken           `json:"files"`            // that are taken in, in order
 	Schema   map[string]string `json:"schema,omitempty"` // specs that the user gave, as JSON
 	Partial  *taken            `json:"partial,omitempty"`
@@ -82,6 +83,8 @@ func (im *importer) resume() error {
 		return exists("an import with format=%s lies there, got %s; continue it so, or overwrite it", was.Format, im.source.format.Name)
 	case !slices.Equal(was.Columns, im.o.Columns):
 		return exists("an import with columns=%v lies there, got %v; continue it so, or overwrite it", shown(was.Columns), shown(im.o.Columns))
+	case was.Link != im.o.Link:
+		return exists("an import with link=%t lies there, got %t; continue it so, or overwrite it", was.Link, im.o.Link)
 	case len(im.o.Schema) > 0 && !maps.Equal(was.Schema, im.specs()):
 		return exists("an import with another schema lies there; continue it so, or overwrite it")
 	case !slices.Equal(was.URLs, im.o.URLs) || was.Size != im.size():

@@ -35,7 +35,11 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.argument("uri", type=PLACE)
 @click.argument("source", required=False, type=SOURCE, metavar="[from-PATH]")
 @click.option("--from", "source_option", type=PLACE, metavar="PATH", help="The place to read, instead of from-PATH.")
-@click.option("--link", is_flag=True, help="Leave the files where they are; index members of .tar shards too.")
+@click.option(
+    "--link",
+    is_flag=True,
+    help="Leave images where they are, in .tar, Parquet, MDS, LitData and TFRecord too.",
+)
 @click.option(
     "--labels",
     type=click.Choice(["auto", "none"]),
@@ -167,7 +171,6 @@ def create(
     of_images: tuple[tuple[str, Any], ...] = (
         *(() if url_columns and table is not None else fitted),
         ("--decode", decode),
-        ("--link", link),
         ("--classes", classes),
         ("--splits", splits != "auto"),
         ("--follow-links", follow_links),
@@ -176,6 +179,7 @@ def create(
     )
     pictures = (
         *of_images,
+        ("--link", link),
         ("--url-column", url_columns),
         ("--checkpoint", checkpoint),
         ("--on-error", on_error not in (None, "skip")),

@@ -41,6 +41,7 @@ def ingest(
     format: str | None = None,
     urls: str | Mapping[str, str] | Sequence[str] = (),
     size: int | None = None,
+    link: bool = False,
     annotations: str | os.PathLike[str] | None = None,
     masks: bool = False,
     apply_exif_orientation: bool = False,
@@ -79,6 +80,10 @@ def ingest(
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
+        link: of files: leave image files where they are, and store a link to each: its URL, its
+            position and its length. Labels, texts and all else are copied. For folders of images,
+            .tar shards, Parquet, MDS, LitData and TFRecord, whose images are not compressed once
+            more. See "Links" in docs/ingest.md.
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.
         masks: of images with annotations: fill a tensor "masks", a mask for each outline.
@@ -117,18 +122,18 @@ def ingest(
     is_path = isinstance(source, str | os.PathLike)
     has_arrays = array_format(source, format) is not None if is_path else arrays.is_of_arrays(source)
     if has_arrays and _needs_files(
-        urls, size, on_error, source_storage, annotations, masks or None, apply_exif_orientation or None
+        urls, size, link, on_error, source_storage, annotations, masks, apply_exif_orientation
     ):
         raise InvalidArgumentError(
-            "ingest: urls, size, on_error, source_storage, annotations, masks and apply_exif_orientation are not for "
-            "arrays; leave them out"
+            "ingest: urls, size, link, on_error, source_storage, annotations, masks and apply_exif_orientation are "
+            "not for arrays; leave them out"
         )
     with ExitStack() as spool:
-        if not isinstance(source, str | os.PathLike) and (annotations is not None or masks or apply_exif_orientation):
+        if not is_path and _needs_files(link, annotations, masks, apply_exif_orientation):
             raise InvalidArgumentError(
-                "ingest: annotations, masks and apply_exif_orientation are of a folder of images; got no path"
+                "ingest: link, annotations, masks and apply_exif_orientation are of files; got no path"
             )
-        if not isinstance(source, str | os.PathLike) and _needs_files(urls, size, on_error, source_storage):
+        if not is_path and _needs_files(urls, size, on_error, source_storage):
             _check_format(format)
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
             source, columns, format = _written(source, columns, folder), None, "feather"
@@ -142,6 +147,7 @@ def ingest(
                 columns=columns,
                 urls=urls,
                 size=size,
+                link=link,
                 annotations=annotations,
                 masks=masks,
                 apply_exif_orientation=apply_exif_orientation,
@@ -211,7 +217,7 @@ def _filled(
 
 def _needs_files(*options: Any) -> bool:
     """Returns whether options are given that the core has for files alone."""
-    return any(option not in (None, "", (), [], {}) for option in options)
+    return any(option is not False and option not in (None, "", (), [], {}) for option in options)
 
 
 def _check_format(format: str | None) -> None:

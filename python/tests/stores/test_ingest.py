@@ -108,6 +108,32 @@ def test_shards_of_a_bucket_are_shuffled_without_copies(store: Server, tmp_path:
         assert sorted(seen) == list(range(60))
 
 
+@pytest.mark.parametrize("kind", ["mds", "parquet", "tfrecord"])
+def test_images_stay_in_tables_of_a_bucket(store: Server, tmp_path: Path, kind: str) -> None:
+    files = [encoded(picture(i)) for i in range(40)]
+    with deeplake.create(f"mem://to-link-{kind}-{store.scheme}", overwrite=True) as ds:
+        ds.create_tensor("image", "image")
+        ds.create_tensor("label", dtype="int64")
+        ds.extend({"image": [deeplake.read(file) for file in files], "label": range(40)})
+        ds.commit()
+        ds.export(tmp_path / kind, format=kind, shard_bytes=8 << 10)
+    bucket = store.new_bucket()
+    for path in (tmp_path / kind).rglob("*"):
+        if path.is_file():
+            store.put(bucket, f"in/{path.relative_to(tmp_path / kind)}", path.read_bytes())
+    source, place = store.uri(bucket, "in"), store.uri(bucket, "index")
+    assert create(store, place, f"from-{source}", "--link")["rows"] == 40
+    ds = deeplake.open(place, storage=deeplake.Storage(**store.settings()))
+    loader = ds.batches(8, shuffle=True, decode={"image": "bytes"}, collate="list")
+    pairs = (pair for batch in loader for pair in zip(batch["label"], batch["image"], strict=True))
+    seen = {int(label): bytes(image) for label, image in pairs}
+    assert seen == dict(enumerate(files))
+    shard = min((tmp_path / kind).rglob(f"*.{kind}"))
+    store.put(bucket, f"in/{shard.relative_to(tmp_path / kind)}", shard.read_bytes() + b"more")
+    with pytest.raises(deeplake.CorruptError, match=rf"{shard.name}.*has changed since it was linked"):
+        ds["image"].bytes(0)
+
+
 @pytest.mark.parametrize("link", [False, True])
 def test_a_list_on_a_web_server_becomes_a_dataset(tmp_path: Path, link: bool) -> None:
     folder = tmp_path / "site"
