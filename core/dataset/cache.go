@@ -26,11 +26,11 @@ type chunkID struct {
 type chunkCache struct {
 	store  storage.Provider
 	origin string // of the dataset
-	links  chunk.LinkReader
+	links  *linkSources
 	open   *lru.Cache[chunkID, *chunk.Chunk]
 }
 
-func newChunkCache(store storage.Provider, dataset format.UUID, links chunk.LinkReader) *chunkCache {
+func newChunkCache(store storage.Provider, dataset format.UUID, links *linkSources) *chunkCache {
 	return &chunkCache{store: store, origin: storage.Origin(store) + " " + dataset.String(), links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
 }
 
@@ -48,7 +48,7 @@ func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entr
 			head := format.ChunkHead{Session: e.Session, Ordinal: e.Ordinal, Tensor: tree.Tensor()}
 			ch, err := chunk.OpenWhole(ctx, c.store, c.origin, key, e.Bytes, head)
 			if err == nil {
-				ch.Links = c.links
+				c.links.follow(ch)
 				return ch, ch.Index.MemoryBytes() + ch.Kept() + int64(len(key)) + 128, nil
 			}
 			if !errs.Is(err, errs.Corrupt) {
@@ -63,7 +63,7 @@ func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entr
 		if err != nil {
 			return nil, 0, err
 		}
-		ch.Links = c.links
+		c.links.follow(ch)
 		return ch, ch.Index.MemoryBytes() + int64(len(key)) + 128, nil
 	})
 }

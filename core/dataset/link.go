@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
@@ -32,6 +33,7 @@ const (
 type linkSources struct {
 	env    *Env
 	policy *storage.LinkPolicy
+	far    atomic.Bool // a chunk that was opened has links across a network
 
 	mu    sync.Mutex
 	open  map[string]storage.Source  // by root and rule of the policy
@@ -39,6 +41,17 @@ type linkSources struct {
 }
 
 var _ chunk.LinkReader = (*linkSources)(nil)
+
+// follow lets a chunk read its links, and notes where the first one leads.
+func (p *linkSources) follow(ch *chunk.Chunk) {
+	ch.Links = p
+	if ch.Index.Linked() && ch.Index.Items() > 0 && !p.far.Load() {
+		l := ch.Index.Link(0)
+		if scheme, _, _ := strings.Cut(l.URL, "://"); scheme != "file" && scheme != "mem" {
+			p.far.Store(true)
+		}
+	}
+}
 
 func newLinkSources(env *Env, uri string, o storage.Options) *linkSources {
 	return &linkSources{
@@ -227,16 +240,7 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 
 // sampleRow returns the row of a sample in a column, whose rows have these items.
 func sampleRow(items []int64) func(i int) int {
-	return func(i int) int {
-		if items == nil {
-			return i
-		}
-		row := 0
-		for left := int64(i); row < len(items)-1 && left >= items[row]; row++ {
-			left -= max(items[row], 0)
-		}
-		return row
-	}
+	return func(i int) int { return tensor.RowOf(items, i) }
 }
 
 // see completes the link of a sample, from its data if there are some.

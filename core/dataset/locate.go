@@ -120,7 +120,7 @@ func (f *finder) Segment(ctx context.Context, row, end int64) (read.Segment, err
 
 // Segments implements read.Map.
 func (c *Column) Segments(ctx context.Context, runs [][2]int64, out []read.Segment) ([]read.Segment, error) {
-	if c.view.Remote() {
+	if c.view.StoreRemote() {
 		if err := c.openAll(ctx, runs); err != nil {
 			return out, err
 		}
@@ -192,7 +192,7 @@ func runsOf(rows []int64) (out [][2]int64) {
 // Find implements read.Map.
 func (c *Column) Find(ctx context.Context, rows []int64, found *read.Found) error {
 	found.Of = make([]int32, len(rows))
-	if c.view.Remote() {
+	if c.view.StoreRemote() {
 		if err := c.openAll(ctx, runsOf(rows)); err != nil {
 			return err
 		}

@@ -25,12 +25,15 @@ type View struct {
 	start, step int64
 	n           int64
 
+	// probe looks for links once, for all views of the version.
+	probe *sync.Once
+
 	mu      sync.Mutex
 	columns map[string]*Column
 }
 
 func newView(d *Dataset, s *version.Snapshot, dirty bool) (*View, error) {
-	v := &View{d: d, snap: s, dirty: dirty, made: d.log.now(), types: map[string]*columnType{}, names: visible(s.Schema), step: 1, n: s.Rows(), columns: map[string]*Column{}}
+	v := &View{d: d, snap: s, dirty: dirty, made: d.log.now(), types: map[string]*columnType{}, names: visible(s.Schema), step: 1, n: s.Rows(), probe: new(sync.Once), columns: map[string]*Column{}}
 	for i := range s.Schema.Tensors {
 		ts := &s.Schema.Tensors[i]
 		ct, err := resolve(ts, d.env.Codecs)
@@ -81,7 +84,7 @@ func (v *View) Rows(dst []int64) {
 
 // derive returns a view of other rows of the same version.
 func (v *View) derive() *View {
-	return &View{d: v.d, snap: v.snap, dirty: v.dirty, made: v.made, types: v.types, names: v.names, step: 1, columns: map[string]*Column{}}
+	return &View{d: v.d, snap: v.snap, dirty: v.dirty, made: v.made, types: v.types, names: v.names, step: 1, probe: v.probe, columns: map[string]*Column{}}
 }
 
 // Select returns a view of the given rows of v, in that order; repeats are allowed. It does not
@@ -214,8 +217,42 @@ func (v *View) Counted(n int64) *View {
 	return out
 }
 
-// Remote reports whether reads are requests over a network, so that prefetching pays.
-func (v *View) Remote() bool { return storage.Remote(v.d.store) }
+// StoreRemote reports whether the dataset lies across a network.
+func (v *View) StoreRemote() bool { return storage.Remote(v.d.store) }
+
+// Remote reports whether reads are requests over a network, so that prefetching pays: those of the
+// dataset, or those of linked images. The first call looks at a few rows of them.
+func (v *View) Remote() bool {
+	if v.StoreRemote() {
+		return true
+	}
+	v.probe.Do(v.findLinks)
+	return v.d.links.far.Load()
+}
+
+// probedTensors bounds the tensors in which links are looked for.
+const probedTensors = 16
+
+// findLinks opens the chunks of the first row, of one in the middle and of the last one, in tensors
+// that may hold links. Opening a chunk notes where its links lead. A fault is met again by a reader.
+func (v *View) findLinks() {
+	rows := v.snap.Rows()
+	if rows == 0 {
+		return
+	}
+	left := probedTensors
+	for _, name := range v.names {
+		ct := v.types[name]
+		if !ct.htype.IsImage() && !ct.htype.IsMask() || v.d.links.far.Load() || left == 0 {
+			continue
+		}
+		left--
+		f := (&Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}).finder()
+		for _, row := range []int64{0, rows / 2, rows - 1} {
+			_, _ = f.find(context.Background(), row)
+		}
+	}
+}
 
 // Traffic returns the counters of the store since it was opened.
 func (v *View) Traffic() storage.Stats { return storage.StatsOf(v.d.store) }

@@ -40,7 +40,7 @@ func (r *reader) Return() {
 // It returns nil if they are not mapped, and after an error: the read that follows reports it.
 func (r *reader) lies(ctx context.Context, f *field, typ array.Type, run [][2]int64) (*array.Column, error) {
 	d := f.column.DType()
-	if f.view.Remote() || !plainNumber(d) || f.column.Encoded() || f.otherUnit() && !r.counts {
+	if f.remote() || !plainNumber(d) || f.column.Encoded() || f.otherUnit() && !r.counts {
 		return nil, nil
 	}
 	if typ.List || typ.Dims < 0 || slices.Contains(typ.Shape, -1) {

@@ -98,7 +98,7 @@ func denseEnough(f *field, typ *array.Type, all, some int64) bool {
 func (r *reader) whole(ctx context.Context, f *field, typ array.Type, from, to int64) (c *array.Column, err error) {
 	if scattered, err := f.column.Pieces().Scattered(ctx, from, to); err != nil {
 		return nil, nil // the segments report it
-	} else if scattered && !f.view.Remote() {
+	} else if scattered && !f.remote() {
 		return r.copied(ctx, f, typ, from, to)
 	} else if scattered {
 		return nil, nil

@@ -61,7 +61,7 @@ func (r *reader) scattered(ctx context.Context, f *field, typ array.Type, from, 
 	if scattered, err := f.column.Pieces().Scattered(ctx, from, to); !scattered || err != nil {
 		return nil, nil // the segments report the error
 	}
-	if !f.view.Remote() {
+	if !f.remote() {
 		if c, err := r.copied(ctx, f, typ, from, to); c != nil || err != nil {
 			return c, err
 		}
@@ -121,7 +121,7 @@ func (r *reader) gather(ctx context.Context, f *field, typ array.Type, list []in
 	b := read.Bulk{}
 	b.Add(f.name, plan, mem)
 	b.Cut(1)
-	if f.view.Remote() {
+	if f.remote() {
 		defer prefetch(ctx, r.io.Worker, b.Spans(0, nil))()
 	}
 	for job := range b.Jobs() {
@@ -159,7 +159,7 @@ func (r *reader) texts(ctx context.Context, f *field, typ array.Type, rows query
 		return nil, ctx.Err()
 	}
 	r.worker(f)
-	if f.view.Remote() {
+	if f.remote() {
 		defer prefetch(ctx, r.io.Worker, plan.Spans())()
 	}
 	data := make([]string, rows.N)

@@ -32,7 +32,7 @@ func (l *located) locateRuns(ctx context.Context, f *field, runs [][2]int64) err
 		l.n += int(r[1] - r[0])
 	}
 	var err error
-	l.segments, err = read.Locate(ctx, f.column, runs, f.view.Remote(), l.segments[:0])
+	l.segments, err = read.Locate(ctx, f.column, runs, f.remote(), l.segments[:0])
 	return err
 }
 

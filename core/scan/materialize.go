@@ -381,7 +381,7 @@ func (m *copier) files(ctx context.Context, f *field, from, n int64) (tensor.Row
 	}
 	w := f.view.NewWorker()
 	defer w.Close()
-	if f.view.Remote() {
+	if f.remote() {
 		var spans []chunk.Span
 		for i := range refs {
 			spans = refs[i].Spans(spans)

@@ -9,7 +9,7 @@ import (
 
 // prefetch begins to request the bytes of runs over a network, all at once. done ends it.
 func (v *values) prefetch(ctx context.Context, runs []read.Values) (done func()) {
-	if !v.f.view.Remote() {
+	if !v.f.remote() {
 		return func() {}
 	}
 	var spans []chunk.Span

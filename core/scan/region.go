@@ -191,7 +191,7 @@ func (k *cutter) read(ctx context.Context, runs []read.Values) (*array.Column, e
 			row++
 		}
 	}
-	if v.f.view.Remote() {
+	if v.f.remote() {
 		defer prefetch(ctx, v.r.io.Worker, spans)()
 	}
 	stored := v.f.column.DType()

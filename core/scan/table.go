@@ -43,6 +43,12 @@ type field struct {
 	typ      array.Type // of a computed column; else once resolved
 }
 
+// remote reports whether reading samples takes requests over a network: to the dataset's store, or
+// to linked images.
+func (f *field) remote() bool {
+	return f.view.StoreRemote() || f.column.Encoded() && f.view.Remote()
+}
+
 // Of returns the rows of a view as a table, with the tensors that it lists.
 func Of(view *dataset.View) *Table {
 	t := &Table{name: view.URI(), rows: view.Len(), source: sourceField(view)}
@@ -247,5 +253,5 @@ func (t *Table) Reader() query.Reader { return &reader{table: t} }
 
 // Remote reports whether reads are requests over a network.
 func (t *Table) Remote() bool {
-	return slices.ContainsFunc(t.fields, func(f *field) bool { return f.view != nil && f.view.Remote() })
+	return slices.ContainsFunc(t.fields, func(f *field) bool { return f.view != nil && f.remote() })
 }

@@ -60,6 +60,18 @@ type Rows struct {
 	Names []string
 }
 
+// RowOf returns the row that has a sample, where rows have these numbers of samples; nil: one each.
+func RowOf(items []int64, sample int) int {
+	if items == nil {
+		return sample
+	}
+	row := 0
+	for left := int64(sample); row < len(items)-1 && left >= items[row]; row++ {
+		left -= max(items[row], 0)
+	}
+	return row
+}
+
 // Array is n equal samples in one piece of memory. The caller passes n beside it.
 type Array struct {
 	DType   DType

@@ -170,7 +170,9 @@ def test_lists_of_images(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["frames", "items", "whole"])
 def test_compressed_sets_of_litdata(tmp_path: Path, name: str) -> None:
-    with pytest.raises(deeplake.UnsupportedError, match=r"chunk-0-0.*image 0 is compressed.*leave out --link"):
+    with pytest.raises(
+        deeplake.UnsupportedError, match=r"chunk-0-0.*row 0 has an image that is compressed.*leave out --link"
+    ):
         deeplake.ingest(ROOT / "core/litdata/testdata" / name, tmp_path / "linked", link=True, verbose=False)
 
 
@@ -214,10 +216,12 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         assert not deeplake.exists(tmp_path / "new")
 
     packed = table(tmp_path / "packed.parquet", compression="zstd", use_dictionary=False)
-    refused(deeplake.UnsupportedError, r"packed\.parquet.*image 0 is compressed.*leave out --link", packed)
+    refused(
+        deeplake.UnsupportedError, r"packed\.parquet.*row 0 has an image that is compressed.*leave out --link", packed
+    )
     prefixes = tmp_path / "prefixes.parquet"
     table(prefixes, compression="none", use_dictionary=False, column_encoding={"image.bytes": "DELTA_BYTE_ARRAY"})
-    refused(deeplake.UnsupportedError, "image 0 is compressed", prefixes)
+    refused(deeplake.UnsupportedError, "row 0 has an image that is compressed", prefixes)
     shards = exported("mds", tmp_path)
     index = json.loads((shards / "index.json").read_text())
     for shard in index["shards"]:
@@ -226,7 +230,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         path.unlink()
         shard["zip_data"] = {"basename": path.name + ".gz", "bytes": 1, "hashes": {}}
     (shards / "index.json").write_text(json.dumps(index))
-    refused(deeplake.UnsupportedError, "image 0 is compressed", shards)
+    refused(deeplake.UnsupportedError, "row 0 has an image that is compressed", shards)
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     refused(
         deeplake.InvalidArgumentError,

@@ -21,15 +21,16 @@ func (im *importer) linkTo(f *file) *tensor.Link {
 }
 
 // linkFiles turns image files into links to the file that has them. Their bytes tell their shapes.
-func linkFiles(rows tensor.Rows, to tensor.Link) error {
+// rowOf returns the row of the file that row i is.
+func linkFiles(rows tensor.Rows, to tensor.Link, rowOf func(i int) int64) error {
 	for i := range rows.Samples {
 		s := &rows.Samples[i]
 		switch {
 		case s.Form != tensor.FormEncoded || len(s.Data) == 0:
 			continue // without bytes it is refused as others are
 		case s.Link == nil:
-			return errs.New(errs.Unsupported, "image %d is compressed within its file, and a link leads to bytes as they are; leave out --link (link=True) to copy the images, "+
-				"or write the file again without compression of their column", i)
+			return errs.New(errs.Unsupported, "row %d has an image that is compressed within the file, and a link leads to bytes as they are; leave out --link (link=True) to "+
+				"copy the images, or write the file again without compression of their column", rowOf(tensor.RowOf(rows.RowItems, i)))
 		}
 		l := to
 		l.Offset, l.Length = s.Link.Offset, s.Link.Length

@@ -19,11 +19,11 @@ type placed struct {
 // Rows returns the values for a tensor.
 func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 	rows, err := p.Foreign.Rows(t)
-	if err == nil && p.link != nil {
-		err = linkFiles(rows, *p.link)
-	}
 	if err != nil && p.from > 0 {
 		return rows, errs.New(errs.KindOf(err), "%s, counted from row %d: %w", p.key, p.from, err)
+	}
+	if err == nil && p.link != nil {
+		err = linkFiles(rows, *p.link, func(i int) int64 { return Batch{Lines: p.lines}.at(p.from, i) })
 	}
 	if err != nil {
 		return rows, errs.New(errs.KindOf(err), "%s: %w", p.key, err)

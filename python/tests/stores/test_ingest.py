@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from conftest import encoded, picture
-from pyarrow import feather
+from pyarrow import feather, parquet
 from servers import Server, running
 
 
@@ -132,6 +132,40 @@ def test_images_stay_in_tables_of_a_bucket(store: Server, tmp_path: Path, kind: 
     store.put(bucket, f"in/{shard.relative_to(tmp_path / kind)}", shard.read_bytes() + b"more")
     with pytest.raises(deeplake.CorruptError, match=rf"{shard.name}.*has changed since it was linked"):
         ds["image"].bytes(0)
+
+
+def test_links_across_a_network_are_read_ahead(proxy: Server, tmp_path: Path) -> None:
+    """A dataset on a disk that links to a store reads its images by few requests."""
+    files = [encoded(picture(i)) for i in range(300)]
+    rows = [{"image": {"bytes": file, "path": None}, "n": i} for i, file in enumerate(files)]
+    bucket = proxy.new_bucket()
+    for part in range(3):
+        out = io.BytesIO()
+        parquet.write_table(pa.Table.from_pylist(rows[100 * part : 100 * part + 100]), out, compression="none")
+        proxy.put(bucket, f"in/{part}.parquet", out.getvalue())
+    storage = deeplake.Storage(**proxy.settings(through_proxy=True))
+    source = proxy.uri(bucket, "in")
+    deeplake.ingest(source, tmp_path / "index", link=True, source_storage=storage, verbose=False).close()
+
+    def opened() -> deeplake.Dataset:
+        return deeplake.open(tmp_path / "index", link_storage={source: storage})
+
+    def gets() -> int:
+        found = sum(one["method"] == "GET" for one in proxy.requests())
+        proxy.reset()
+        return found
+
+    gets()
+    loader = opened().batches(32, shuffle=True, decode={"image": "bytes"}, collate="list")
+    pairs = [pair for batch in loader for pair in zip(batch["n"], batch["image"], strict=True)]
+    assert {int(n): bytes(image) for n, image in pairs} == dict(enumerate(files)) and gets() <= 12
+    assert opened()["image"].bytes(range(300)) == files and gets() <= 12
+    assert len(opened()[0:300]["image"].numpy()) == 300 and gets() <= 12
+    parts = opened().query("SELECT image[0:8, 0:8] AS part ORDER BY n DESC")
+    assert len(parts["part"].numpy()) == 300 and gets() <= 12
+    opened().export(tmp_path / "out", format="mds")
+    assert gets() <= 12
+    assert opened().query("SELECT SUM(n) AS s")["s"][0] == sum(range(300)) and gets() == 0
 
 
 @pytest.mark.parametrize("link", [False, True])
