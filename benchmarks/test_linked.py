@@ -34,9 +34,7 @@ FILES = {
 def measure(full: bool = False) -> Result:
     """Measures 20,000 photographs on a disk, and 5,000 on S3 behind 25 ms; short: 2,000 on a disk alone."""
     count = 20_000 if full else 2_000
-    result = Result(
-        "linked", "Epochs over files of other loaders, by links into them", rounds=5 if full else 3, full=full
-    )
+    result = Result("linked", "Epochs over files of other loaders, by links into them", rounds=3, full=full)
     for name, columns in FILES.items():
         entrant = next(one for one in ENTRANTS if one.name == name)
         _local(result, entrant, columns, data.jpegs("photos-q75", count))
