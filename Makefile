@@ -14,7 +14,7 @@ PY     := $(VENV)/bin/python
 PIP    := TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m pip --disable-pip-version-check install --quiet
 # A list of requirements is installed from its lock, which names every file by its hash.
 LOCKED := $(PIP) --require-hashes
-LISTS  := run tools test bench lint go gpu web wheels
+LISTS  := run tools test bench lint go gpu uv web wheels
 GOTAGS  = $(shell cat $(STAMPS)/tags)
 # The flags of setup.py for everything, so that tests and linters find compiled what the library is made of: code for a
 # shared library is that for -buildmode=pie. In the environment, where what tests compile finds them, too.
@@ -150,8 +150,7 @@ libjpeg: $(STAMPS)/go ## test the codecs with libjpeg-turbo 2.1 and 3 of every b
 wheel: $(STAMPS)/tools $(STAMPS)/go $(STAMPS)/page $(STAMPS)/reader ## build the source distribution and a wheel into dist/
 	TMPDIR=$(CURDIR)/$(VENV)/tmp $(PY) -m build --no-isolation --skip-dependency-check --outdir dist
 
-lock: $(STAMPS)/venv ## resolve requirements/*.in anew: versions into lock.txt, each list with hashes into NAME.txt
-	$(PIP) uv
+lock: $(STAMPS)/uv ## resolve requirements/*.in anew: versions into lock.txt, each list with hashes into NAME.txt
 	$(UV_COMPILE) requirements/*.in --upgrade -o requirements/lock.txt
 	for list in $(LISTS); do \
 		$(UV_COMPILE) --generate-hashes -c requirements/lock.txt requirements/$$list.in -o requirements/$$list.txt || exit 1; \
@@ -197,7 +196,13 @@ $(STAMPS)/servers: tools/objectstore/go.mod tools/objectstore/go.sum $(STAMPS)/g
 	@PATH="$$($(GO) env GOROOT)/bin:$$PATH" build/servers/objectstore build
 	@touch $@
 
-# One stamp for each list in requirements/: run, tools, test, bench, lint.
+# The lists of gigabytes.
+$(STAMPS)/test $(STAMPS)/bench $(STAMPS)/gpu: $(STAMPS)/%: requirements/%.txt tools/install.py $(STAMPS)/uv
+	@echo "installing requirements/$*.txt into $(VENV)"
+	@$(PY) tools/install.py requirements/$*.txt
+	@touch $@
+
+# One stamp for each list in requirements/: run, tools, lint.
 $(STAMPS)/%: requirements/%.txt $(STAMPS)/venv
 	$(LOCKED) -r $<
 	@touch $@

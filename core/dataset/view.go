@@ -234,7 +234,7 @@ func (v *View) Remote() bool {
 const probedTensors = 16
 
 // findLinks opens the chunks of the first row, of one in the middle and of the last one, in tensors
-// that may hold links. Opening a chunk notes where its links lead. A fault is met again by a reader.
+// that may hold links. Opening a chunk notes where its links lead. Readers meet its faults again.
 func (v *View) findLinks() {
 	rows := v.snap.Rows()
 	if rows == 0 {
