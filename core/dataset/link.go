@@ -226,12 +226,21 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 			out = append([]tensor.Sample{}, samples...) // the caller's are not changed
 		}
 		to := &out[i]
+		if len(s.Data) > 0 { // nothing is requested, and the first fault is the one that is told
+			l, h, err := seen(s, reg, want)
+			if err != nil {
+				_ = g.Wait()
+				return nil, errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
+			}
+			to.Link, to.DType, to.Shape, to.Data = &l, h.DType, h.Shape, nil
+			continue
+		}
 		g.Go(func(ctx context.Context) error {
-			l, h, err := p.see(ctx, s, reg, want)
+			l, h, err := p.look(ctx, *s.Link, reg, want)
 			if err != nil {
 				return errs.New(errs.KindOf(err), "row %d: %w", rowOf(i), err)
 			}
-			to.Link, to.DType, to.Shape, to.Data = &l, h.DType, h.Shape, nil
+			to.Link, to.DType, to.Shape = &l, h.DType, h.Shape
 			return nil
 		})
 	}
@@ -243,12 +252,9 @@ func sampleRow(items []int64) func(i int) int {
 	return func(i int) int { return tensor.RowOf(items, i) }
 }
 
-// see completes the link of a sample, from its data if there are some.
-func (p *linkSources) see(ctx context.Context, s *tensor.Sample, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
+// seen completes the link of a sample from its data.
+func seen(s *tensor.Sample, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
 	l := *s.Link
-	if len(s.Data) == 0 {
-		return p.look(ctx, l, reg, want)
-	}
 	h, id, more, err := LookAtHead(reg, s.Data, want)
 	if err == nil && more {
 		err = errs.New(errs.Corrupt, "its %d bytes do not tell its shape; it is cut or damaged", len(s.Data))

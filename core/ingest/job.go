@@ -132,6 +132,10 @@ type Job struct{ *job.Job[Progress] }
 // updates the dataset of an earlier import of the same source, and continues an interrupted one.
 // Any other dataset at uri is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
+	if o.Link && strings.HasPrefix(source, "hf://") {
+		return nil, errs.Op("import from", storage.RedactURL(source)).New(errs.Unsupported, "links into a repository of Hugging Face cannot be read; "+
+			"leave out --link (link=True) to copy its files")
+	}
 	if o.ofTable(source) {
 		return startTable(env, uri, source, o)
 	}

@@ -200,6 +200,9 @@ def test_what_is_refused(hub: Hub) -> None:
     ):
         with pytest.raises(deeplake.Error, match=match):
             deeplake.ingest(address, place())
+    for address in ("hf://datasets/owner/name", "hf://datasets/owner/name/none.parquet"):
+        with pytest.raises(deeplake.UnsupportedError, match="links into a repository of Hugging Face cannot be read"):
+            deeplake.ingest(address, place(), link=True)
 
 
 def test_names_of_splits(tmp_path: Path) -> None:

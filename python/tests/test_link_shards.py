@@ -170,9 +170,7 @@ def test_lists_of_images(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["frames", "items", "whole"])
 def test_compressed_sets_of_litdata(tmp_path: Path, name: str) -> None:
-    with pytest.raises(
-        deeplake.UnsupportedError, match=r"chunk-0-0.*row 0 has an image that is compressed.*leave out --link"
-    ):
+    with pytest.raises(deeplake.UnsupportedError, match=r"chunk-0-0.*row 0 has an image.*compressed.*leave out --link"):
         deeplake.ingest(ROOT / "core/litdata/testdata" / name, tmp_path / "linked", link=True, verbose=False)
 
 
@@ -216,12 +214,10 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         assert not deeplake.exists(tmp_path / "new")
 
     packed = table(tmp_path / "packed.parquet", compression="zstd", use_dictionary=False)
-    refused(
-        deeplake.UnsupportedError, r"packed\.parquet.*row 0 has an image that is compressed.*leave out --link", packed
-    )
+    refused(deeplake.UnsupportedError, r"packed\.parquet.*row 0 has an image.*compressed.*leave out --link", packed)
     prefixes = tmp_path / "prefixes.parquet"
     table(prefixes, compression="none", use_dictionary=False, column_encoding={"image.bytes": "DELTA_BYTE_ARRAY"})
-    refused(deeplake.UnsupportedError, "row 0 has an image that is compressed", prefixes)
+    refused(deeplake.UnsupportedError, r"row 0 has an image.*compressed", prefixes)
     shards = exported("mds", tmp_path)
     index = json.loads((shards / "index.json").read_text())
     for shard in index["shards"]:
@@ -230,7 +226,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
         path.unlink()
         shard["zip_data"] = {"basename": path.name + ".gz", "bytes": 1, "hashes": {}}
     (shards / "index.json").write_text(json.dumps(index))
-    refused(deeplake.UnsupportedError, "row 0 has an image that is compressed", shards)
+    refused(deeplake.UnsupportedError, r"row 0 has an image.*compressed", shards)
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     refused(
         deeplake.InvalidArgumentError,
@@ -241,6 +237,15 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
     refused(deeplake.InvalidArgumentError, "no column has image files", tmp_path / "n.parquet")
     parquet.write_table(pa.table({"url": ["http://a/b.jpg"]}), tmp_path / "u.parquet")
     refused(deeplake.InvalidArgumentError, "objects that URLs name are fetched", tmp_path / "u.parquet", urls="url")
+    lists = [[{"bytes": file, "path": None} for file in row] for row in (FILES[:1], FILES[:2])]
+    parquet.write_table(pa.table({"image": lists}), tmp_path / "m.parquet", compression="none")
+    refused(deeplake.UnsupportedError, r"m\.parquet.*row 1 is a list with images of several", tmp_path / "m.parquet")
+    parquet.write_table(pa.table({"i": pa.array([b"BM" * 40] * 3)}), tmp_path / "p.parquet", compression="none")
+    refused(deeplake.InvalidArgumentError, r"no column has image files.*schema=", tmp_path / "p.parquet")
+    bitmaps = [{"bytes": b"BM" * 40, "path": None}] * 3
+    parquet.write_table(pa.table({"image": bitmaps}), tmp_path / "bmp.parquet", compression="none")
+    refused(deeplake.InvalidArgumentError, "no column has image files", tmp_path / "bmp.parquet")
+    refused(deeplake.InvalidArgumentError, "no column", prefixes, schema={"image": "generic"})
     broken = {"bytes": FILES[0][:40], "path": None}
     parquet.write_table(pa.table({"image": [broken]}), tmp_path / "b.parquet", compression="none")
     refused(deeplake.CorruptError, r"b\.parquet.*row 0", tmp_path / "b.parquet")
@@ -257,6 +262,21 @@ def test_rows_that_cannot_be_linked_are_left_out(tmp_path: Path, capsys: pytest.
     assert ds["image"].bytes(range(len(ds))) == [file for i, file in enumerate(FILES) if i not in (3, 5)]
     told = capsys.readouterr().err
     assert "row 3" in told and "row 5" in told
+    packed = table(tmp_path / "packed.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(deeplake.UnsupportedError, match=r"packed\.parquet.*row 0.*compressed"):
+        deeplake.ingest(packed, tmp_path / "none", link=True, on_error="skip", verbose=False)
+    assert not deeplake.exists(tmp_path / "none")
+
+
+def test_the_row_at_fault_is_that_of_the_file(tmp_path: Path) -> None:
+    images = [{"bytes": FILES[i % ROWS], "path": None} for i in range(3000)]
+    images[2503] = images[2700] = {"bytes": b"no image", "path": None}
+    source = tmp_path / "a.parquet"
+    parquet.write_table(
+        pa.table({"image": images}), source, compression="none", use_dictionary=False, row_group_size=500
+    )
+    with pytest.raises(deeplake.CorruptError, match=r"a\.parquet: row 2503 .*on_error"):
+        deeplake.ingest(source, tmp_path / "new", link=True, verbose=False)
 
 
 def test_command(tmp_path: Path) -> None:

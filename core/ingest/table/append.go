@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -159,7 +160,7 @@ func (im *importer) appendUntilDue(ctx, write context.Context, items <-chan item
 // located names the file of the last rows in an error that does not.
 func (im *importer) located(err error) error {
 	p := im.state.Partial
-	if err == nil || p == nil || strings.Contains(err.Error(), p.Key) {
+	if err == nil || p == nil || strings.Contains(err.Error(), p.Key+":") || strings.Contains(err.Error(), p.Key+",") {
 		return err
 	}
 	return errs.New(errs.KindOf(err), "%s, up to row %d: %w", p.Key, p.Rows, err)
@@ -210,6 +211,9 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 		err = im.ensure(write, columns)
 	}
 	if err == nil {
+		err = im.checkImages(columns)
+	}
+	if err == nil {
 		err = im.ensureObjects(write, fetched)
 	}
 	if err != nil {
@@ -219,7 +223,7 @@ func (im *importer) take(ctx, write context.Context, i item) error {
 	rows := im.rows(columns, fetched, n)
 	for k := range rows {
 		if rows[k].Foreign != nil {
-			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from, i.batch.Lines, im.linkTo(f)}
+			rows[k].Foreign = placed{rows[k].Foreign, f.key, i.from, i.batch.Lines, im.linkTo(f), im}
 		}
 	}
 	all := &dataset.Batch{Columns: rows, Rows: n}
@@ -249,8 +253,8 @@ func (im *importer) count(f *file, b Batch, added int64) {
 func (im *importer) appendGood(ctx context.Context, b *dataset.Batch) error {
 	into := dataset.AppenderOf(im.d)
 	_, err := into.AppendAll(ctx, once(b))
-	if err == nil || !bad(err) {
-		return err
+	if err == nil || !bad(err) || errors.Is(err, errPacked) {
+		return im.located(err)
 	}
 	if b.Rows == 1 {
 		path, row := placeOf(b)

@@ -14,6 +14,7 @@ type placed struct {
 	from  int64        // position of the first row in the file
 	lines []int64      // positions of all rows; nil: they are consecutive
 	link  *tensor.Link // to the file, where images stay in it; nil: they are copied
+	im    *importer
 }
 
 // Rows returns the values for a tensor.
@@ -23,7 +24,7 @@ func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 		return rows, errs.New(errs.KindOf(err), "%s, counted from row %d: %w", p.key, p.from, err)
 	}
 	if err == nil && p.link != nil {
-		err = linkFiles(rows, *p.link, func(i int) int64 { return Batch{Lines: p.lines}.at(p.from, i) })
+		err = p.im.linkFiles(rows, *p.link, func(i int) int64 { return Batch{Lines: p.lines}.at(p.from, i) })
 	}
 	if err != nil {
 		return rows, errs.New(errs.KindOf(err), "%s: %w", p.key, err)
@@ -33,7 +34,7 @@ func (p placed) Rows(t tensor.Target) (tensor.Rows, error) {
 
 // slice returns n rows from row on.
 func (p placed) slice(from, n int64) placed {
-	out := placed{Foreign: p.Foreign.(*arrow.Column).Slice(from, n), key: p.key, from: p.from + from, link: p.link}
+	out := placed{Foreign: p.Foreign.(*arrow.Column).Slice(from, n), key: p.key, from: p.from + from, link: p.link, im: p.im}
 	if p.lines != nil {
 		out.lines = p.lines[from : from+n]
 		out.from = out.lines[0]

@@ -100,6 +100,7 @@ type importer struct {
 
 	schema  *schema
 	tensors map[string]bool // of the dataset; true: rows are lists
+	images  bool            // one of them takes links
 	state   state
 	settled bool     // the state in the dataset says that the import is complete
 	named   []string // tensors of Options.Schema that the user has named

@@ -361,6 +361,7 @@ func (im *importer) readTensors() error {
 	im.tensors = map[string]bool{}
 	for _, t := range desc.Tensors {
 		im.tensors[t.Name] = t.Sequence
+		im.images = im.images || holdsImages(dataset.TensorSpec{HType: t.HType})
 	}
 	return nil
 }

@@ -142,7 +142,11 @@ func (im *importer) newFiles() ([]*file, error) {
 			f.start = was.Rows
 			files = slices.Insert(files, 0, f) // before files that are new since
 		case was.Tag != "" && f.tag != "" && was.Tag != f.tag:
-			im.skip(f.key, errs.New(errs.Conflict, "it has changed since it was taken in; its rows stay as they were"))
+			reason := "its rows stay as they were"
+			if im.o.Link {
+				reason = "links into it cannot be read any longer; link all files again by --overwrite (overwrite=True)"
+			}
+			im.skip(f.key, errs.New(errs.Conflict, "it has changed since it was taken in; %s", reason))
 		default:
 			im.report.Unchanged++
 		}

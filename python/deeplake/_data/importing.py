@@ -144,6 +144,10 @@ def import_files(
         job.close()
     from deeplake._data.dataset import open as open_dataset  # which loads NumPy
 
-    ds = open_dataset(place, storage=storage)
+    # The user has named the source, so its links may be followed.
+    named = _uri.resolve(source)
+    is_far = link and "://" in named and not named.startswith("file://")
+    reached = {named.rstrip("/"): source_storage or storage or _storage.Storage()} if is_far else None
+    ds = open_dataset(place, storage=storage, link_storage=reached)
     save_splits(ds, news["report"]["parts"] or ())
     return ds

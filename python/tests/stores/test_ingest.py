@@ -145,7 +145,9 @@ def test_links_across_a_network_are_read_ahead(proxy: Server, tmp_path: Path) ->
         proxy.put(bucket, f"in/{part}.parquet", out.getvalue())
     storage = deeplake.Storage(**proxy.settings(through_proxy=True))
     source = proxy.uri(bucket, "in")
-    deeplake.ingest(source, tmp_path / "index", link=True, source_storage=storage, verbose=False).close()
+    made = deeplake.ingest(source, tmp_path / "index", link=True, source_storage=storage, verbose=False)
+    assert made["image"].bytes(7) == files[7]  # without link_storage: the user has named the source
+    made.close()
 
     def opened() -> deeplake.Dataset:
         return deeplake.open(tmp_path / "index", link_storage={source: storage})
@@ -166,6 +168,19 @@ def test_links_across_a_network_are_read_ahead(proxy: Server, tmp_path: Path) ->
     opened().export(tmp_path / "out", format="mds")
     assert gets() <= 12
     assert opened().query("SELECT SUM(n) AS s")["s"][0] == sum(range(300)) and gets() == 0
+
+
+def test_images_stay_in_a_table_of_a_web_server(tmp_path: Path) -> None:
+    files = [encoded(picture(i)) for i in range(12)]
+    (tmp_path / "site").mkdir()
+    rows = [{"image": {"bytes": file, "path": None}} for file in files]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "site/a b.parquet", compression="none")
+    with running("http", folder=tmp_path / "site") as servers:
+        source = f"{servers['http'].proxy}/a%20b.parquet"
+        ds = deeplake.ingest(source, tmp_path / "set", link=True, verbose=False)
+        assert ds["image"].bytes(range(12)) == files
+        again = deeplake.open(tmp_path / "set", link_storage={servers["http"].proxy: deeplake.Storage()})
+        assert again["image"].bytes(range(12)) == files
 
 
 @pytest.mark.parametrize("link", [False, True])
