@@ -1,7 +1,7 @@
 """Installs a list of requirements from its lock into this environment: `install.py requirements/test.txt`.
 
-uv takes a fifth of pip's time for the gigabytes of the tests. It does not read the configuration of pip, so that is
-passed on. Where uv fails, pip tries, and its errors count.
+uv takes half of pip's time for the gigabytes of the tests. It does not read the configuration of pip, so this program
+passes that on. If uv fails, pip installs the list.
 """
 
 from __future__ import annotations
@@ -32,16 +32,19 @@ def main() -> int:
     if not by_uv(lock):
         print(f"uv could not install {lock}; pip does", file=sys.stderr)
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        return subprocess.run([*pip, "--require-hashes", "-r", lock], check=False).returncode
+        # torch unpacks to gigabytes: not in a /tmp that may be small.
+        with tempfile.TemporaryDirectory(dir=Path(sys.prefix), prefix="pip-", ignore_cleanup_errors=True) as folder:
+            command = [*pip, "--require-hashes", "-r", lock]
+            return subprocess.run(command, env={**os.environ, "TMPDIR": folder}, check=False).returncode
     return 0
 
 
 def by_uv(lock: str) -> bool:
-    """Installs by uv. The files of its cache become those of the environment, hence they lie on one disk."""
+    """Installs by uv, whose cache lies in the environment: files move from one to the other within a disk."""
     uv = Path(sys.executable).parent / "uv"
     with tempfile.TemporaryDirectory(dir=Path(sys.prefix), prefix="uv-", ignore_cleanup_errors=True) as cache:
         command = [str(uv), "pip", "install", "--quiet", "--python", sys.executable, "--cache-dir", cache]
-        # A process that may not store bytecode would compile torch anew.
+        # PYTHONDONTWRITEBYTECODE would let every process compile torch again.
         command += ["--no-config", "--compile-bytecode", "--require-hashes", "--no-deps", "-r", lock]
         try:
             return subprocess.run(command, env={**os.environ, **settings()}, check=False).returncode == 0
@@ -50,7 +53,7 @@ def by_uv(lock: str) -> bool:
 
 
 def settings() -> dict[str, str]:
-    """Returns variables for uv that say what pip is told by its files and variables, the latter last."""
+    """Returns the settings of pip as variables for uv. Variables of pip override its files."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "config", "list"]
     listed = subprocess.run(pip, capture_output=True, text=True, check=False).stdout
     found: dict[str, str] = {}
@@ -58,7 +61,7 @@ def settings() -> dict[str, str]:
         name, _, value = line.partition("=")
         variable = SETTINGS.get(name.rpartition(".")[2])
         if variable and variable not in os.environ:
-            found[variable] = " ".join(ast.literal_eval(value).split())
+            found[variable] = ("," if variable == "UV_FIND_LINKS" else " ").join(ast.literal_eval(value).split())
     return found
 
 

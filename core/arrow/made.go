@@ -16,6 +16,13 @@ type Data struct {
 	At []int64
 }
 
+// Batch is some rows of a file.
+type Batch struct {
+	*Column         // a struct of the columns
+	Rows    []int64 // numbers of the rows in the file; nil: they are consecutive
+	Bytes   int64   // of the rows in the file
+}
+
 // MakeColumn returns a column of arrays that were made here. It checks that each row lies in their
 // memory, which must not change while the column is used. Views of texts and lists, unions and runs
 // are not made.

@@ -129,13 +129,6 @@ func (r *Reader) Known() map[string]Known {
 	return out
 }
 
-// Batch is some records.
-type Batch struct {
-	*arrow.Column         // a struct
-	Rows          []int64 // the numbers of the records; nil: they are consecutive
-	Bytes         int64   // of the records
-}
-
 // next reads the next record, or an empty line; ok is false behind the last one.
 func (r *Reader) next(isFirst bool) (isEmpty, ok bool, err error) {
 	most := maxColumns
@@ -215,7 +208,7 @@ func (r *Reader) more() error {
 }
 
 // Next returns the next records, nil behind the last one. Its memory stays valid.
-func (r *Reader) Next(ctx context.Context) (*Batch, error) {
+func (r *Reader) Next(ctx context.Context) (*arrow.Batch, error) {
 	for {
 		if b, err := r.batch(ctx); err != nil || b == nil || b.Len() > 0 {
 			return b, err
@@ -227,7 +220,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 }
 
 // batch returns the next records, none if all of them were left out; nil behind the last one.
-func (r *Reader) batch(ctx context.Context) (*Batch, error) {
+func (r *Reader) batch(ctx context.Context) (*arrow.Batch, error) {
 	// Texts are copied out of the buffer, so it serves again.
 	r.buf = r.buf[:copy(r.buf, r.buf[r.at:])]
 	r.at = 0
@@ -311,7 +304,7 @@ func (b *rows) leaveOut(number int64, err error) error {
 }
 
 // make makes the columns of a batch.
-func (b *rows) make(ctx context.Context) (*Batch, error) {
+func (b *rows) make(ctx context.Context) (*arrow.Batch, error) {
 	if err := b.checkText(); err != nil {
 		return nil, err
 	}
@@ -345,7 +338,7 @@ func (b *rows) make(ctx context.Context) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Batch{Column: column, Bytes: int64(b.at - b.begin)}
+	out := &arrow.Batch{Column: column, Bytes: int64(b.at - b.begin)}
 	if b.isSome {
 		out.Rows = b.numbers
 	}

@@ -226,7 +226,7 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 			out = append([]tensor.Sample{}, samples...) // the caller's are not changed
 		}
 		to := &out[i]
-		if len(s.Data) > 0 { // nothing is requested, and the first fault is the one that is told
+		if len(s.Data) > 0 { // in order, so that the error is that of the first bad row
 			l, h, err := seen(s, reg, want)
 			if err != nil {
 				_ = g.Wait()
@@ -255,15 +255,21 @@ func sampleRow(items []int64) func(i int) int {
 // seen completes the link of a sample from its data.
 func seen(s *tensor.Sample, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
 	l := *s.Link
-	h, id, more, err := LookAtHead(reg, s.Data, want)
-	if err == nil && more {
-		err = errs.New(errs.Corrupt, "its %d bytes do not tell its shape; it is cut or damaged", len(s.Data))
-	}
+	h, id, err := LookAtFile(reg, s.Data, want)
 	if err != nil {
 		return l, h, errs.Wrap(errs.Corrupt, "link", storage.RedactURL(l.URL), err)
 	}
 	l.Codec = uint8(id)
 	return l, h, nil
+}
+
+// LookAtFile reads the shape of a picture from its file.
+func LookAtFile(reg *codec.Registry, data []byte, want codec.Channels) (codec.Header, codec.ID, error) {
+	h, id, more, err := LookAtHead(reg, data, want)
+	if err == nil && more {
+		err = errs.New(errs.Corrupt, "its %d bytes do not tell its shape; it is cut or damaged", len(data))
+	}
+	return h, id, err
 }
 
 // look completes a link to a picture from the beginning of the file.

@@ -30,7 +30,7 @@ func rows(t testing.TB, r *Reader) (out []map[string]any, lines []int64, err err
 		for range b.Len() {
 			out = append(out, map[string]any{})
 		}
-		lines = append(lines, b.Lines...)
+		lines = append(lines, b.Rows...)
 		fields, _ := b.Fields()
 		for _, c := range fields {
 			for i, v := range values(t, c) {
@@ -181,7 +181,7 @@ func TestBatches(t *testing.T) {
 		fmt.Fprintf(&text, "{\"id\": %d, \"key %d\": \"%s\"}\n", i, i, strings.Repeat("x", i%50))
 	}
 	r := NewReader(&text, Options{Most: 20_000})
-	var batches []*Batch
+	var batches []*arrow.Batch
 	for {
 		b, err := r.Next(t.Context())
 		if err != nil {

@@ -46,13 +46,6 @@ type Reader struct {
 // NewReader returns a reader of the lines of from.
 func NewReader(from io.Reader, o Options) *Reader { return &Reader{from: from, o: o} }
 
-// Batch is some lines.
-type Batch struct {
-	*arrow.Column         // a struct, with a column for each key
-	Lines         []int64 // the numbers of the lines
-	Bytes         int64   // of the lines
-}
-
 // next returns the next line without its end; ok is false behind the last one.
 func (r *Reader) next() (p []byte, ok bool, err error) {
 	scanned := r.at
@@ -81,7 +74,7 @@ func (r *Reader) next() (p []byte, ok bool, err error) {
 }
 
 // Next returns the next lines, nil behind the last one. Its memory stays valid.
-func (r *Reader) Next(ctx context.Context) (*Batch, error) {
+func (r *Reader) Next(ctx context.Context) (*arrow.Batch, error) {
 	// Lines of the batch before are in use: those to come get other memory.
 	r.buf, r.at = slices.Clone(r.buf[r.at:]), 0
 	b := &builder{byName: map[string]int{}, wanted: r.o.Columns, documents: r.o.Documents}
@@ -89,8 +82,8 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 	if most == 0 {
 		most = batchBytes
 	}
-	out := &Batch{}
-	for len(out.Lines) < batchRows && out.Bytes < most && len(out.Lines)*len(b.keys) < maxCells {
+	out := &arrow.Batch{}
+	for len(out.Rows) < batchRows && out.Bytes < most && len(out.Rows)*len(b.keys) < maxCells {
 		p, ok, err := r.next()
 		if err != nil {
 			return nil, err
@@ -121,10 +114,10 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			r.pass(out, p)
 			continue
 		}
-		out.Lines = append(out.Lines, number)
+		out.Rows = append(out.Rows, number)
 		out.Bytes += int64(len(p)) + 1
 	}
-	if len(out.Lines) == 0 {
+	if len(out.Rows) == 0 {
 		return nil, nil
 	}
 	c, err := b.column()
@@ -136,8 +129,8 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 }
 
 // pass counts a line that is no part of the batch, or forgets it where the batch has none.
-func (r *Reader) pass(out *Batch, p []byte) {
-	if len(out.Lines) == 0 {
+func (r *Reader) pass(out *arrow.Batch, p []byte) {
+	if len(out.Rows) == 0 {
 		r.forget()
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"deeplake/core/arrow"
 	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/arrow/gather"
 	"deeplake/core/errs"
@@ -102,7 +103,7 @@ func TestOwnWriter(t *testing.T) {
 		}
 		r, err := NewReader(bytes.NewReader(data[:n]), gather.Options{})
 		for err == nil {
-			var b *gather.Batch
+			var b *arrow.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				break
 			}
@@ -221,7 +222,7 @@ func TestFaults(t *testing.T) {
 	} {
 		r, err := NewReader(bytes.NewReader(c.data), gather.Options{})
 		for err == nil {
-			var b *gather.Batch
+			var b *arrow.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				break
 			}
@@ -262,7 +263,7 @@ func FuzzShard(f *testing.F) {
 	f.Fuzz(func(t *testing.T, p []byte) {
 		r, err := NewReader(bytes.NewReader(p), gather.Options{Places: true, LeaveOut: func(int64, error) error { return nil }})
 		for err == nil {
-			var b *gather.Batch
+			var b *arrow.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				return
 			}

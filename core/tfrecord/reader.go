@@ -76,13 +76,6 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 	return &Reader{frames: f, o: o, forms: forms, kinds: map[string]kind{}}, nil
 }
 
-// Batch is some records.
-type Batch struct {
-	*arrow.Column         // a struct, with a column for each name
-	Records       []int64 // the numbers of the records
-	Bytes         int64   // of the records
-}
-
 // Position is the number of the next record.
 func (r *Reader) Position() int64 { return r.frames.n }
 
@@ -96,14 +89,14 @@ type column struct {
 }
 
 // Next returns the next records, nil behind the last one. Its memory stays valid.
-func (r *Reader) Next(ctx context.Context) (*Batch, error) {
+func (r *Reader) Next(ctx context.Context) (*arrow.Batch, error) {
 	b := &batch{byName: map[string]int{}, r: r}
-	out := &Batch{}
+	out := &arrow.Batch{}
 	most := r.o.Most
 	if most == 0 {
 		most = batchBytes
 	}
-	for len(out.Records) < batchRows && out.Bytes < most && len(out.Records)*len(b.columns) < maxCells {
+	for len(out.Rows) < batchRows && out.Bytes < most && len(out.Rows)*len(b.columns) < maxCells {
 		number := r.frames.n
 		if ctx.Err() != nil && number%1024 == 0 {
 			return nil, errs.Wrap(errs.Canceled, "read records", "", ctx.Err())
@@ -135,10 +128,10 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			}
 			continue
 		}
-		out.Records = append(out.Records, number)
+		out.Rows = append(out.Rows, number)
 		out.Bytes += int64(len(p)) + headBytes + tailBytes
 	}
-	if len(out.Records) == 0 {
+	if len(out.Rows) == 0 {
 		return nil, nil
 	}
 	var err error

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"deeplake/core/arrow"
 	"deeplake/core/arrow/arrowtest"
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
@@ -216,7 +217,7 @@ func TestFaults(t *testing.T) {
 	} {
 		r, err := NewReader(bytes.NewReader(c.data), Options{})
 		for err == nil {
-			var b *Batch
+			var b *arrow.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				break
 			}
@@ -245,7 +246,7 @@ func FuzzRecords(f *testing.F) {
 		}
 		r, err := NewReader(bytes.NewReader(data), Options{Places: true})
 		for err == nil {
-			var b *Batch
+			var b *arrow.Batch
 			if b, err = r.Next(context.Background()); b == nil {
 				return
 			}
@@ -254,8 +255,8 @@ func FuzzRecords(f *testing.F) {
 				t.Fatal("no struct")
 			}
 			for _, c := range fields {
-				if c.Len() != int64(len(b.Records)) {
-					t.Fatalf("%d values of %d records", c.Len(), len(b.Records))
+				if c.Len() != int64(len(b.Rows)) {
+					t.Fatalf("%d values of %d records", c.Len(), len(b.Rows))
 				}
 				_, _ = c.Rows(tensor.Target{HType: tensor.HType{Base: "generic"}})
 				_ = arrowtest.Placed(t, data, c)

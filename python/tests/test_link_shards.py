@@ -48,6 +48,17 @@ def stored(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+def check_linked(tensor: Any, row: int, source: Path) -> None:
+    """Checks that a row cannot be read while its file is elsewhere."""
+    aside = source.with_name("aside")
+    source.rename(aside)
+    try:
+        with pytest.raises(deeplake.CorruptError, match="is gone"):
+            tensor[row]
+    finally:
+        aside.rename(source)
+
+
 def pixels(ds: Any, **options: Any) -> list[int]:
     """Returns the sum of the pixels of each row, in the order of a loader."""
     sums = []
@@ -123,6 +134,7 @@ def test_pages_of_parquet(tmp_path: Path, nested: bool, version: str, dictionary
         else:
             assert image.bytes(i) == file
     assert ds["n"].numpy().tolist() == list(range(ROWS))
+    check_linked(image, 0, tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY"])
@@ -151,6 +163,7 @@ def test_sets_of_hugging_face(tmp_path: Path) -> None:
     datasets.Dataset.from_dict(rows, features=features).to_parquet(tmp_path / "train.parquet")
     ds = deeplake.ingest(tmp_path, tmp_path / "linked", link=True, verbose=False)
     assert ds["image"].bytes(range(ROWS)) == FILES
+    check_linked(ds["image"], 0, tmp_path / "train.parquet")
 
 
 def test_lists_of_images(tmp_path: Path) -> None:
@@ -166,6 +179,7 @@ def test_lists_of_images(tmp_path: Path) -> None:
         assert ds["one"].bytes(i) == FILES[i]
         want = np.asarray(deeplake.read(FILES[3 * (i // 2)]).array)
         assert len(ds["some"][i]) == i % 4 and all(np.array_equal(image, want) for image in ds["some"][i])
+    check_linked(ds["some"], 1, tmp_path / "a.tfrecord")
 
 
 @pytest.mark.parametrize("name", ["frames", "items", "whole"])
@@ -175,13 +189,15 @@ def test_compressed_sets_of_litdata(tmp_path: Path, name: str) -> None:
 
 
 def test_set_of_litdata(tmp_path: Path) -> None:
-    source = ROOT / "core/litdata/testdata/full"
+    source = tmp_path / "set"
+    shutil.copytree(ROOT / "core/litdata/testdata/full", source)
     copied = deeplake.ingest(source, tmp_path / "copied", verbose=False)
     images = [tensor for tensor in copied.tensors if copied[tensor].htype.startswith("image")]
     linked = deeplake.ingest(source, tmp_path / "linked", link=True, verbose=False)
     assert images and list(linked.tensors) == list(copied.tensors)
     for tensor in images:
         assert linked[tensor].bytes(range(len(copied))) == copied[tensor].bytes(range(len(copied)))
+    check_linked(linked["jpg"], 0, source / "chunk-0-0.bin")
 
 
 def test_set_of_mosaicml(tmp_path: Path) -> None:
@@ -280,7 +296,7 @@ def test_the_row_at_fault_is_that_of_the_file(tmp_path: Path) -> None:
 
 
 def test_command(tmp_path: Path) -> None:
-    """An interrupted import goes on with links, and with nothing else."""
+    """A later run links the images of new files, and refuses to copy them."""
     source = table(tmp_path / "a.parquet", compression="none", use_dictionary=False, row_group_size=8)
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:

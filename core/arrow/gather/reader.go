@@ -61,15 +61,8 @@ type Reader struct {
 // NewReader makes a reader of the rows that options choose.
 func NewReader(s Source, o Options) *Reader { return &Reader{s, o} }
 
-// Batch is some rows.
-type Batch struct {
-	*arrow.Column         // a struct of the columns
-	Rows          []int64 // their numbers
-	Bytes         int64   // of the rows
-}
-
 // Next returns the next rows, nil behind the last one. Its memory stays valid.
-func (r *Reader) Next(ctx context.Context) (*Batch, error) {
+func (r *Reader) Next(ctx context.Context) (*arrow.Batch, error) {
 	columns, err := r.columns()
 	if err != nil {
 		return nil, err
@@ -93,7 +86,7 @@ func (r *Reader) Next(ctx context.Context) (*Batch, error) {
 			return nil, err
 		}
 	}
-	out := &Batch{}
+	out := &arrow.Batch{}
 	for len(out.Rows) < batchRows && out.Bytes < most {
 		number := r.Position()
 		if number%checkRows == 0 {

@@ -77,6 +77,32 @@ type Batch struct {
 	Bytes int64   // of the file; 0: not known
 }
 
+// numbered reads rows that have numbers in their file.
+type numbered interface {
+	// Next returns the next rows, nil behind the last one.
+	Next(ctx context.Context) (*arrow.Batch, error)
+	// Position is the number of the next row.
+	Position() int64
+}
+
+// numberedRows are the Batches of such a reader.
+type numberedRows struct {
+	numbered
+	end func()
+}
+
+// Next returns the next rows.
+func (r *numberedRows) Next(ctx context.Context) (Batch, error) {
+	b, err := r.numbered.Next(ctx)
+	if err != nil || b == nil {
+		return Batch{To: r.Position()}, err
+	}
+	return Batch{Column: b.Column, To: r.Position(), Lines: b.Rows, Bytes: b.Bytes}, nil
+}
+
+// Close ends the requests.
+func (r *numberedRows) Close() { r.end() }
+
 // at is the position of a row in the file, whose batch begins at from.
 func (b Batch) at(from int64, row int) int64 {
 	if b.Lines != nil {

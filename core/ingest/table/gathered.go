@@ -9,10 +9,9 @@ import (
 
 // rowReader reads the rows of a file that collectors gather: a shard or a chunk.
 type rowReader interface {
+	numbered
 	Columns() []string
-	Position() int64
 	Rows() int64
-	Next(ctx context.Context) (*gather.Batch, error)
 }
 
 // gathered is a file whose rows are gathered one by one.
@@ -53,22 +52,5 @@ func (t *gathered) Read(ctx context.Context, o ReadOptions) (Batches, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gatheredRows{r, end}, nil
+	return &numberedRows{r, end}, nil
 }
-
-type gatheredRows struct {
-	rowReader
-	end func()
-}
-
-// Next returns the next rows.
-func (r *gatheredRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.rowReader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Rows, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests.
-func (r *gatheredRows) Close() { r.end() }

@@ -61,22 +61,5 @@ func (t *lines) Read(ctx context.Context, o ReadOptions) (Batches, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lineRows{r, end}, nil
+	return &numberedRows{r, end}, nil
 }
-
-type lineRows struct {
-	*jsonl.Reader
-	end func()
-}
-
-// Next returns the next lines.
-func (r *lineRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.Reader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Lines, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests.
-func (r *lineRows) Close() { r.end() }

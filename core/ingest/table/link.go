@@ -27,8 +27,8 @@ func (im *importer) linkTo(f *file) *tensor.Link {
 // that leaving out rows does not help.
 var errPacked = errors.New("the file holds it compressed, or in a column of fixed sizes")
 
-// linkFiles turns image files into links to the file that has them. Their bytes tell their shapes.
-// rowOf returns the row of the file that row i is.
+// linkFiles turns image files into links to the file that holds them. rowOf returns the number in
+// the file of row i.
 func (im *importer) linkFiles(rows tensor.Rows, to tensor.Link, rowOf func(i int) int64) error {
 	codecs := im.env.Codecs
 	last, kind := -1, codec.None // of the list before
@@ -42,7 +42,7 @@ func (im *importer) linkFiles(rows tensor.Rows, to tensor.Link, rowOf func(i int
 			return errs.New(errs.Unsupported, "row %d has an image that links cannot lead to: %w; leave out --link (link=True) to copy the images, "+
 				"or write the file again without compression", rowOf(row), errPacked)
 		}
-		_, id, _, err := dataset.LookAtHead(codecs, s.Data, codec.AsStored)
+		_, id, err := dataset.LookAtFile(codecs, s.Data, codec.AsStored)
 		if err != nil {
 			return errs.New(errs.Corrupt, "row %d has an image that cannot be linked: %w; on_error=\"skip\" leaves such rows out", rowOf(row), err)
 		}
@@ -58,7 +58,7 @@ func (im *importer) linkFiles(rows tensor.Rows, to tensor.Link, rowOf func(i int
 	return nil
 }
 
-// checkLinks refuses links into files that have no images as they are.
+// checkLinks refuses links together with formats and options that exclude them.
 func (im *importer) checkLinks() error {
 	if !im.o.Link {
 		return nil

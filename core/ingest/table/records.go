@@ -81,26 +81,8 @@ func (t *records) Read(ctx context.Context, o ReadOptions) (Batches, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &recordRows{r, t.file.s, end}, nil
-}
-
-type recordRows struct {
-	*tfrecord.Reader
-	s   *source
-	end func()
-}
-
-// Next returns the next records.
-func (r *recordRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.Reader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Records, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests. Columns keep their forms in later files.
-func (r *recordRows) Close() {
-	maps.Copy(r.s.forms, r.Forms())
-	r.end()
+	return &numberedRows{r, func() {
+		maps.Copy(t.file.s.forms, r.Forms()) // columns keep their forms in later files
+		end()
+	}}, nil
 }

@@ -110,26 +110,8 @@ func (t *values) Read(ctx context.Context, o ReadOptions) (Batches, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &valueRows{r, t.file.s, end}, nil
-}
-
-type valueRows struct {
-	*csv.Reader
-	s   *source
-	end func()
-}
-
-// Next returns the next records.
-func (r *valueRows) Next(ctx context.Context) (Batch, error) {
-	b, err := r.Reader.Next(ctx)
-	if err != nil || b == nil {
-		return Batch{To: r.Position()}, err
-	}
-	return Batch{Column: b.Column, To: r.Position(), Lines: b.Rows, Bytes: b.Bytes}, nil
-}
-
-// Close ends the requests. Columns keep their kinds in later files.
-func (r *valueRows) Close() {
-	maps.Copy(r.s.known, r.Known())
-	r.end()
+	return &numberedRows{r, func() {
+		maps.Copy(t.file.s.known, r.Known()) // columns keep their kinds in later files
+		end()
+	}}, nil
 }
