@@ -25,6 +25,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/session"
 	places "deeplake/core/storage/all"
+	"deeplake/core/v3"
 )
 
 func main() {}
@@ -69,6 +70,7 @@ func newLibrary() *library {
 		Stores:  stores,
 		Sources: sources,
 		Codecs:  codecs,
+		Formats: []dataset.Format{v3.Format{}},
 		Writer:  "deeplake " + C.DL_VERSION,
 		Author:  author,
 	}

@@ -51,7 +51,7 @@ func (c *Chunk) show(ctx context.Context) *mappedChunk {
 // items must be read: Items then returns the error, if there is one.
 func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, keep any) {
 	x := c.Index
-	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None {
+	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None || !x.Aligned() {
 		return nil, nil
 	}
 	s := c.show(ctx)
@@ -81,7 +81,7 @@ func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, kee
 // Only the blocks of items are checked: the bytes between are not for use.
 func (c *Chunk) borrowAmong(ctx context.Context, items []int64) (data []byte, keep any) {
 	x := c.Index
-	if c.mapped == nil || x.SampleCodec() != codec.None {
+	if c.mapped == nil || x.SampleCodec() != codec.None || !x.Aligned() {
 		return nil, nil
 	}
 	s := c.show(ctx)

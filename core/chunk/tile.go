@@ -181,7 +181,7 @@ func (w *Worker) eachTile(ctx context.Context, ref *Ref, want codec.Channels, ne
 	for k, c := range ref.Tiles {
 		t := c.Index.Tile()
 		if t == nil || first.Tile() == nil || !t.Sample.Equal(first.Tile().Sample) || !t.Tile.Equal(first.Tile().Tile) ||
-			t.Index != int64(k) || c.Index.DType() != first.DType() || c.Index.SampleCodec() != first.SampleCodec() {
+			t.Index != int64(k) || c.Index.DType() != first.DType() {
 			return errs.Op("read chunk", c.Key).New(errs.Corrupt, "it is not tile %d of the sample", k)
 		}
 		origin, shape := tileAt(t.Sample, t.Tile, t.Index)

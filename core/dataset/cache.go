@@ -24,14 +24,16 @@ type chunkID struct {
 // chunkCache keeps the directories of the chunks that were read last. All methods may be called in
 // parallel.
 type chunkCache struct {
-	store  storage.Provider
-	origin string // of the dataset
-	links  *linkSources
-	open   *lru.Cache[chunkID, *chunk.Chunk]
+	store   storage.Provider
+	foreign chunk.Opener // nil: chunks are objects of the store
+	origin  string       // of the dataset
+	links   *linkSources
+	open    *lru.Cache[chunkID, *chunk.Chunk]
 }
 
 func newChunkCache(store storage.Provider, dataset format.UUID, links *linkSources) *chunkCache {
-	return &chunkCache{store: store, origin: storage.Origin(store) + " " + dataset.String(), links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
+	foreign, _ := store.(chunk.Opener)
+	return &chunkCache{store: store, foreign: foreign, origin: storage.Origin(store) + " " + dataset.String(), links: links, open: lru.New[chunkID, *chunk.Chunk](chunkCacheBytes)}
 }
 
 // get returns the chunk of an entry, or its k-th tile. Where rows are scattered, a chunk has the
@@ -43,6 +45,14 @@ func (c *chunkCache) get(ctx context.Context, tree chunkmap.Tree, e *format.Entr
 		return ch, nil
 	}
 	return c.open.Load(ctx, id, func() (*chunk.Chunk, int64, error) {
+		if c.foreign != nil {
+			ch, err := c.foreign.OpenChunk(ctx, id.session, id.ordinal, c.links)
+			if err != nil {
+				return nil, 0, err
+			}
+			c.links.follow(ch)
+			return ch, ch.Index.MemoryBytes() + ch.Kept() + int64(len(ch.Key)) + 128, nil
+		}
 		key := format.DataKey(id.session, id.ordinal)
 		if scattered && e.Tiles == 0 && e.Bytes <= chunk.WholeBytes && storage.Remote(c.store) {
 			head := format.ChunkHead{Session: e.Session, Ordinal: e.Ordinal, Tensor: tree.Tensor()}

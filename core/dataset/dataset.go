@@ -26,6 +26,8 @@ type Dataset struct {
 	past   atomic.Bool // at a commit of the past: opened so, or by Checkout
 	ro     atomic.Bool
 
+	foreign string // the format that store presents; "": it is this one
+
 	chunks *chunkCache
 	links  *linkSources
 
@@ -111,14 +113,34 @@ func Open(ctx context.Context, env *Env, uri string, o OpenOptions) (*Dataset, e
 
 func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*Dataset, error) {
 	repo, head, err := find(ctx, env, store, o)
+	foreign := ""
+	if errs.Is(err, errs.NotFound) {
+		var as storage.Provider
+		if as, foreign, err = present(ctx, env.For(o.Storage.Settings), store, err); err == nil {
+			store = as
+			repo, head, err = find(ctx, env, store, o)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	d := newDataset(env, store, repo, head, o.Storage)
-	d.asked = o
+	d.asked, d.foreign = o, foreign
 	d.past.Store(o.At != "")
-	d.ro.Store(o.At != "" || o.ReadOnly)
+	d.ro.Store(o.At != "" || o.ReadOnly || foreign != "")
 	return d, nil
+}
+
+// present presents a dataset of another format, whose name it returns. Without one it returns
+// missing.
+func present(ctx context.Context, env *Env, store storage.Provider, missing error) (storage.Provider, string, error) {
+	for _, f := range env.Formats {
+		as, err := f.Open(ctx, store, env.Codecs)
+		if as != nil || err != nil {
+			return as, f.Name(), err
+		}
+	}
+	return nil, "", missing
 }
 
 // find reads the commit that o names.
@@ -236,6 +258,9 @@ func (d *Dataset) writer() (*writer, error) {
 func (d *Dataset) transaction() (*writer, error) {
 	if err := d.open(); err != nil {
 		return nil, err
+	}
+	if d.foreign != "" {
+		return nil, errs.New(errs.ReadOnly, "dataset %q is of %s, which is read and never written; deeplake.copy(source, target) makes a dataset that can be changed", d.URI(), d.foreign)
 	}
 	if d.past.Load() && d.asked.At == "" {
 		return nil, errs.New(errs.ReadOnly, "dataset %q is checked out at version %d, which cannot be changed; checkout(%q) returns to the branch, and checkout(name, create=True) makes a branch of this version",

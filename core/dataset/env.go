@@ -1,6 +1,8 @@
 package dataset
 
 import (
+	"context"
+
 	"deeplake/core/codec"
 	"deeplake/core/storage"
 )
@@ -11,12 +13,24 @@ type Env struct {
 	Sources storage.Sources // places that data is taken from, and that links point to
 	Codecs  *codec.Registry
 	Writer  string // names the software in commit records
+	// Formats are the formats of other programs that Open presents read-only.
+	Formats []Format
 	// Author returns the name of the user, for commits, tags and views. Nil: commits have none.
 	Author func() string
 
 	foldRows int // of tests: as few rows are rewritten; 0: the constant
 
 	foldBytes int64 // of tests: the bytes rewritten because of deletions; 0: the constant
+}
+
+// Format presents the datasets of another format as datasets of this one.
+type Format interface {
+	// Name names the format in errors.
+	Name() string
+	// Open returns a store with the objects that a dataset of this format would have, and a
+	// chunk.Opener. It writes nothing, and refuses writes. It returns nil if p has no dataset of the
+	// format. The result takes over p.
+	Open(ctx context.Context, p storage.Provider, codecs *codec.Registry) (storage.Provider, error)
 }
 
 // author returns the name of the user, "" if the environment has none.

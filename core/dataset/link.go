@@ -272,12 +272,27 @@ func LookAtFile(reg *codec.Registry, data []byte, want codec.Channels) (codec.He
 	return h, id, err
 }
 
-// look completes a link to a picture from the beginning of the file.
+// look completes a link that the user has named to a picture, from the beginning of the file.
 func (p *linkSources) look(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
-	var none codec.Header
 	if err := p.name(l.URL); err != nil {
-		return l, none, err
+		return l, codec.Header{}, err
 	}
+	return p.lookStored(ctx, l, reg, want)
+}
+
+// FindLink implements chunk.LinkFinder for links that a dataset of another format has: they grant
+// nothing.
+func (p *linkSources) FindLink(ctx context.Context, url string, want codec.Channels) (format.Link, codec.Header, codec.ID, error) {
+	if err := unsigned(url); err != nil {
+		return format.Link{}, codec.Header{}, codec.None, err
+	}
+	l, h, err := p.lookStored(ctx, tensor.Link{URL: url}, p.env.Codecs, want)
+	return format.Link{URL: l.URL, Tag: l.Tag, Size: l.Size, Length: l.Length}, h, codec.ID(l.Codec), err
+}
+
+// lookStored is look within the policy for stored links.
+func (p *linkSources) lookStored(ctx context.Context, l tensor.Link, reg *codec.Registry, want codec.Channels) (tensor.Link, codec.Header, error) {
+	var none codec.Header
 	s, key, err := p.source(ctx, l.URL)
 	if err != nil {
 		return l, none, err

@@ -35,6 +35,9 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 		return nil, errs.Op("encode chunk directory", "").New(errs.Invalid, "it is nil")
 	}
 	x, err := newIndex(d)
+	if err == nil && d.Foreign != nil {
+		err = errors.New("its blocks lie in an object of another format")
+	}
 	if err != nil {
 		return nil, refused("chunk directory", err)
 	}

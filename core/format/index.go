@@ -33,6 +33,9 @@ type Index struct {
 	rowFirst  []uint32 // sequence rows: first item of each, and items
 	tile      *TileRef
 	links     *Links // linked chunks
+	base      int64  // where the first block begins
+	lead      int64  // bytes in front of each block; only with stored
+	unchecked bool   // blocks have no checksums
 }
 
 // sums are rising offsets, in 4 bytes each as long as they fit.
@@ -136,21 +139,28 @@ func (x *Index) BlockRange(block int) (offset, storedBytes, rawBytes int64) {
 	b := int64(block)
 	lo, hi := x.start(x.firstOf(b)), x.start(x.firstOf(b+1))
 	if x.stored.none() {
-		return ChunkHeadBytes + lo, hi - lo, hi - lo
+		return x.base + lo, hi - lo, hi - lo
 	}
-	at := x.stored.at(b)
-	return ChunkHeadBytes + at, x.stored.at(b+1) - at, hi - lo
+	at := x.stored.at(b) + x.lead
+	return x.base + at, x.stored.at(b+1) - at, hi - lo
 }
 
-// CRC is the checksum of a block as stored.
+// CRC is the checksum of a block as stored, if it has one: see Unchecked.
 func (x *Index) CRC(block int) uint32 { return x.crc[block] }
+
+// Unchecked reports whether blocks have no checksums.
+func (x *Index) Unchecked() bool { return x.unchecked }
+
+// Aligned reports whether the numbers of uncompressed items lie at multiples of their size in the
+// object.
+func (x *Index) Aligned() bool { return x.base%max(1, int64(x.dtype.Size())) == 0 }
 
 // End is where the blocks end and the stored directory begins.
 func (x *Index) End() int64 {
 	if x.stored.none() {
-		return ChunkHeadBytes + x.start(x.items)
+		return x.base + x.start(x.items)
 	}
-	return ChunkHeadBytes + x.stored.at(x.blocks)
+	return x.base + x.stored.at(x.blocks)
 }
 
 // ItemInBlock is where an item lies within its block before compression.

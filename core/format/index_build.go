@@ -59,6 +59,13 @@ func (d *Directory) Index() *Index {
 	return nil
 }
 
+// CheckedIndex is Index, or the error of a directory that describes no chunk. The directory is
+// damaged then.
+func (d *Directory) CheckedIndex() (*Index, error) {
+	x, err := newIndex(d)
+	return x, damaged("chunk directory", err)
+}
+
 // newIndex checks all of d while it sums up; encoder and decoder both go through it.
 func newIndex(d *Directory) (*Index, error) {
 	if err := d.checkKnown(0); err != nil {
@@ -67,7 +74,10 @@ func newIndex(d *Directory) (*Index, error) {
 	if d.Items < 0 || d.Items > MaxChunkItems {
 		return nil, fmt.Errorf("%d items, want 0 to %d", d.Items, MaxChunkItems)
 	}
-	x := &Index{dtype: d.DType, sampleCodec: d.SampleCodec, blockCodec: d.BlockCodec, items: d.Items, fixed: -1, crc: d.BlockCRC, tile: d.Tile}
+	x := &Index{dtype: d.DType, sampleCodec: d.SampleCodec, blockCodec: d.BlockCodec, items: d.Items, fixed: -1, crc: d.BlockCRC, tile: d.Tile, base: ChunkHeadBytes}
+	if err := x.addForeign(d); err != nil {
+		return nil, err
+	}
 	steps := []func(*Directory) error{x.addShapes, x.addSizes, x.checkSizes, x.addBlocks, x.addStored, x.addRows}
 	if d.Links != nil {
 		steps = []func(*Directory) error{x.addShapes, x.addLinks, x.addRows}
@@ -79,6 +89,22 @@ func newIndex(d *Directory) (*Index, error) {
 		}
 	}
 	return x, d.checkTile()
+}
+
+// addForeign sets where blocks lie in an object of another format.
+func (x *Index) addForeign(d *Directory) error {
+	f := d.Foreign
+	if f == nil {
+		return nil
+	}
+	switch {
+	case d.Links != nil || len(d.BlockCRC) > 0:
+		return errors.New("blocks of another format have links or checksums")
+	case f.Base < 0 || f.Base > MaxObjectBytes || f.Lead < 0 || f.Lead > MaxForeignLead || f.Lead > 0 && d.BlockCodec == codec.None:
+		return fmt.Errorf("blocks of another format begin at %d, %d bytes in front of each", f.Base, f.Lead)
+	}
+	x.base, x.lead, x.unchecked = f.Base, f.Lead, true
+	return nil
 }
 
 func (x *Index) addShapes(d *Directory) error {
@@ -196,7 +222,7 @@ func (x *Index) addBlocks(d *Directory) error {
 			return err
 		}
 	}
-	if int64(len(d.BlockCRC)) != x.blocks {
+	if int64(len(d.BlockCRC)) != x.blocks && !x.unchecked {
 		return fmt.Errorf("checksums of %d blocks, want %d", len(d.BlockCRC), x.blocks)
 	}
 	return nil
@@ -227,7 +253,7 @@ func (x *Index) addStored(d *Directory) error {
 		return nil
 	}
 	var err error
-	x.stored, err = prefix(x.blocks, func(i int64) int64 { return d.BlockBytes[i] }, MaxObjectBytes)
+	x.stored, err = prefix(x.blocks, func(i int64) int64 { return x.lead + d.BlockBytes[i] }, MaxObjectBytes)
 	return err
 }
 

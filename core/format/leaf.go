@@ -258,7 +258,8 @@ func (e *Entry) check() error {
 
 func decodeLeaf(payload []byte) (Leaf, error) {
 	r := reader{b: payload}
-	n := r.count(MaxPageEntries, 1, "entries")
+	// Entries that differ in nothing take no bytes each.
+	n := r.uvarint(MaxPageEntries, "entries")
 	row := r.uvarint(MaxRows, "first row")
 	sessions := r.uuids(n, "sessions")
 	sides := r.uuids(n, "side pages")

@@ -51,4 +51,5 @@ const (
 	MaxURLBytes      = 8 << 10 // of a linked object
 	MaxTagBytes      = 1 << 10
 	MaxLinkBytes     = 4 << 20 // URLs and tags of a chunk together
+	MaxForeignLead   = 64      // bytes in front of a block of another format
 )

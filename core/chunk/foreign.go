@@ -1,0 +1,51 @@
+package chunk
+
+import (
+	"context"
+	"sync/atomic"
+
+	"deeplake/core/codec"
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+)
+
+// Opener is implemented by stores that present datasets of another format: their chunks are objects
+// of that format.
+type Opener interface {
+	// OpenChunk returns the chunk of this number. links looks at the files that samples link to.
+	OpenChunk(ctx context.Context, session format.UUID, ordinal int64, links LinkFinder) (*Chunk, error)
+}
+
+// LinkFinder looks at linked files, within the limits of what a dataset may link to.
+type LinkFinder interface {
+	// FindLink returns the link to a whole file, and what the file is.
+	FindLink(ctx context.Context, url string, want codec.Channels) (format.Link, codec.Header, codec.ID, error)
+}
+
+// OpenForeign makes a readable chunk of an object of another format. dir says where its blocks lie.
+// header is the part of the object that dir was made of, and origin is as for Open.
+func OpenForeign(store storage.Provider, origin, key string, header []byte, dir *format.Directory) (*Chunk, error) {
+	x, err := dir.CheckedIndex()
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read chunk", key, err)
+	}
+	return &Chunk{Store: store, Key: key, ID: identify(origin, key, header), Index: x, mapped: new(atomic.Pointer[mappedChunk])}, nil
+}
+
+// KeepForeign is OpenForeign for blocks in memory, which it takes over: samples of another format
+// that had to be converted. dir.Foreign is about data.
+func KeepForeign(store storage.Provider, origin, key string, header []byte, dir *format.Directory, data []byte) (*Chunk, error) {
+	c, err := OpenForeign(store, origin, key, header, dir)
+	if err != nil {
+		return nil, err
+	}
+	if end := c.Index.End(); end > int64(len(data)) {
+		return nil, errs.Op("read chunk", key).New(errs.Internal, "its blocks end at %d of %d bytes", end, len(data))
+	}
+	if c.mapped = nil; data == nil {
+		data = []byte{}
+	}
+	c.kept = data
+	return c, nil
+}

@@ -1,0 +1,300 @@
+package v3
+
+import (
+	"fmt"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/tensor"
+)
+
+// ref is a chunk as this format counts them: which objects of Deep Lake 3 it is made of.
+type ref struct {
+	tensor   *tensorState
+	pieces   []piece
+	rowItems []int64         // sequences: the items of each row
+	tile     *format.TileRef // the chunk is a tile
+	refused  string          // why it cannot be read; "": it can
+}
+
+// piece is consecutive items of an object.
+type piece struct {
+	key     string
+	items   int64 // that the object has
+	from, n int64 // of them
+	mutable bool  // it belongs to a head: its writer may still change it
+}
+
+// name tells the parts of an object apart.
+func (r *ref) name() string { return fmt.Sprint(r.pieces) }
+
+// table numbers chunks. Chunks of one object that several commits share have one number.
+type table struct {
+	refs  map[format.UUID][]*ref
+	known map[string]int64
+}
+
+// add returns the number of a chunk within the session of its tensor.
+func (t *table) add(r *ref) int64 {
+	session := r.tensor.session()
+	name := ""
+	if len(r.pieces) == 1 && r.rowItems == nil && r.tile == nil {
+		name = fmt.Sprint(session, r.pieces[0], r.tensor.kind, r.refused)
+		if n, ok := t.known[name]; ok {
+			return n
+		}
+	}
+	n := int64(len(t.refs[session]))
+	t.refs[session] = append(t.refs[session], r)
+	if name != "" {
+		t.known[name] = n
+	}
+	return n
+}
+
+// session is the id under which the chunks of the tensor are numbered.
+func (s *tensorState) session() format.UUID { return idOf("chunks", s.key) }
+
+// stored is a chunk of the index of a tensor.
+type stored struct {
+	key   string
+	first int64 // item of the tensor
+	n     int64
+	tiles int64 // of one sample: the chunks that follow are its other tiles
+	inner []string
+}
+
+// layout makes the entries of the chunk map of a tensor.
+type layout struct {
+	l       *loader
+	table   *table
+	commit  string
+	mutable bool // the commit is a head
+	t       *tensorState
+	chunks  []stored
+	out     []format.Entry
+}
+
+// entries returns the entries for rows from base on.
+func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry, error) {
+	if t.kind.dtype == 0 { // no sample has decided it: rows have none
+		return nil, nil
+	}
+	y := &layout{l: l, table: table, commit: s.id, mutable: l.tree.nodes[s.id].Time == nil, t: t}
+	err := y.index()
+	if err == nil && t.kind.sequence {
+		err = y.sequences()
+	} else if err == nil {
+		y.plain()
+	}
+	if err != nil {
+		return nil, errs.Wrap(errs.Corrupt, "read", folder(s.id)+t.key+"/chunks_index/unsharded", err)
+	}
+	for i := range y.out {
+		y.out[i].Row += s.axis.base
+	}
+	return y.out, nil
+}
+
+// index finds the object of each chunk, and the samples in tiles.
+func (y *layout) index() error {
+	next := int64(0)
+	rows := y.t.chunks
+	for i := 0; i < len(rows); i++ {
+		r := rows[i]
+		key, err := y.l.locate(y.commit, y.t.key, r.name())
+		if err != nil {
+			return err
+		}
+		c := stored{key: key, first: next, n: r.last + 1 - next}
+		if c.n == 0 {
+			continue // a failed write has left it
+		}
+		next = r.last + 1
+		if tiling, ok := y.t.tiles[r.last]; ok && y.t.kind.base == "link" {
+			c.tiles = tiling.count()
+		} else if ok && c.n == 1 {
+			c.tiles = tiling.count()
+			for ; i+1 < len(rows) && rows[i+1].last == r.last; i++ {
+				inner, err := y.l.locate(y.commit, y.t.key, rows[i+1].name())
+				if err != nil {
+					return err
+				}
+				c.inner = append(c.inner, inner)
+			}
+			if c.tiles != int64(1+len(c.inner)) || c.tiles > format.MaxSideSlots {
+				return errs.New(errs.Corrupt, "sample %d of shape %s has %d tiles of shape %s, want %d", r.last, tiling.sample, 1+len(c.inner), tiling.tile, c.tiles)
+			}
+		}
+		y.chunks = append(y.chunks, c)
+	}
+	if next != y.t.meta.Length {
+		return errs.New(errs.Corrupt, "its chunks have %d samples, tensor_meta.json says %d: the last write was cut short; open an older commit", next, y.t.meta.Length)
+	}
+	return nil
+}
+
+// piece is items of a chunk of the index.
+func (y *layout) piece(c *stored, from, n int64) piece {
+	own := strings.HasPrefix(c.key, folder(y.commit)+y.t.key+"/")
+	return piece{key: c.key, items: c.n, from: from, n: n, mutable: y.mutable && own}
+}
+
+// add appends an entry of rows that follow the last one.
+func (y *layout) add(rows, first, tiles int64, refs ...*ref) {
+	e := format.Entry{Rows: rows, First: first, Session: y.t.session(), Tiles: tiles, Bytes: max(1, y.t.size) * max(1, tiles)}
+	if n := len(y.out); n > 0 {
+		e.Row = y.out[n-1].Row + y.out[n-1].Rows
+	}
+	for i, r := range refs {
+		if r.tensor = y.t; r.refused == "" {
+			r.refused = y.t.kind.refused
+		}
+		if n := y.table.add(r); i == 0 {
+			e.Ordinal = n
+		}
+	}
+	y.out = append(y.out, e)
+}
+
+// plain makes an entry of each chunk, and of each sample in tiles.
+func (y *layout) plain() {
+	for i := range y.chunks {
+		c := &y.chunks[i]
+		if y.t.kind.base == "link" {
+			y.links(c)
+			continue
+		}
+		if c.tiles == 0 {
+			y.add(c.n, 0, 0, &ref{pieces: []piece{y.piece(c, 0, c.n)}})
+			continue
+		}
+		tiling := y.t.tiles[c.first]
+		sample, tile := y.t.kind.threeAxes(tiling.sample), y.t.kind.threeAxes(tiling.tile)
+		refs := make([]*ref, c.tiles)
+		for k, key := range append([]string{c.key}, c.inner...) {
+			at := *c
+			at.key = key
+			refs[k] = &ref{pieces: []piece{y.piece(&at, 0, 1)}, tile: &format.TileRef{Sample: sample, Tile: tile, Index: int64(k)}}
+		}
+		y.add(1, 0, c.tiles, refs...)
+	}
+}
+
+// links makes entries of a chunk of links, a few rows each.
+func (y *layout) links(c *stored) {
+	refused := ""
+	if c.tiles > 0 {
+		refused = "a sample is a grid of links"
+	}
+	each := c.n
+	if y.t.kind.linked() {
+		each = linksInChunk
+	}
+	for from := int64(0); from < c.n; from += each {
+		n := min(each, c.n-from)
+		y.add(n, 0, 0, &ref{pieces: []piece{y.piece(c, from, n)}, refused: refused})
+	}
+}
+
+// threeAxes gives images of two axes the axis of their channel.
+func (k *kind) threeAxes(s tensor.Shape) tensor.Shape {
+	if k.image && len(s) == 2 {
+		return tensor.Shape{s[0], s[1], 1}
+	}
+	return s
+}
+
+// run is sequences that lie within one chunk.
+type run struct {
+	chunk *stored // nil: they have no items
+	from  int64   // the first item
+	rows  []int64 // the items of each
+	end   int64   // the item behind the last
+}
+
+// sequences makes an entry of the sequences within each chunk, and of each one that lies in
+// several.
+func (y *layout) sequences() error {
+	at, next, rows := 0, int64(0), int64(0)
+	var open run
+	flush := func() {
+		if len(open.rows) > 0 {
+			y.addRun(&open)
+		}
+		open = run{}
+	}
+	for _, q := range y.t.sequences {
+		for begin := rows; rows <= q.last; rows++ {
+			if q.items > 0 && q.first+(rows-begin)*q.items != next {
+				return errs.New(errs.Corrupt, "sequence %d does not follow the one before", rows)
+			}
+			end := next + q.items
+			for at < len(y.chunks) && y.chunks[at].first+y.chunks[at].n <= next {
+				at++
+			}
+			switch {
+			case q.items == 0:
+				open.rows = append(open.rows, 0)
+				continue
+			case end > y.t.meta.Length || at == len(y.chunks):
+				return errs.New(errs.Corrupt, "sequence %d ends at item %d of %d", rows, end, y.t.meta.Length)
+			case end > y.chunks[at].first+y.chunks[at].n:
+				flush()
+				y.addAcross(at, next, q.items)
+			default:
+				if c := &y.chunks[at]; open.chunk != c {
+					if open.chunk != nil {
+						flush()
+					}
+					open.chunk, open.from = c, next
+				}
+				open.rows, open.end = append(open.rows, q.items), end
+			}
+			next = end
+		}
+	}
+	flush()
+	return nil
+}
+
+// addRun adds the sequences of a run. Items of the chunk in front of them and behind them are rows
+// that no entry has.
+func (y *layout) addRun(u *run) {
+	n := int64(len(u.rows))
+	if u.chunk == nil {
+		y.add(n, 0, 0, &ref{rowItems: u.rows})
+		return
+	}
+	r := &ref{pieces: []piece{y.piece(u.chunk, 0, u.chunk.n)}}
+	first := int64(0)
+	if lead := u.from - u.chunk.first; lead > 0 {
+		r.rowItems, first = append(r.rowItems, lead), 1
+	}
+	r.rowItems = append(r.rowItems, u.rows...)
+	if tail := u.chunk.first + u.chunk.n - u.end; tail > 0 {
+		r.rowItems = append(r.rowItems, tail)
+	}
+	if u.chunk.tiles > 0 {
+		r.refused = tiledItems
+	}
+	y.add(n, first, 0, r)
+}
+
+const tiledItems = "an item of a sequence lies in tiles"
+
+// addAcross adds a sequence whose items lie in several chunks, from chunk at on.
+func (y *layout) addAcross(at int, first, items int64) {
+	r := &ref{rowItems: []int64{items}}
+	for end := first + items; first < end; at++ {
+		c := &y.chunks[at]
+		from := first - c.first
+		n := min(c.n-from, end-first)
+		if r.pieces = append(r.pieces, y.piece(c, from, n)); c.tiles > 0 {
+			r.refused = tiledItems
+		}
+		first += n
+	}
+	y.add(1, 0, 0, r)
+}

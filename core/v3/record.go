@@ -1,0 +1,293 @@
+package v3
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"deeplake/core/format"
+
+	"github.com/RoaringBitmap/roaring/v2/roaring64"
+)
+
+// pages collects the objects of a record.
+type pages map[string][]byte
+
+// put stores a page under its name.
+func (p pages) put(object []byte, err error) (format.UUID, error) {
+	if err != nil {
+		return format.UUID{}, err
+	}
+	name := format.ContentName(object)
+	p[format.MapKey(name)] = object
+	return name, nil
+}
+
+// tree stores entries as a tree.
+func (p pages) tree(entries []format.Entry) (*format.Root, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	var children []format.Child
+	for part := range slices.Chunk(entries, format.MaxPageEntries) {
+		name, err := p.put(format.EncodeLeaf(format.Leaf{Entries: part}))
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, format.Child{First: part[0].Row, Page: name, Entries: int64(len(part))})
+	}
+	height := 0
+	for ; len(children) > 1; height++ {
+		var above []format.Child
+		for part := range slices.Chunk(children, format.MaxPageEntries) {
+			name, err := p.put(format.EncodeInner(format.Inner{Height: height + 1, Children: part}))
+			if err != nil {
+				return nil, err
+			}
+			n := int64(0)
+			for _, c := range part {
+				n += c.Entries
+			}
+			above = append(above, format.Child{First: part[0].First, Page: name, Entries: n})
+		}
+		children = above
+	}
+	return &format.Root{Page: children[0].Page, Height: height}, nil
+}
+
+// version is a record of a branch: a commit, or the start of the branch.
+type version struct {
+	branch, index int // index -1: the start
+}
+
+// number is the number of the record.
+func (v version) number() uint64 { return uint64(v.index + 1) }
+
+// before is the record that v follows; ok is false for the first one of all.
+func (t *tree) before(v version) (version, bool) {
+	if v.index >= 0 {
+		return version{v.branch, v.index - 1}, true
+	}
+	base := t.branches[v.branch].base
+	if base == "" {
+		return version{}, false
+	}
+	at := t.at[base]
+	return version(at), true
+}
+
+// commit is the commit whose state a record has; "": it is empty.
+func (t *tree) commit(v version) string {
+	if v.index >= 0 {
+		return t.branches[v.branch].commits[v.index]
+	}
+	return t.branches[v.branch].base
+}
+
+// uuid is the id of a record.
+func (t *tree) uuid(v version) format.UUID {
+	if v.index < 0 {
+		return idOf("start", t.branches[v.branch].name)
+	}
+	return commitID(t.commit(v))
+}
+
+// time is the time of a record: of a head, that of the commit before it.
+func (t *tree) time(v version) time.Time {
+	when := time.Unix(0, 0)
+	if t.commit(v) == "" {
+		v.index = 0 // of the first commit, where there is one
+	}
+	chain, _ := t.chain(t.commit(v)) // checked when the tree was made
+	for _, id := range chain {
+		if at := t.nodes[id].Time; at != nil {
+			sec, nsec := seconds(*at)
+			if w := time.Unix(sec, nsec); w.After(when) {
+				when = w
+			}
+		}
+	}
+	return when.UTC()
+}
+
+// record makes a record and its pages.
+func (s *Store) record(ctx context.Context, v version) ([]byte, pages, error) {
+	t, b := s.loader.tree, &s.loader.tree.branches[v.branch]
+	rec := &format.Record{
+		Dataset: s.tsf.UUID, UUID: t.uuid(v), Branch: b.id, Version: v.number(), Time: t.time(v), Writer: "Deep Lake 3",
+		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{},
+	}
+	out := pages{}
+	before, follows := t.before(v)
+	if follows {
+		id := t.uuid(before)
+		rec.Parent = &id
+	}
+	if v.index < 0 {
+		rec.Message = "create dataset"
+		if b.base != "" {
+			rec.Message = "create branch"
+			rec.Base = &format.BranchPoint{Branch: t.branches[before.branch].id, Version: before.number()}
+		}
+	} else if n := t.nodes[t.commit(v)]; n.Time == nil {
+		rec.Message = "uncommitted changes"
+	} else {
+		rec.Message, rec.Author = text(n.Message), text(n.User)
+	}
+	if id := t.commit(v); id != "" {
+		at, err := s.loader.load(ctx, id, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := s.fill(rec, at, out); err != nil {
+			return nil, nil, err
+		}
+		if v.index >= 0 {
+			rec.Ops = at.ops(s.loader.states[t.commit(before)])
+		}
+	}
+	rec.Features = rec.Schema.Features()
+	if err := outline(rec, out); err != nil {
+		return nil, nil, err
+	}
+	data, err := format.EncodeRecord(rec)
+	return data, out, err
+}
+
+// text bounds a text that a user wrote.
+func text(s string) string {
+	const most = 4 << 10
+	if len(s) > most {
+		s = s[:most]
+	}
+	return strings.ToValidUTF8(s, "?")
+}
+
+// fill gives a record the rows and tensors of a commit.
+func (s *Store) fill(rec *format.Record, at *state, out pages) error {
+	rec.Schema = at.schemaOf()
+	rec.Rows, rec.DeletedRows = at.axis.physical, at.axis.base
+	if at.axis.base > 0 {
+		gone := roaring64.New()
+		gone.AddRange(0, uint64(at.axis.base))
+		name, err := out.put(format.EncodeBitmap(gone))
+		if err != nil {
+			return err
+		}
+		rec.Deleted = &name
+	}
+	var err error
+	if rec.RowIDs, err = out.tree(at.axis.ids); err != nil {
+		return err
+	}
+	for _, t := range at.tensors {
+		entries, err := s.loader.entries(at, t, &s.table)
+		if err != nil {
+			return err
+		}
+		root, err := out.tree(entries)
+		if err != nil {
+			return err
+		}
+		c := format.Column{Root: root, Chunks: int64(len(entries))}
+		for i := range entries {
+			c.Bytes += entries[i].Bytes
+		}
+		rec.Columns[t.id] = c
+	}
+	return nil
+}
+
+// outline moves large parts of a record into pages.
+func outline(rec *format.Record, out pages) error {
+	if n, err := rec.Schema.Bytes(); err != nil {
+		return err
+	} else if n > format.InlineSchema {
+		name, err := out.put(format.EncodeSchema(rec.Schema))
+		if err != nil {
+			return err
+		}
+		rec.Schema, rec.SchemaPage = nil, &name
+	}
+	if len(rec.Columns) > inlineColumns {
+		name, err := out.put(format.EncodeColumns(rec.Columns))
+		if err != nil {
+			return err
+		}
+		rec.Columns, rec.ColumnsPage = nil, &name
+	}
+	ranges := 0
+	for _, op := range rec.Ops {
+		ranges += 1 + len(op.Ranges)
+	}
+	if ranges > inlineRanges {
+		data, err := format.EncodeOps(rec.Ops)
+		if err != nil {
+			return err
+		}
+		name := format.ContentName(data)
+		out[format.TxnKey(name)] = data
+		rec.Ops, rec.Txn = nil, &name
+	}
+	return nil
+}
+
+const (
+	inlineColumns = 200
+	inlineRanges  = 1000
+)
+
+// ops are the changes of a commit; last is the state before it, nil: nothing.
+func (s *state) ops(last *state) []format.Op {
+	var out []format.Op
+	live := int64(0)
+	if last != nil {
+		for _, t := range last.tensors {
+			if s.by[t.key] == nil {
+				out = append(out, format.Op{Op: format.OpDropTensor, Tensor: t.id})
+			}
+		}
+		live = last.rows
+	}
+	for _, t := range s.tensors {
+		var old *tensorState
+		if last != nil {
+			old = last.by[t.key]
+		}
+		switch {
+		case old == nil:
+			out = append(out, format.Op{Op: format.OpAddTensor, Tensor: t.id})
+		case old.name != t.name:
+			out = append(out, format.Op{Op: format.OpRenameTensor, Tensor: t.id})
+		}
+	}
+	if last != nil && s.axis.base > last.axis.base && live > 0 {
+		out = append(out, format.Op{Op: format.OpDelete, Ranges: []format.RowRange{{Start: last.axis.base, Count: live}}})
+	}
+	if n := s.axis.physical - s.axis.from; n > 0 {
+		out = append(out, format.Op{Op: format.OpAppend, Append: idOf("rows", s.id), Start: s.axis.from, Rows: n})
+	}
+	for _, t := range s.tensors {
+		if ranges := t.updates(&s.axis); len(ranges) > 0 && last != nil && last.by[t.key] != nil {
+			out = append(out, format.Op{Op: format.OpUpdate, Tensor: t.id, Ranges: ranges})
+		}
+	}
+	return out
+}
+
+// updates are the rows that a commit changed, of those that stood before.
+func (t *tensorState) updates(a *axis) (out []format.RowRange) {
+	rows := slices.Sorted(slices.Values(t.changed.updated))
+	for _, row := range slices.Compact(rows) {
+		if row += a.base; row >= a.from {
+			break
+		}
+		if n := len(out); n > 0 && out[n-1].Start+out[n-1].Count == row {
+			out[n-1].Count++
+			continue
+		}
+		out = append(out, format.RowRange{Start: row, Count: 1})
+	}
+	return out
+}

@@ -1,0 +1,280 @@
+package v3
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/internal/task"
+	"deeplake/core/storage"
+)
+
+// tensorState is a tensor in a commit.
+type tensorState struct {
+	key, name string
+	id        format.UUID
+	meta      tensorMeta
+	kind      kind
+	changed   *changes
+	set       map[string]owner // chunks that the commit owns or borrows
+	sequences []sequenceRun
+
+	// of a commit that is read itself
+	info   map[string]any
+	chunks []chunkRow
+	tiles  map[int64]tiling
+	size   int64 // bytes of a chunk, roughly
+}
+
+// rows is the number of rows of the tensor.
+func (s *tensorState) rows() int64 {
+	if !s.kind.sequence {
+		return s.meta.Length
+	}
+	if n := len(s.sequences); n > 0 {
+		return s.sequences[n-1].last + 1
+	}
+	return 0
+}
+
+// state is a commit.
+type state struct {
+	id      string
+	tensors []*tensorState // those that users see, in order of creation
+	by      map[string]*tensorState
+	info    map[string]any
+	full    bool
+	schema  bool // the commit renames or deletes tensors, or changes the info of the dataset
+	rows    int64
+	axis    axis
+}
+
+// axis is the rows of a commit among all rows that its branch ever had, as this format counts them.
+type axis struct {
+	base     int64 // rows before it are deleted
+	physical int64 // rows that there ever were
+	ids      []format.Entry
+	from     int64 // rows from here on are new in the commit
+}
+
+// changed reports whether the commit changes something.
+func (s *state) changed() bool {
+	if s.schema {
+		return true
+	}
+	for _, t := range s.tensors {
+		if !t.changed.none() {
+			return true
+		}
+	}
+	return false
+}
+
+// loader reads commits and keeps them.
+type loader struct {
+	store  storage.Provider
+	tree   *tree
+	states map[string]*state
+}
+
+// load reads a commit and those that lead to it.
+func (l *loader) load(ctx context.Context, id string, full bool) (*state, error) {
+	if s := l.states[id]; s != nil && (s.full || !full) {
+		return s, nil
+	}
+	chain, err := l.tree.chain(id)
+	if err != nil {
+		return nil, err
+	}
+	fresh := map[string]*state{}
+	metas := make(map[string]*datasetMeta)
+	f := fetch{store: l.store}
+	for _, c := range chain {
+		if s := l.states[c]; s == nil || c == id {
+			metas[c] = &datasetMeta{}
+			fresh[c] = &state{id: c, by: map[string]*tensorState{}, full: full && c == id}
+			f.required(folder(c)+metaFile, into(metas[c]))
+		}
+	}
+	if err := f.run(ctx); err != nil {
+		return nil, err
+	}
+	f.jobs = nil
+	for c, s := range fresh {
+		if err := s.tensorsOf(metas[c]); err != nil {
+			return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
+		}
+		s.files(&f)
+	}
+	if err := f.run(ctx); err != nil {
+		return nil, err
+	}
+	var before *state
+	for _, c := range chain {
+		if s := fresh[c]; s != nil {
+			s.settle(before)
+			l.states[c] = s
+		}
+		before = l.states[c]
+	}
+	if full {
+		err = l.sizes(ctx, fresh[id])
+	}
+	return fresh[id], err
+}
+
+// tensorsOf makes the tensors of a commit.
+func (s *state) tensorsOf(m *datasetMeta) error {
+	names := map[string]string{} // by key
+	for name, key := range m.Names {
+		names[key] = name
+	}
+	hidden := map[string]bool{}
+	for _, key := range m.Hidden {
+		hidden[key] = true
+	}
+	for _, key := range m.Tensors {
+		if err := storage.CheckKey(key + "/x"); err != nil {
+			return err
+		}
+		if hidden[key] || s.by[key] != nil {
+			continue
+		}
+		t := &tensorState{key: key, name: names[key], id: idOf("tensor", key)}
+		if t.name == "" {
+			t.name = key
+		}
+		s.tensors = append(s.tensors, t)
+		s.by[key] = t
+	}
+	return nil
+}
+
+// files adds the files of the commit.
+func (s *state) files(f *fetch) {
+	root := folder(s.id)
+	f.optional(root+"dataset_diff", func(data []byte) error {
+		s.schema = len(strings.Trim(string(data), "\x00")) > 0
+		return nil
+	})
+	if s.full {
+		f.optional(root+infoFile, into(&s.info))
+	}
+	for _, t := range s.tensors {
+		at := root + t.key + "/"
+		t.changed, t.set = &changes{}, map[string]owner{}
+		f.required(at+"tensor_meta.json", into(&t.meta))
+		f.optional(at+"commit_diff", keep(&t.changed, decodeChanges))
+		f.optional(at+"sequence_index/unsharded", keep(&t.sequences, decodeSequences))
+		if s.id != rootCommit {
+			f.optional(at+"chunk_set", keep(&t.set, decodeChunkSet))
+		}
+		if s.full {
+			f.optional(at+"tensor_info.json", into(&t.info))
+			f.optional(at+"chunks_index/unsharded", keep(&t.chunks, decodeChunkIndex))
+			f.optional(at+"tiles_index/unsharded", keep(&t.tiles, decodeTiles))
+		}
+	}
+}
+
+// settle finishes a commit whose files are there. before is the commit that it follows; nil: none.
+func (s *state) settle(before *state) {
+	s.tensors = slices.DeleteFunc(s.tensors, func(t *tensorState) bool { return t.meta.Hidden })
+	taken := int64(0)
+	popped := false
+	for _, t := range s.tensors {
+		t.kind = t.meta.kindOf()
+		s.rows = max(s.rows, t.rows())
+		popped = popped || t.changed.deleted > 0 || t.changed.cleared
+	}
+	a := axis{}
+	if before != nil {
+		a, taken = before.axis, before.rows
+	}
+	a.from = a.base + taken
+	if popped || s.rows < taken {
+		// Rows have moved: they are other rows from here on, since tensors lose rows one by one.
+		a.base, a.from = a.physical, a.physical
+	}
+	a.physical = max(a.physical, a.base+s.rows)
+	a.ids = slices.Clone(a.ids)
+	if n := a.physical - a.from; n > 0 {
+		a.ids = append(a.ids, format.Entry{Row: a.from, Rows: n, Session: idOf("rows", s.id)})
+	}
+	s.axis = a
+}
+
+// locate finds the object of a chunk of a tensor in a commit.
+func (l *loader) locate(id, key, name string) (string, error) {
+	for id != rootCommit && id != "" {
+		s := l.states[id]
+		if s == nil {
+			return "", errs.New(errs.Internal, "commit %q was not loaded", clip(id))
+		}
+		if t := s.by[key]; t != nil {
+			if o, ok := t.set[name]; ok {
+				commit, of := id, key
+				if o.commit != "" {
+					commit = o.commit
+				}
+				if o.key != "" {
+					of = o.key
+				}
+				if checkCommit(commit) != nil || storage.CheckKey(of+"/x") != nil {
+					return "", errs.Op("read", folder(id)+key+"/chunk_set").New(errs.Corrupt, "chunk %s is borrowed from %q", name, clip(commit))
+				}
+				return folder(commit) + of + "/chunks/" + name, nil
+			}
+		}
+		id = l.tree.nodes[id].Parent
+	}
+	return key + "/chunks/" + name, nil
+}
+
+// sizes asks for the size of a chunk of each tensor, from the middle of it.
+func (l *loader) sizes(ctx context.Context, s *state) error {
+	g := task.New(ctx, inFlight)
+	for _, t := range s.tensors {
+		if len(t.chunks) == 0 {
+			continue
+		}
+		g.Go(func(ctx context.Context) error {
+			key, err := l.locate(s.id, t.key, t.chunks[len(t.chunks)/2].name())
+			if err != nil {
+				return err
+			}
+			// Damage is reported by whoever reads the chunk.
+			if t.size, err = sizeOf(ctx, l.store, key); err != nil && ctx.Err() == nil {
+				t.size, err = usualChunk, nil
+			}
+			return err
+		})
+	}
+	return g.Wait()
+}
+
+// usualChunk is the size of a chunk that Deep Lake 3 mostly writes.
+const usualChunk = 8_000_000
+
+// sizeOf returns the size of an object.
+func sizeOf(ctx context.Context, p storage.Provider, key string) (int64, error) {
+	if r, ok := storage.As[storage.Ranger](p); ok {
+		b, err := r.Range(ctx, key, 0, 1, "")
+		if err != nil {
+			return 0, err
+		}
+		defer b.Close()
+		if n := b.Size(); n >= 0 {
+			return n, nil
+		}
+	}
+	if m, ok := storage.As[storage.Mapper](p); ok {
+		if at, err := m.Map(ctx, key); err == nil {
+			return int64(len(at.Data)), nil
+		}
+	}
+	data, err := p.Get(ctx, key)
+	return int64(len(data)), err
+}
