@@ -53,6 +53,10 @@ func Create(ctx context.Context, env *Env, uri string, o CreateOptions) (*Datase
 	if err != nil {
 		return nil, err
 	}
+	if err := vacant(ctx, env, store); err != nil {
+		_ = store.Close()
+		return nil, err
+	}
 	begin := version.Create
 	switch {
 	case o.Overwrite && o.AtCommit:
@@ -143,6 +147,29 @@ func present(ctx context.Context, env *Env, store storage.Provider, missing erro
 	return nil, "", missing
 }
 
+// reopen opens the store of the dataset once more.
+func (d *Dataset) reopen(ctx context.Context) (storage.Provider, error) {
+	store, err := d.env.Stores.Open(ctx, d.URI(), d.asked.Storage)
+	if err != nil || d.foreign == "" {
+		return store, err
+	}
+	as, _, err := present(ctx, d.env, store, errs.Op("open dataset", d.URI()).New(errs.NotFound, "it is gone"))
+	if err != nil {
+		_ = store.Close()
+	}
+	return as, err
+}
+
+// vacant refuses to create a dataset where one of another format is.
+func vacant(ctx context.Context, env *Env, store storage.Provider) error {
+	for _, f := range env.Formats {
+		if as, err := f.Open(ctx, store, env.Codecs); as != nil || err != nil {
+			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place", f.Name())
+		}
+	}
+	return nil
+}
+
 // find reads the commit that o names.
 func find(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) (*version.Repo, *version.Snapshot, error) {
 	if (o.Branch == "" || o.Branch == format.Main) && o.At == "" {
@@ -181,7 +208,11 @@ func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool,
 		return false, err
 	}
 	defer func() { _ = store.Close() }()
-	return version.Exists(ctx, store)
+	found, err := version.Exists(ctx, store)
+	if err == nil && !found {
+		found = vacant(ctx, env, store) != nil
+	}
+	return found, err
 }
 
 // Delete removes the dataset at uri with all its versions, or the remains of an interrupted

@@ -140,7 +140,7 @@ func (v Versions) LoadView(ctx context.Context, name string) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := d.env.Stores.Open(ctx, d.URI(), d.asked.Storage)
+	store, err := d.reopen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +163,7 @@ func (d *Dataset) load(ctx context.Context, store storage.Provider, v version.Vi
 		return nil, err
 	}
 	at := newDataset(d.env, repo.Store, repo, snap, d.access())
+	at.foreign = d.foreign
 	at.past.Store(true)
 	at.ro.Store(true)
 	at.asked.At = v.Commit.String()

@@ -139,7 +139,7 @@ func (s *state) tensorsOf(m *datasetMeta) error {
 		if err := storage.CheckKey(key + "/x"); err != nil {
 			return err
 		}
-		if hidden[key] || s.by[key] != nil {
+		if hidden[key] && key != indexTensor || s.by[key] != nil {
 			continue
 		}
 		t := &tensorState{key: key, name: names[key], id: idOf("tensor", key)}
@@ -181,7 +181,7 @@ func (s *state) files(f *fetch) {
 
 // settle finishes a commit whose files are there. before is the commit that it follows; nil: none.
 func (s *state) settle(before *state) {
-	s.tensors = slices.DeleteFunc(s.tensors, func(t *tensorState) bool { return t.meta.Hidden })
+	s.tensors = slices.DeleteFunc(s.tensors, func(t *tensorState) bool { return t.meta.Hidden && t.key != indexTensor })
 	taken := int64(0)
 	popped := false
 	for _, t := range s.tensors {

@@ -62,7 +62,8 @@ type Store struct {
 	mu      sync.Mutex // of all below
 	loader  loader
 	table   table
-	objects pages // of the records that were made
+	views   map[string]*savedView // by name; nil: not read yet
+	objects pages                 // of the records that were made
 	records map[string][]byte
 }
 
@@ -71,6 +72,16 @@ var (
 	_ storage.Wrapper  = (*Store)(nil)
 	_ chunk.Opener     = (*Store)(nil)
 )
+
+// CommitName implements version.Namer.
+func (s *Store) CommitName(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.loader.tree.at[name]; ok {
+		return commitID(name).String()
+	}
+	return name
+}
 
 // Unwrap returns the store with the files of Deep Lake 3.
 func (s *Store) Unwrap() storage.Provider { return s.below }
@@ -106,9 +117,6 @@ func (s *Store) ReadAt(ctx context.Context, key string, dst []byte, off int64) e
 
 // object makes an object.
 func (s *Store) object(ctx context.Context, key string) ([]byte, error) {
-	missing := func() ([]byte, error) {
-		return nil, errs.Op("read", key).New(errs.NotFound, "a dataset of Deep Lake 3 has no such object")
-	}
 	if data, ok := s.objects[key]; ok {
 		return data, nil
 	}
@@ -122,7 +130,7 @@ func (s *Store) object(ctx context.Context, key string) ([]byte, error) {
 		}
 		for i := range s.loader.tree.branches {
 			if s.loader.tree.branches[i].id == id {
-				return s.made(ctx, key, i, n, missing)
+				return s.made(ctx, key, i, n)
 			}
 		}
 	case strings.HasPrefix(key, format.HeadsPrefix()):
@@ -131,12 +139,20 @@ func (s *Store) object(ctx context.Context, key string) ([]byte, error) {
 				return format.EncodeHead(format.Head{Branch: b.id}, format.Binding{Dataset: s.tsf.UUID, Key: key}), nil
 			}
 		}
+	case strings.HasPrefix(key, format.ViewsPrefix()):
+		if name, n, err := format.ParseViewKey(key); err == nil && n == 0 {
+			return s.view(ctx, name, key)
+		}
 	}
-	return missing()
+	return nil, missing(key)
+}
+
+func missing(key string) error {
+	return errs.Op("read", key).New(errs.NotFound, "a dataset of Deep Lake 3 has no such object")
 }
 
 // made returns record n of a branch, and keeps its pages.
-func (s *Store) made(ctx context.Context, key string, at int, n uint64, missing func() ([]byte, error)) ([]byte, error) {
+func (s *Store) made(ctx context.Context, key string, at int, n uint64) ([]byte, error) {
 	if data, ok := s.records[key]; ok {
 		return data, nil
 	}
@@ -145,7 +161,7 @@ func (s *Store) made(ctx context.Context, key string, at int, n uint64, missing 
 		return nil, err
 	}
 	if n > last {
-		return missing()
+		return nil, missing(key)
 	}
 	data, made, err := s.record(ctx, version{at, int(n) - 1})
 	if err != nil {
@@ -192,6 +208,14 @@ func (s *Store) keys(ctx context.Context, prefix string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var keys []string
+	if views := format.ViewsPrefix(); strings.HasPrefix(views, prefix) || strings.HasPrefix(prefix, views) {
+		if err := s.loadViews(ctx); err != nil {
+			return nil, err
+		}
+		for name := range s.views {
+			keys = append(keys, format.ViewKey(name, 0))
+		}
+	}
 	for i := range s.loader.tree.branches {
 		b := &s.loader.tree.branches[i]
 		if i > 0 {

@@ -16,6 +16,13 @@ import (
 // minCommitPrefix is the least number of digits that name a commit.
 const minCommitPrefix = 6
 
+// Namer is implemented by stores that present datasets of another format.
+type Namer interface {
+	// CommitName returns the uuid of the commit that has this name in the other format, or else the
+	// name itself.
+	CommitName(name string) string
+}
+
 // At finds a commit by a user's name for it: a version number of this branch ("12"), a time in RFC
 // 3339, which means the last commit of this branch not later than it, a commit uuid or at least its
 // first six digits, a tag, a branch, which means its head, or one of the first three on another
@@ -23,6 +30,9 @@ const minCommitPrefix = 6
 //
 // A commit that is expired is errs.NotFound; those that tags and branches stand for never are.
 func (r *Repo) At(ctx context.Context, ref string) (*Snapshot, error) {
+	if n, ok := r.Store.(Namer); ok {
+		ref = n.CommitName(ref)
+	}
 	rec, named, err := r.find(ctx, ref)
 	if err != nil {
 		return nil, err

@@ -43,6 +43,8 @@ def local(ds: Any, paths: list[str]) -> None:
     ds.create_tensor("unchecked", htype="link[image]", sample_compression="jpeg", verify=False)
     ds.unchecked.extend([deeplake.link(path) for path in paths[:3]])
     ds.unchecked.append(deeplake.link("file://" + paths[0]))
+    # The package reads a relative path from the folder of its process.
+    ds.unchecked.append(deeplake.link("links.files/0.jpg"))
     ds.unchecked.append(deeplake.link(str(Path(paths[0]).parent / "absent.jpg")))
 
 

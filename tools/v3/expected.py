@@ -44,7 +44,7 @@ def export(name: str, dataset: Path, folder: Path, notes: dict[str, Any]) -> Non
     """Writes the expected values of a dataset to a folder, instead of those there."""
     shutil.rmtree(folder, ignore_errors=True)
     writer = Values(folder)
-    ds = deeplake.load(str(dataset), read_only=True, verbose=False)
+    ds = opened(dataset)
     nodes = ds.version_state["commit_node_map"]
     index = {
         "name": name,
@@ -56,6 +56,14 @@ def export(name: str, dataset: Path, folder: Path, notes: dict[str, Any]) -> Non
     }
     text = json.dumps(index, indent=1)
     (folder / "index.json").write_text(text)
+
+
+def opened(dataset: Path) -> Any:
+    """Opens a dataset; each of its credential keys gets a value, without which no link is read."""
+    ds = deeplake.load(str(dataset), read_only=True, verbose=False)
+    for key in ds.get_creds_keys():
+        ds.populate_creds(key, {"aws_access_key_id": "none"})
+    return ds
 
 
 def age(node: Any) -> tuple[int, float]:
@@ -204,11 +212,11 @@ def value(item: Any, writer: Values) -> dict[str, Any]:
 
 def views(dataset: Path, writer: Values) -> list[dict[str, Any]]:
     """Returns the saved views of a dataset."""
-    ds = deeplake.load(str(dataset), read_only=True, verbose=False)
+    ds = opened(dataset)
     with contextlib.redirect_stdout(io.StringIO()):
         loaded = [(entry.id, entry.info, entry.load(verbose=False)) for entry in ds.get_views()]
     for path in sorted(dataset.parent.glob(f"{dataset.name}.outside*")):
-        view = deeplake.load(str(path), read_only=True, verbose=False)
+        view = opened(path)
         loaded.append((path.name, {"path": path.name}, view))
     return [
         {

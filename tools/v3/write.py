@@ -23,6 +23,7 @@ import case_texts
 import expected
 from cases import CASES
 
+# Their import fills CASES.
 MODULES = [case_numbers, case_images, case_texts, case_links, case_history, case_media, case_bulk]
 
 
