@@ -33,6 +33,20 @@ func OpenForeign(store storage.Provider, origin, key string, header []byte, dir 
 	return &Chunk{Store: store, Key: key, ID: identify(origin, key, header), Index: x, mapped: new(atomic.Pointer[mappedChunk])}, nil
 }
 
+// Load returns the chunk with all its blocks in memory, read by one request.
+func (c *Chunk) Load(ctx context.Context) (*Chunk, error) {
+	if c.kept != nil || c.Index.Linked() {
+		return c, nil
+	}
+	data := make([]byte, c.Index.End())
+	if err := c.readAt(ctx, data, 0); err != nil {
+		return nil, err
+	}
+	whole := *c
+	whole.kept, whole.mapped = data, nil
+	return &whole, nil
+}
+
 // KeepForeign is OpenForeign for blocks in memory, which it takes over: samples of another format
 // that had to be converted. dir.Foreign is about data.
 func KeepForeign(store storage.Provider, origin, key string, header []byte, dir *format.Directory, data []byte) (*Chunk, error) {

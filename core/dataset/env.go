@@ -3,8 +3,11 @@ package dataset
 import (
 	"context"
 
+	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/format"
 	"deeplake/core/storage"
+	"deeplake/core/version/maintain"
 )
 
 // Env is the environment of every dataset of a program.
@@ -31,6 +34,12 @@ type Format interface {
 	// chunk.Opener. It writes nothing, and refuses writes. It returns nil if p has no dataset of the
 	// format. The result takes over p.
 	Open(ctx context.Context, p storage.Provider, codecs *codec.Registry) (storage.Provider, error)
+}
+
+// Converter is implemented by the stores of a Format that can write their dataset in this format.
+type Converter interface {
+	// Convert writes the dataset to dst: all branches, commits and saved views, or the commit of at.
+	Convert(ctx context.Context, dst storage.Provider, at *format.Record, links chunk.LinkFinder, o maintain.CopyOptions) (maintain.CopyReport, error)
 }
 
 // author returns the name of the user, "" if the environment has none.

@@ -447,5 +447,31 @@ func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o
 		o.Author = v.d.env.author()
 	}
 	o.Progress = v.d.begun()
+	if v.d.foreign != "" {
+		return v.convert(ctx, repo, head, to, o)
+	}
 	return maintain.Copy(ctx, repo, head, to, o)
+}
+
+// convert writes a dataset of another format in this one.
+func (v Versions) convert(ctx context.Context, repo *version.Repo, head *version.Snapshot, to storage.Provider, o maintain.CopyOptions) (maintain.CopyReport, error) {
+	var none maintain.CopyReport
+	store, ok := repo.Store.(Converter)
+	if !ok {
+		return none, errs.Op("copy", v.d.URI()).New(errs.Unsupported, "a dataset of %s cannot be copied", v.d.foreign)
+	}
+	if storage.Location(repo.Store) == storage.Location(to) {
+		return none, errs.Op("copy", to.URI()).New(errs.Invalid, "the destination is the dataset itself")
+	}
+	found, err := version.Exists(ctx, to)
+	if err == nil && found {
+		err = errs.New(errs.Exists, "copy %q to %q: a dataset exists there; delete it, or copy to another place", v.d.URI(), to.URI())
+	}
+	if err == nil {
+		err = vacant(ctx, v.d.env, to)
+	}
+	if err != nil {
+		return none, err
+	}
+	return store.Convert(ctx, to, head.Record, v.d.links, o)
 }

@@ -2,6 +2,7 @@ package v3
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"deeplake/core/errs"
@@ -81,6 +82,9 @@ func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry
 	if t.kind.dtype == 0 { // no sample has decided it: rows have none
 		return nil, nil
 	}
+	if t.entries != nil {
+		return shifted(t.entries, s.axis.base), nil
+	}
 	y := &layout{l: l, table: table, commit: s.id, mutable: l.tree.nodes[s.id].Time == nil, t: t}
 	err := y.index()
 	if err == nil && t.kind.sequence {
@@ -91,10 +95,17 @@ func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry
 	if err != nil {
 		return nil, errs.Wrap(errs.Corrupt, "read", folder(s.id)+t.key+"/chunks_index/unsharded", err)
 	}
-	for i := range y.out {
-		y.out[i].Row += s.axis.base
+	t.entries = y.out
+	return shifted(y.out, s.axis.base), nil
+}
+
+// shifted returns entries for rows from base on.
+func shifted(entries []format.Entry, base int64) []format.Entry {
+	out := slices.Clone(entries)
+	for i := range out {
+		out[i].Row += base
 	}
-	return y.out, nil
+	return out
 }
 
 // index finds the object of each chunk, and the samples in tiles.

@@ -19,7 +19,11 @@ func (s *Store) OpenChunk(ctx context.Context, session format.UUID, ordinal int6
 	if ordinal < 0 || ordinal >= int64(len(refs)) {
 		return nil, errs.Op("read chunk", format.DataKey(session, ordinal)).New(errs.NotFound, "a dataset of Deep Lake 3 has no such chunk")
 	}
-	r := refs[ordinal]
+	return s.openRef(ctx, refs[ordinal], links)
+}
+
+// openRef makes a readable chunk.
+func (s *Store) openRef(ctx context.Context, r *ref, links chunk.LinkFinder) (*chunk.Chunk, error) {
 	if r.refused != "" {
 		return nil, errs.Op("read tensor", r.tensor.name).New(errs.Unsupported, "%s, which cannot be read here; export the tensor by Deep Lake 3", r.refused)
 	}

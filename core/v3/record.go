@@ -111,11 +111,27 @@ func (t *tree) time(v version) time.Time {
 	return when.UTC()
 }
 
+// maker makes records: of the dataset as it is presented, or of a copy.
+type maker struct {
+	*Store
+	dataset format.UUID
+	// entries returns where the rows of a tensor lie.
+	entries func(ctx context.Context, at *state, t *tensorState, out pages) ([]format.Entry, error)
+	notes   map[string]any // for the info of the dataset; nil: none
+}
+
+// presenting returns the maker of the dataset as it is presented.
+func (s *Store) presenting() *maker {
+	return &maker{Store: s, dataset: s.tsf.UUID, entries: func(_ context.Context, at *state, t *tensorState, _ pages) ([]format.Entry, error) {
+		return s.loader.entries(at, t, &s.table)
+	}}
+}
+
 // record makes a record and its pages.
-func (s *Store) record(ctx context.Context, v version) ([]byte, pages, error) {
+func (s *maker) record(ctx context.Context, v version) ([]byte, pages, error) {
 	t, b := s.loader.tree, &s.loader.tree.branches[v.branch]
 	rec := &format.Record{
-		Dataset: s.tsf.UUID, UUID: t.uuid(v), Branch: b.id, Version: v.number(), Time: t.time(v), Writer: "Deep Lake 3",
+		Dataset: s.dataset, UUID: t.uuid(v), Branch: b.id, Version: v.number(), Time: t.time(v), Writer: "Deep Lake 3",
 		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{},
 	}
 	out := pages{}
@@ -140,7 +156,7 @@ func (s *Store) record(ctx context.Context, v version) ([]byte, pages, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err := s.fill(rec, at, out); err != nil {
+		if err := s.fill(ctx, rec, at, out); err != nil {
 			return nil, nil, err
 		}
 		if v.index >= 0 {
@@ -165,8 +181,11 @@ func text(s string) string {
 }
 
 // fill gives a record the rows and tensors of a commit.
-func (s *Store) fill(rec *format.Record, at *state, out pages) error {
+func (s *maker) fill(ctx context.Context, rec *format.Record, at *state, out pages) error {
 	rec.Schema = at.schemaOf()
+	if len(s.notes) > 0 {
+		rec.Schema.Info["deeplake3"] = s.notes
+	}
 	rec.Rows, rec.DeletedRows = at.axis.physical, at.axis.base
 	if at.axis.base > 0 {
 		gone := roaring64.New()
@@ -182,7 +201,7 @@ func (s *Store) fill(rec *format.Record, at *state, out pages) error {
 		return err
 	}
 	for _, t := range at.tensors {
-		entries, err := s.loader.entries(at, t, &s.table)
+		entries, err := s.entries(ctx, at, t, out)
 		if err != nil {
 			return err
 		}

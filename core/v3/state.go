@@ -26,6 +26,8 @@ type tensorState struct {
 	chunks []chunkRow
 	tiles  map[int64]tiling
 	size   int64 // bytes of a chunk, roughly
+
+	entries []format.Entry // for rows from 0 on; nil: not made yet
 }
 
 // rows is the number of rows of the tensor.

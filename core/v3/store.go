@@ -163,7 +163,7 @@ func (s *Store) made(ctx context.Context, key string, at int, n uint64) ([]byte,
 	if n > last {
 		return nil, missing(key)
 	}
-	data, made, err := s.record(ctx, version{at, int(n) - 1})
+	data, made, err := s.presenting().record(ctx, version{at, int(n) - 1})
 	if err != nil {
 		return nil, err
 	}

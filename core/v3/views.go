@@ -58,23 +58,33 @@ func (s *Store) view(ctx context.Context, name, key string) ([]byte, error) {
 	if v == nil {
 		return nil, missing(key)
 	}
+	out, err := s.viewOf(ctx, v, name)
+	if err != nil {
+		return nil, err
+	}
+	return format.EncodeView(out, format.Binding{Dataset: s.tsf.UUID, Key: key})
+}
+
+// viewOf returns the view of an entry.
+func (s *Store) viewOf(ctx context.Context, v *savedView, name string) (format.View, error) {
+	var none format.View
 	at, ok := s.loader.tree.at[v.Version]
 	if !ok {
-		return nil, errs.Op("read view", name).New(errs.Corrupt, "its commit %q is missing", clip(v.Version))
+		return none, errs.Op("read view", name).New(errs.Corrupt, "its commit %q is missing", clip(v.Version))
 	}
 	rows, err := viewRows(ctx, s.below, ".queries/"+v.Path+"/")
 	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read view", name, err)
+		return none, errs.Wrap(errs.Corrupt, "read view", name, err)
 	}
 	of := version(at)
 	if last, err := s.last(ctx, of.branch); err != nil {
-		return nil, err
+		return none, err
 	} else if of.number() > last { // a head without changes: the commit before it
 		of.index--
 	}
 	state, err := s.loader.load(ctx, s.loader.tree.commit(of), true)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	out := format.View{Branch: s.loader.tree.branches[of.branch].id, Version: of.number(), Commit: s.loader.tree.uuid(of), Params: []byte("[]"), Listed: true, Time: time.Unix(0, 0).UTC()}
 	if v.Created != nil {
@@ -86,7 +96,7 @@ func (s *Store) view(ctx context.Context, name, key string) ([]byte, error) {
 	}
 	for _, row := range rows {
 		if row < 0 || row >= state.rows {
-			return nil, errs.Op("read view", name).New(errs.Corrupt, "it has row %d of %d", row, state.rows)
+			return none, errs.Op("read view", name).New(errs.Corrupt, "it has row %d of %d", row, state.rows)
 		}
 		if n := len(out.Rows); n > 0 && out.Rows[n-1].Start+out.Rows[n-1].Count == row {
 			out.Rows[n-1].Count++
@@ -94,7 +104,7 @@ func (s *Store) view(ctx context.Context, name, key string) ([]byte, error) {
 		}
 		out.Rows = append(out.Rows, format.ViewRun{Start: row, Count: 1})
 	}
-	return format.EncodeView(out, format.Binding{Dataset: s.tsf.UUID, Key: key})
+	return out, nil
 }
 
 // viewRows reads the rows of a view, which is a dataset of its own below prefix.
