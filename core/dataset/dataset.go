@@ -284,14 +284,22 @@ func (d *Dataset) writer() (*writer, error) {
 	return w, err
 }
 
+// ours refuses to change a dataset of another format.
+func (d *Dataset) ours() error {
+	if d.foreign == "" {
+		return nil
+	}
+	return errs.New(errs.ReadOnly, "dataset %q is of %s, which is read and never written; deeplake.copy(source, target) makes a dataset that can be changed", d.URI(), d.foreign)
+}
+
 // transaction returns the transaction to change, beginning one if there is none. The caller notes
 // the change in the log.
 func (d *Dataset) transaction() (*writer, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	if d.foreign != "" {
-		return nil, errs.New(errs.ReadOnly, "dataset %q is of %s, which is read and never written; deeplake.copy(source, target) makes a dataset that can be changed", d.URI(), d.foreign)
+	if err := d.ours(); err != nil {
+		return nil, err
 	}
 	if d.past.Load() && d.asked.At == "" {
 		return nil, errs.New(errs.ReadOnly, "dataset %q is checked out at version %d, which cannot be changed; checkout(%q) returns to the branch, and checkout(name, create=True) makes a branch of this version",

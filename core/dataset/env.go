@@ -30,15 +30,15 @@ type Env struct {
 type Format interface {
 	// Name names the format in errors.
 	Name() string
-	// Open returns a store with the objects that a dataset of this format would have, and a
-	// chunk.Opener. It writes nothing, and refuses writes. It returns nil if p has no dataset of the
-	// format. The result takes over p.
+	// Open returns a store with the objects that a dataset of this format would have. It is a
+	// chunk.Opener, and refuses writes. It returns nil if p has no dataset of the format. The
+	// result takes over p.
 	Open(ctx context.Context, p storage.Provider, codecs *codec.Registry) (storage.Provider, error)
 }
 
 // Converter is implemented by the stores of a Format that can write their dataset in this format.
 type Converter interface {
-	// Convert writes the dataset to dst: all branches, commits and saved views, or the commit of at.
+	// Convert writes the dataset to dst: all branches, commits and saved views, or the commit at.
 	Convert(ctx context.Context, dst storage.Provider, at *format.Record, links chunk.LinkFinder, o maintain.CopyOptions) (maintain.CopyReport, error)
 }
 

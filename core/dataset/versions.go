@@ -57,6 +57,9 @@ func (d *Dataset) repository() (*version.Repo, *version.Snapshot, error) {
 // writable is repository for operations that write names or objects but no rows.
 func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 	repo, head, err := d.repository()
+	if err == nil {
+		err = d.ours()
+	}
 	if err == nil && d.ro.Load() && !d.past.Load() {
 		err = errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
 	}
@@ -192,7 +195,7 @@ func (d *Dataset) Checkout(ctx context.Context, name string, create bool) error 
 	}
 	d.head = head
 	d.past.Store(past)
-	d.ro.Store(past || d.asked.ReadOnly)
+	d.ro.Store(past || d.asked.ReadOnly || d.foreign != "")
 	return nil
 }
 
@@ -398,6 +401,9 @@ func (v Versions) Progress() *version.Progress {
 // Fsck looks for damage; see version.Repo.Fsck.
 func (v Versions) Fsck(ctx context.Context, o maintain.FsckOptions) (maintain.FsckReport, error) {
 	repo, _, err := v.d.repository()
+	if err == nil && v.d.foreign != "" {
+		err = errs.Op("fsck", v.d.URI()).New(errs.Unsupported, "it is a dataset of %s, which has no checksums; deeplake.copy(source, target) reads all of it", v.d.foreign)
+	}
 	if err == nil && o.Repair {
 		repo, _, err = v.d.writable()
 	}

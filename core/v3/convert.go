@@ -56,7 +56,8 @@ func (c *opening) documents(ctx context.Context) (*chunk.Chunk, error) {
 		if err != nil {
 			return nil, errs.Wrap(errs.Corrupt, "read JSON", "", errs.New(errs.Corrupt, "item %d: %w", i, err))
 		}
-		if c.kind.base == "tag" && bytes.Equal(bytes.TrimSpace(strict), []byte("[null]")) { // no tags at all
+		if c.kind.base == "tag" && bytes.Equal(bytes.TrimSpace(strict), []byte("[null]")) {
+			// Deep Lake 3 stores an empty list of tags so.
 			strict = []byte("[]")
 		}
 		if err := out.add(strict, nil); err != nil {

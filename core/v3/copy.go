@@ -17,8 +17,8 @@ import (
 	"deeplake/core/version/maintain"
 )
 
-// Convert implements dataset.Converter. It writes encoded samples byte for byte, links as links, and
-// the object that makes a dataset exist last. A copy that was cut short leaves no dataset, and
+// Convert implements dataset.Converter. It writes encoded samples byte for byte, links as links,
+// and the object that makes a dataset exist last. A copy that was cut short leaves no dataset, and
 // another one takes the chunks that it finds. Samples that cannot be read here are missing in the
 // copy: "left_out" in the info of the dataset, under "deeplake3", says which.
 func (s *Store) Convert(ctx context.Context, dst storage.Provider, at *format.Record, links chunk.LinkFinder, o maintain.CopyOptions) (maintain.CopyReport, error) {
@@ -388,5 +388,5 @@ func (s *sides) end(entries []format.Entry) error {
 
 // deadLink reports whether a link leads to no image that may be read; see kind.look.
 func deadLink(l *format.Link) bool {
-	return l.Length == 1 && l.Size < 0 && l.Tag == "" || strings.HasPrefix(l.URL, "relative://") || strings.HasPrefix(l.URL, "none://")
+	return l.Length == 1 && l.Size < 0 && l.Tag == "" || strings.HasPrefix(l.URL, "relative-path://") || strings.HasPrefix(l.URL, "none://")
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// linksInChunk is the number of links that are looked at together: all of a chunk of Deep Lake 3
-	// may be a hundred thousand.
+	// linksInChunk is the number of links that are looked at together: a chunk of Deep Lake 3 may
+	// have a hundred thousand.
 	linksInChunk = 128
 	// looksInFlight is the number of files that are looked at once.
 	looksInFlight = 32
@@ -91,7 +91,7 @@ func (k *kind) look(ctx context.Context, links chunk.LinkFinder, path string) li
 		out.object.URL, out.shape = "none://none", tensor.Shape{0, 0, 0}
 		return out
 	case !strings.Contains(out.object.URL, "://") || len(out.object.URL) > format.MaxURLBytes || links == nil:
-		out.object.URL = "relative://" + strings.ToValidUTF8(clip(path), "?")
+		out.object.URL = "relative-path://" + strings.ToValidUTF8(clip(path), "?")
 		return out
 	}
 	l, h, id, err := links.FindLink(ctx, out.object.URL, k.channels())

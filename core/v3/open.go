@@ -278,8 +278,8 @@ func (c *opening) packedEach(ctx context.Context) (*chunk.Chunk, error) {
 	return c.repack(ctx, each)
 }
 
-// repack keeps samples compressed in memory, without the sizes in front of them. Those that LZ4 made
-// no smaller are kept as they were.
+// repack keeps samples compressed in memory, without the sizes in front of them. Those that LZ4
+// made no smaller are kept as they were.
 func (c *opening) repack(ctx context.Context, each []segment) (*chunk.Chunk, error) {
 	all, err := c.object.all(ctx)
 	if err != nil {

@@ -103,7 +103,7 @@ func spread(items []segment, total int64) ([]segment, error) {
 	return out, nil
 }
 
-// shapes returns the runs of shapes.
+// shapesOf returns the runs of shapes.
 func shapesOf(items []segment) (out []format.ShapeRun) {
 	for _, s := range items {
 		if n := len(out); n > 0 && out[n-1].Shape.Equal(s.shape) {

@@ -50,8 +50,8 @@ func (Format) Open(ctx context.Context, p storage.Provider, codecs *codec.Regist
 	return s, nil
 }
 
-// Store has the objects that a dataset of this format would have. It refuses writes. All methods may
-// be called in parallel.
+// Store has the objects that a dataset of this format would have. It refuses writes. All methods
+// may be called in parallel.
 type Store struct {
 	below  storage.Provider
 	codecs *codec.Registry

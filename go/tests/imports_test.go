@@ -196,6 +196,11 @@ var packageRules = []packageRule{
 		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
 			"core/version", "core/version/chunkmap", "core/version/maintain", "core/dataset/origin", "core/dataset/pieces"),
 	},
+	{
+		dir: "core/v3", why: "datasets of Deep Lake 3 as datasets of this format; neither views nor loaders, writes to copies alone", never: noIO,
+		project: with(ofValues, jsontext, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/version/maintain"),
+		modules: []string{lz4, roaring, "golang.org/x/image/bmp", "golang.org/x/image/tiff"},
+	},
 	{dir: "core/dataset/origin", why: "the samples that name the files of rows; reads no rows", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/dataset/pieces", why: "rows in many pieces: chunks and maps, but no views", never: noIO,
@@ -270,7 +275,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/arrow", "core/arrow/stream", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "cuda"),
+			"core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "core/v3", "cuda"),
 	},
 }
 

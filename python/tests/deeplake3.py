@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import deeplake
+import numpy as np
 
 # Files that stay bytes here: the values of the package come from decoders of its own.
 DECODED = {None, "lz4", "jpeg", "png", "webp", "bmp", "gif", "tiff"}
@@ -68,20 +67,18 @@ def same_array(got: Any, want: np.ndarray, lossy: bool) -> bool:
 def same(folder: Path, got: Any, want: dict[str, Any], lossy: bool) -> bool:
     """Returns whether a sample is the expected one. A sample without values may be missing."""
     if "text" in want:
-        return got == want["text"] or got is None and want["text"] == ""
+        return got == want["text"] or (got is None and want["text"] == "")
     if "json" in want or "list" in want:
         value = plain(want.get("json", want.get("list")))
         if value == [None]:  # an empty list of tags
             value = []
-        return got == value or got is None and value in ({}, [], None)
+        return got == value or (got is None and value in ({}, [], None))
     if "items" in want:
         items = [] if got is None else list(got)
         pairs = zip(items, want["items"], strict=False)
-        return len(items) == len(want["items"]) and all(
-            same(folder, a, b, lossy) for a, b in pairs
-        )
+        return len(items) == len(want["items"]) and all(same(folder, a, b, lossy) for a, b in pairs)
     if "link" in want and not isinstance(got, np.ndarray):
-        return got == want["link"] or got is None and not want["link"]
+        return got == want["link"] or (got is None and not want["link"])
     if "link" in want:
         return "error" in want["value"] or same(folder, got, want["value"], lossy)
     array = array_of(folder, want)
