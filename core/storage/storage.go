@@ -213,6 +213,9 @@ func split(uri string) (scheme, rest string) {
 }
 
 func unknownScheme[O any](uri, scheme string, known map[string]O) error {
+	if scheme == "hub" || scheme == "al" {
+		return errs.Op("open", uri).New(errs.Unsupported, "%s:// names datasets of a hosted service of another company; copy the bucket or the folder with its files, and open that by its address", scheme)
+	}
 	names := slices.Sorted(maps.Keys(known))
 	return errs.Op("open", uri).New(errs.Unsupported, "no storage provider for scheme %q (want one of %v)%s", scheme, names, errs.Suggest(scheme, names))
 }

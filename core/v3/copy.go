@@ -42,8 +42,8 @@ type chunkName struct {
 	ordinal int64
 }
 
-// copied is what became of a chunk: pieces of chunks of this format, and rows without a sample
-// between them.
+// copied is a chunk in the copy: pieces of chunks of this format. Rows between them have no
+// sample.
 type copied struct {
 	parts []part
 	dirs  [][]byte // of tiles
@@ -193,7 +193,7 @@ func (c *copying) put(ctx context.Context, objects pages) error {
 	return g.Wait()
 }
 
-// notes is what the info of the copy says about it.
+// notes returns the info of the copy about itself.
 func (c *copying) notes() map[string]any {
 	out := map[string]any{"source": c.URI()}
 	if len(c.left) > 0 {

@@ -197,7 +197,7 @@ func (w *writing) tiles(ctx context.Context, open []*chunk.Chunk) error {
 	return nil
 }
 
-// count counts what was written.
+// count adds written and skipped chunks to the report.
 func (c *copying) count(objects, bytes, skipped int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

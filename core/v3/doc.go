@@ -2,8 +2,8 @@
 //
 // It owns the bytes of that format: the tree of commits, the index files of tensors and the header
 // of chunks. A Store has the objects that a dataset of this format would have: records, pages of
-// the chunk map, names of branches and saved views. They are made when a reader asks for them, and
-// the commits that nobody reads are not loaded. Chunks are opened by Store.OpenChunk: where the
+// the chunk map, names of branches and saved views. A read of an object makes it, so that commits
+// which no reader opens are not loaded. Chunks are opened by Store.OpenChunk: where the
 // samples lie as this format has them, they are read from the object where it is; others are
 // converted in memory.
 //

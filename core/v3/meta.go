@@ -51,7 +51,7 @@ type versionInfo struct {
 	Branches map[string]string `json:"branches"` // heads by name
 }
 
-// decodeJSON decodes a file of metadata. null leaves a member as it is. NaN and Infinity, which
+// decodeJSON decodes a file of metadata. null leaves a member unchanged. NaN and Infinity, which
 // Python writes, become null.
 func decodeJSON(data []byte, to any) error {
 	if len(data) > maxMeta {
@@ -223,7 +223,7 @@ func opaque(compression string) bool {
 	return compression != "" && compression != "lz4" && !rasters[compression]
 }
 
-// seconds converts seconds since 1970 to whole nanoseconds, bounded by what a time can be.
+// seconds splits seconds since 1970. A time out of bounds is 0.
 func seconds(t float64) (sec, nsec int64) {
 	if math.IsNaN(t) || t < 0 || t > 1e11 {
 		return 0, 0

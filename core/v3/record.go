@@ -111,7 +111,7 @@ func (t *tree) time(v version) time.Time {
 	return when.UTC()
 }
 
-// maker makes records: of the dataset as it is presented, or of a copy.
+// maker makes the records of the presented dataset, or of a copy.
 type maker struct {
 	*Store
 	dataset format.UUID
@@ -120,7 +120,7 @@ type maker struct {
 	notes   map[string]any // for the info of the dataset; nil: none
 }
 
-// presenting returns the maker of the dataset as it is presented.
+// presenting returns the maker for the presented dataset.
 func (s *Store) presenting() *maker {
 	return &maker{Store: s, dataset: s.tsf.UUID, entries: func(_ context.Context, at *state, t *tensorState, _ pages) ([]format.Entry, error) {
 		return s.loader.entries(at, t, &s.table)

@@ -70,7 +70,7 @@ func (k *kind) codec() codec.ID {
 	return codec.None
 }
 
-// was says what a tensor was in Deep Lake 3 that it is not here; nil: nothing was lost.
+// was returns the htype and the compression in Deep Lake 3; nil: the tensor has them here too.
 func (k *kind) was(m *tensorMeta) map[string]any {
 	if !k.opaque && k.htype.Base == m.HType || m.HType == "" {
 		return nil

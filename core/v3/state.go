@@ -44,6 +44,7 @@ func (s *tensorState) rows() int64 {
 // state is a commit.
 type state struct {
 	id      string
+	meta    *datasetMeta
 	tensors []*tensorState // those that users see, in order of creation
 	by      map[string]*tensorState
 	info    map[string]any
@@ -91,13 +92,17 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		return nil, err
 	}
 	fresh := map[string]*state{}
-	metas := make(map[string]*datasetMeta)
 	f := fetch{store: l.store}
 	for _, c := range chain {
-		if s := l.states[c]; s == nil || c == id {
-			metas[c] = &datasetMeta{}
-			fresh[c] = &state{id: c, by: map[string]*tensorState{}, full: full && c == id}
-			f.required(folder(c)+metaFile, into(metas[c]))
+		known := l.states[c]
+		if known != nil && c != id {
+			continue
+		}
+		s := &state{id: c, meta: &datasetMeta{}, by: map[string]*tensorState{}, full: full && c == id}
+		if fresh[c] = s; known != nil {
+			s.meta = known.meta
+		} else {
+			f.required(folder(c)+metaFile, into(s.meta))
 		}
 	}
 	if err := f.run(ctx); err != nil {
@@ -105,7 +110,7 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 	}
 	f.jobs = nil
 	for c, s := range fresh {
-		if err := s.tensorsOf(metas[c]); err != nil {
+		if err := s.tensorsOf(s.meta); err != nil {
 			return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
 		}
 		s.files(&f)
@@ -247,7 +252,7 @@ func (l *loader) sizes(ctx context.Context, s *state) error {
 			if err != nil {
 				return err
 			}
-			// Damage is reported by whoever reads the chunk.
+			// The reader of the chunk reports its damage.
 			if t.size, err = sizeOf(ctx, l.store, key); err != nil && ctx.Err() == nil {
 				t.size, err = usualChunk, nil
 			}

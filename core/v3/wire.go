@@ -9,7 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// Bounds of what a file may state.
+// Bounds of numbers in files.
 const (
 	maxColumns = tensor.MaxDims + 1 // of a table of shapes
 	maxItems   = 1 << 26            // samples of a chunk
@@ -92,7 +92,7 @@ func olderThan(a, b string) bool {
 	return false
 }
 
-// header is what stands in front of the samples of a chunk.
+// header is the tables in front of the samples of a chunk.
 type header struct {
 	shapes    []shapeRun
 	places    []placeRun

@@ -214,7 +214,7 @@ def test_it_is_read_and_never_written(places: Path, tmp_path: Path) -> None:
         lambda: ds.delete(0),
         lambda: ds.checkout("x", create=True),
         lambda: ds.fsck(),
-        lambda: ds.save_view("x", ds.query("SELECT * LIMIT 1")),
+        lambda: ds.query("SELECT * LIMIT 1").save("x"),
         lambda: ds.rechunk(),
         lambda: ds.gc(),
         lambda: deeplake.create(place),
