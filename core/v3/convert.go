@@ -279,7 +279,7 @@ func (s *Store) assemble(ctx context.Context, r *ref) (*chunk.Chunk, error) {
 	k := &r.tensor.kind
 	w := chunk.NewWorker(s.codecs)
 	defer w.Close()
-	c := &opening{Store: s, ref: r, kind: k, dir: format.Directory{DType: k.dtype, FixedSize: -1, RowItems: r.rowItems}}
+	c := &opening{Store: s, ref: r, kind: k, dir: format.Directory{DType: k.dtype, FixedSize: -1, RowItems: r.rowItems()}}
 	var out collected
 	name := r.tensor.key
 	var id []byte

@@ -12,11 +12,11 @@ import (
 
 // ref is a chunk as this format counts them: which objects of Deep Lake 3 it is made of.
 type ref struct {
-	tensor   *tensorState
-	pieces   []piece
-	rowItems []int64         // sequences: the items of each row
-	tile     *format.TileRef // the chunk is a tile
-	refused  string          // why it cannot be read; "": it can
+	tensor  *tensorState
+	pieces  []piece
+	rows    []rowRun        // sequences: the items of rows; nil: one of each
+	tile    *format.TileRef // the chunk is a tile
+	refused string          // why it cannot be read; "": it can
 }
 
 // piece is consecutive items of an object.
@@ -40,7 +40,7 @@ type table struct {
 func (t *table) add(r *ref) int64 {
 	session := r.tensor.session()
 	name := ""
-	if len(r.pieces) == 1 && r.rowItems == nil && r.tile == nil {
+	if len(r.pieces) == 1 && r.rows == nil && r.tile == nil {
 		name = fmt.Sprint(session, r.pieces[0], r.tensor.kind, r.refused)
 		if n, ok := t.known[name]; ok {
 			return n
@@ -124,7 +124,7 @@ func (y *layout) index() error {
 		}
 		next = r.last + 1
 		if tiling, ok := y.t.tiles[r.last]; ok && y.t.kind.base == "link" {
-			c.tiles = tiling.count()
+			c.tiles = max(1, tiling.count())
 		} else if ok && c.n == 1 {
 			c.tiles = tiling.count()
 			for ; i+1 < len(rows) && rows[i+1].last == r.last; i++ {
@@ -217,12 +217,28 @@ func (k *kind) threeAxes(s tensor.Shape) tensor.Shape {
 	return s
 }
 
+// rowRun is rows of as many items each.
+type rowRun struct{ rows, items int64 }
+
+// rowItems lists the items of each row; nil: one item a row.
+func (r *ref) rowItems() (out []int64) {
+	for _, u := range r.rows {
+		out = slices.Grow(out, int(u.rows))
+		for range u.rows {
+			out = append(out, u.items)
+		}
+	}
+	return out
+}
+
 // run is sequences that lie within one chunk.
 type run struct {
 	chunk *stored // nil: they have no items
 	from  int64   // the first item
-	rows  []int64 // the items of each
-	end   int64   // the item behind the last
+	rows  []rowRun
+	n     int64 // how many
+	empty int64 // of them
+	end   int64 // the item behind the last
 }
 
 // sequences makes an entry of the sequences within each chunk, and of each one that lies in
@@ -231,73 +247,82 @@ func (y *layout) sequences() error {
 	at, next, rows := 0, int64(0), int64(0)
 	var open run
 	flush := func() {
-		if len(open.rows) > 0 {
+		if open.n > 0 {
 			y.addRun(&open)
 		}
 		open = run{}
 	}
 	for _, q := range y.t.sequences {
-		for begin := rows; rows <= q.last; rows++ {
-			if q.items > 0 && q.first+(rows-begin)*q.items != next {
-				return errs.New(errs.Corrupt, "sequence %d does not follow the one before", rows)
-			}
-			end := next + q.items
+		if q.items > 0 && q.first != next {
+			return errs.New(errs.Corrupt, "sequence %d does not follow the one before", rows)
+		}
+		for rows <= q.last {
+			n := q.last + 1 - rows // sequences of this step
 			for at < len(y.chunks) && y.chunks[at].first+y.chunks[at].n <= next {
 				at++
 			}
 			switch {
 			case q.items == 0:
-				open.rows = append(open.rows, 0)
-				continue
-			case end > y.t.meta.Length || at == len(y.chunks):
-				return errs.New(errs.Corrupt, "sequence %d ends at item %d of %d", rows, end, y.t.meta.Length)
-			case end > y.chunks[at].first+y.chunks[at].n:
-				flush()
-				y.addAcross(at, next, q.items)
+				n = min(n, maxSpread-open.empty)
+				open.n, open.empty, open.rows = open.n+n, open.empty+n, append(open.rows, rowRun{n, 0})
+				if open.empty == maxSpread {
+					flush()
+				}
+			case at == len(y.chunks) || q.items > y.t.meta.Length-next:
+				return errs.New(errs.Corrupt, "sequence %d ends at item %d of %d", rows, next+q.items, y.t.meta.Length)
 			default:
-				if c := &y.chunks[at]; open.chunk != c {
-					if open.chunk != nil {
-						flush()
-					}
+				c := &y.chunks[at]
+				if n = min(n, (c.first+c.n-next)/q.items); n == 0 {
+					flush()
+					y.addAcross(at, next, q.items)
+					n = 1
+					break
+				}
+				if open.chunk != nil && open.chunk != c {
+					flush()
+				}
+				if open.chunk == nil {
 					open.chunk, open.from = c, next
 				}
-				open.rows, open.end = append(open.rows, q.items), end
+				open.n, open.end, open.rows = open.n+n, next+n*q.items, append(open.rows, rowRun{n, q.items})
 			}
-			next = end
+			next, rows = next+n*q.items, rows+n
 		}
 	}
 	flush()
+	if next != y.t.meta.Length {
+		return errs.New(errs.Corrupt, "its sequences have %d items, tensor_meta.json says %d", next, y.t.meta.Length)
+	}
 	return nil
 }
 
 // addRun adds the sequences of a run. Items of the chunk in front of them and behind them are rows
 // that no entry has.
 func (y *layout) addRun(u *run) {
-	n := int64(len(u.rows))
 	if u.chunk == nil {
-		y.add(n, 0, 0, &ref{rowItems: u.rows})
+		y.add(u.n, 0, 0, &ref{rows: u.rows})
 		return
 	}
 	r := &ref{pieces: []piece{y.piece(u.chunk, 0, u.chunk.n)}}
 	first := int64(0)
 	if lead := u.from - u.chunk.first; lead > 0 {
-		r.rowItems, first = append(r.rowItems, lead), 1
+		r.rows, first = append(r.rows, rowRun{1, lead}), 1
 	}
-	r.rowItems = append(r.rowItems, u.rows...)
+	r.rows = append(r.rows, u.rows...)
 	if tail := u.chunk.first + u.chunk.n - u.end; tail > 0 {
-		r.rowItems = append(r.rowItems, tail)
+		r.rows = append(r.rows, rowRun{1, tail})
 	}
 	if u.chunk.tiles > 0 {
 		r.refused = tiledItems
 	}
-	y.add(n, first, 0, r)
+	y.add(u.n, first, 0, r)
 }
 
 const tiledItems = "an item of a sequence lies in tiles"
 
 // addAcross adds a sequence whose items lie in several chunks, from chunk at on.
 func (y *layout) addAcross(at int, first, items int64) {
-	r := &ref{rowItems: []int64{items}}
+	r := &ref{rows: []rowRun{{1, items}}}
 	for end := first + items; first < end; at++ {
 		c := &y.chunks[at]
 		from := first - c.first

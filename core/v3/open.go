@@ -58,7 +58,7 @@ type opening struct {
 // open finds how the samples lie, and converts them where this format has no such layout.
 func (c *opening) open(ctx context.Context) (*chunk.Chunk, error) {
 	k := c.kind
-	c.dir = format.Directory{DType: k.dtype, FixedSize: -1, RowItems: c.ref.rowItems, Tile: c.ref.tile}
+	c.dir = format.Directory{DType: k.dtype, FixedSize: -1, Tile: c.ref.tile}
 	if c.ref.tile != nil {
 		return c.tile(ctx)
 	}
@@ -66,7 +66,7 @@ func (c *opening) open(ctx context.Context) (*chunk.Chunk, error) {
 	if c.items, err = c.object.segments(c.ref.pieces[0].items, k); err != nil {
 		return nil, err
 	}
-	c.dir.Items = c.ref.pieces[0].items
+	c.dir.Items, c.dir.RowItems = c.ref.pieces[0].items, c.ref.rowItems()
 	if k.dtype.Fixed() {
 		c.dir.Shapes = shapesOf(c.items)
 	}

@@ -121,7 +121,9 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 	var before *state
 	for _, c := range chain {
 		if s := fresh[c]; s != nil {
-			s.settle(before)
+			if err := s.settle(before); err != nil {
+				return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
+			}
 			l.states[c] = s
 		}
 		before = l.states[c]
@@ -187,11 +189,14 @@ func (s *state) files(f *fetch) {
 }
 
 // settle finishes a commit whose files are there. before is the commit that it follows; nil: none.
-func (s *state) settle(before *state) {
+func (s *state) settle(before *state) error {
 	s.tensors = slices.DeleteFunc(s.tensors, func(t *tensorState) bool { return t.meta.Hidden && t.key != indexTensor })
 	taken := int64(0)
 	popped := false
 	for _, t := range s.tensors {
+		if n := t.meta.Length; n < 0 || n > maxRows {
+			return errs.New(errs.Corrupt, "tensor %q has %d samples, want 0 to %d", clip(t.name), n, int64(maxRows))
+		}
 		t.kind = t.meta.kindOf()
 		s.rows = max(s.rows, t.rows())
 		popped = popped || t.changed.deleted > 0 || t.changed.cleared
@@ -205,13 +210,20 @@ func (s *state) settle(before *state) {
 		// Rows have moved: they are other rows from here on, since tensors lose rows one by one.
 		a.base, a.from = a.physical, a.physical
 	}
+	if a.base > maxDeleted {
+		return errs.New(errs.Unsupported, "its commits have deleted %d rows, want at most %d", a.base, int64(maxDeleted))
+	}
 	a.physical = max(a.physical, a.base+s.rows)
 	a.ids = slices.Clone(a.ids)
 	if n := a.physical - a.from; n > 0 {
 		a.ids = append(a.ids, format.Entry{Row: a.from, Rows: n, Session: idOf("rows", s.id)})
 	}
 	s.axis = a
+	return nil
 }
+
+// maxDeleted bounds the rows in front of those of a commit, for which a bitmap is made.
+const maxDeleted = 1 << 34
 
 // locate finds the object of a chunk of a tensor in a commit.
 func (l *loader) locate(id, key, name string) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,8 +42,8 @@ func loadTree(ctx context.Context, p storage.Provider, info versionInfo) (*tree,
 			return nil, err
 		}
 		info = versionInfo{Commits: commits, Branches: map[string]string{}}
-		for id, n := range commits {
-			if n.Time == nil {
+		for _, id := range slices.Sorted(maps.Keys(commits)) {
+			if n := commits[id]; n.Time == nil {
 				info.Branches[n.Branch] = id
 			}
 		}
@@ -52,7 +53,7 @@ func loadTree(ctx context.Context, p storage.Provider, info versionInfo) (*tree,
 
 // walk collects the commits from the file that each commit has of itself.
 func walk(ctx context.Context, p storage.Provider) (map[string]*node, error) {
-	out := map[string]*node{}
+	out, asked := map[string]*node{}, map[string]bool{rootCommit: true}
 	for next := []string{rootCommit}; len(next) > 0; {
 		found := make([]node, len(next))
 		f := fetch{store: p}
@@ -64,11 +65,16 @@ func walk(ctx context.Context, p storage.Provider) (map[string]*node, error) {
 		}
 		var children []string
 		for i, id := range next {
-			if out[id] = &found[i]; found[i].Branch == "" { // the file is missing: a head
-				out[id].Branch = format.Main
+			n := &found[i]
+			if n.Branch == "" && id != rootCommit { // the file is missing: no such commit
+				continue
 			}
-			for _, child := range found[i].Children {
-				if out[child] == nil && checkCommit(child) == nil {
+			if out[id] = n; n.Branch == "" { // a dataset that has no commit
+				n.Branch = format.Main
+			}
+			for _, child := range n.Children {
+				if !asked[child] && checkCommit(child) == nil {
+					asked[child] = true
 					children = append(children, child)
 				}
 			}
@@ -143,15 +149,34 @@ func plant(info versionInfo) (*tree, error) {
 		if len(b.commits) == 0 {
 			return damaged("branch %q has no commit", clip(b.name))
 		}
-		if _, err := t.chain(b.commits[0]); err != nil {
-			return nil, err
-		}
+	}
+	if i := t.loop(); i >= 0 {
+		return damaged("commit %q follows itself", clip(t.branches[i].commits[0]))
 	}
 	if len(t.branches) == 0 || t.branches[0].base != "" {
 		return damaged("no branch has the first commit")
 	}
 	t.rename()
 	return t, nil
+}
+
+// loop finds a branch that does not lead to a first commit, because it begins at itself in the end.
+// It returns -1 if there is none.
+func (t *tree) loop() int {
+	seen := make([]int, len(t.branches)) // by which walk, from 1 on
+	for i := range t.branches {
+		for at := i; seen[at] == 0; {
+			seen[at] = i + 1
+			base := t.branches[at].base
+			if base == "" {
+				break
+			}
+			if at = t.at[base].branch; seen[at] == i+1 {
+				return at
+			}
+		}
+	}
+	return -1
 }
 
 // mainName is the branch of the first commit.

@@ -12,6 +12,7 @@ from typing import Any
 import deeplake
 import numpy as np
 
+ARCHIVE = Path(__file__).parents[2] / "core/v3/testdata/deeplake3.tar.gz"
 # Files that stay bytes here: the values of the package come from decoders of its own.
 DECODED = {None, "lz4", "jpeg", "png", "webp", "bmp", "gif", "tiff"}
 LOSSY = {"jpeg", "webp"}

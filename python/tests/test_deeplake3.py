@@ -17,9 +17,8 @@ from typing import Any
 import deeplake
 import numpy as np
 import pytest
-from deeplake3 import array_of, differences, index_of
+from deeplake3 import ARCHIVE, array_of, differences, index_of
 
-ARCHIVE = Path(__file__).parents[2] / "core/v3/testdata/deeplake3.tar.gz"
 WRITTEN = b"/tmp/deeplakev3"
 # The rows that the package reads and this library does not, or in another form.
 KNOWN = {
