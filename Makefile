@@ -48,7 +48,10 @@ web-pictures: build $(STAMPS)/test $(STAMPS)/browser ## make the pictures of doc
 demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train on it
 	$(PY) benchmarks/demo.py
 
-test: test-go test-web test-python ## all tests
+# What the tests stand on comes first, two at a time: packages are fetched while a compiler runs.
+test: ## all tests
+	$(MAKE) --no-print-directory -j2 $(STAMPS)/build $(STAMPS)/test $(STAMPS)/reader $(STAMPS)/servers $(STAMPS)/browser
+	$(MAKE) --no-print-directory -j1 test-go test-web test-python
 
 test-web: $(STAMPS)/page ## the tests of the visualizer's page
 	$(PY) tools/web.py check
@@ -196,8 +199,9 @@ $(STAMPS)/servers: tools/objectstore/go.mod tools/objectstore/go.sum $(STAMPS)/g
 	@PATH="$$($(GO) env GOROOT)/bin:$$PATH" build/servers/objectstore build
 	@touch $@
 
-# The lists of gigabytes.
-$(STAMPS)/test $(STAMPS)/bench $(STAMPS)/gpu: $(STAMPS)/%: requirements/%.txt tools/install.py $(STAMPS)/uv
+# The lists of gigabytes. They name packages of run and tools again, which pip must not install at
+# the same time.
+$(STAMPS)/test $(STAMPS)/bench $(STAMPS)/gpu: $(STAMPS)/%: requirements/%.txt tools/install.py $(STAMPS)/uv | $(STAMPS)/run $(STAMPS)/tools
 	@echo "installing requirements/$*.txt into $(VENV)"
 	@$(PY) tools/install.py requirements/$*.txt
 	@touch $@
