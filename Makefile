@@ -4,7 +4,10 @@
 
 PYTHON   ?= python3
 FUZZTIME ?= 10s
-JOBS     ?= $(shell [ "$$(nproc 2>/dev/null || echo 1)" -ge 2 ] && echo 2 || echo 1)
+# Python tests wait a third of their time, for browsers and servers: three processes keep two cores
+# busy, in 8 GB.
+JOBS     ?= $(shell [ "$$(nproc 2>/dev/null || echo 1)" -lt 2 ] && echo 1 || \
+	{ [ "$$(awk '/^MemTotal/ { print int($$2 / 1000000) }' /proc/meminfo 2>/dev/null || echo 0)" -ge 12 ] && echo 3 || echo 2; })
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 VENV   := .venv
@@ -64,12 +67,12 @@ test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
 
-test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests, in two processes where there are two cores; JOBS=1: in one
+test-python: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## the Python tests, in three processes where there are two cores and 12 GB; JOBS=1: in one
 ifeq ($(JOBS),1)
 	$(PY) -m pytest -m "not slow"
 else
 	$(PY) -m pytest -n $(JOBS) --dist loadfile -m "not alone and not slow"
-	$(PY) -m pytest -m alone
+	$(PY) -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' python/tests)
 endif
 
 test-slow: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests that take ten seconds or more, which `make test` leaves out
