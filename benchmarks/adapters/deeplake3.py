@@ -17,15 +17,19 @@ class DeepLake3(Adapter):
     packages = ("deeplake",)
     workers = tuple(sorted({0, 2, CORES}))
 
-    def __init__(self, decoded: bool = False) -> None:
+    def __init__(self, decoded: bool = False, chunk: int = 0) -> None:
+        """Takes the largest size of a chunk of images; 0: that of Deep Lake 3."""
         self.decoded = decoded
+        self.chunks = {"max_chunk_size": chunk, "tiling_threshold": -1} if chunk else {}
 
     def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
         import deeplake
 
         ds = deeplake.empty(str(folder), overwrite=True)
         with ds:
-            ds.create_tensor("images", htype="image", sample_compression=None if self.decoded else "jpeg")
+            ds.create_tensor(
+                "images", htype="image", sample_compression=None if self.decoded else "jpeg", **self.chunks
+            )
             ds.create_tensor("labels", dtype="int64")
             ds.create_tensor("numbers", dtype="int64")
             for some in thousands(rows):

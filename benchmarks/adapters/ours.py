@@ -106,6 +106,30 @@ class Linked(Adapter):
         )
 
 
+class DeepLake3Files(Adapter):
+    """Its loader over a dataset that Deep Lake 3 has written: where it lies, or copied into our format."""
+
+    packages = ("deeplake", "deeplake._data.dataset")
+    workers = (CORES,)
+
+    def __init__(self, source: str, copied: bool) -> None:
+        """Takes the place of the dataset of Deep Lake 3."""
+        self._source, self._copied = source, copied
+
+    def write(self, folder: Path, rows: Iterable[Row], count: int) -> None:
+        """Copies the dataset, where that is the way. `rows` are in it already."""
+        import deeplake
+
+        if self._copied:
+            folder.rmdir()
+            deeplake.copy(self._source, folder)
+
+    def open(self, uri: str, batch_size: int, workers: int, cache: Path) -> Epoch:
+        ds = _open(uri if self._copied else self._source)
+        loader = ds.pytorch(batch_size=batch_size, num_workers=workers, shuffle=True)
+        return lambda: ((batch["images"], batch["labels"].flatten(), batch["numbers"].flatten()) for batch in loader)
+
+
 def _open(uri: str) -> Any:
     import deeplake
 

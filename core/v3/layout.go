@@ -119,6 +119,10 @@ func (y *layout) index() error {
 			return err
 		}
 		c := stored{key: key, first: next, n: r.last + 1 - next}
+		if c.n == 0 && i > 0 && rasters[y.t.kind.chunk] {
+			// A tile, which nothing in a chunk of images tells from a sample.
+			return errs.New(errs.Corrupt, "chunk %s has no sample: sample %d has tiles that tiles_index lacks, or the last write was cut short", r.name(), r.last)
+		}
 		if c.n == 0 {
 			continue // a failed write has left it
 		}

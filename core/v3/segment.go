@@ -39,8 +39,9 @@ func (o *object) segments(n int64, k *kind) ([]segment, error) {
 			if pi > 0 {
 				first = h.places[pi-1].last + 1
 			}
-			end = min(end, p.last+1)
-			s.size, s.start = p.size, p.start+(at-first)*p.size
+			if end = min(end, p.last+1); p.size > 0 { // where nothing lies may be anywhere
+				s.size, s.start = p.size, p.start+(at-first)*p.size
+			}
 		}
 		s.n = end - at
 		out = append(out, s)

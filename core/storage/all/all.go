@@ -113,11 +113,13 @@ func (n *network) source(scheme string, open storage.SourceOpener) storage.Sourc
 }
 
 // unchanging is whether the object under key is the same for ever (core/format/FORMAT.md, section
-// 1): its name holds a UUID that is given once.
+// 1): its name holds a UUID that is given once. Datasets of other formats may have folders of the
+// same names, with files that change.
 func unchanging(key string) bool {
 	for _, folder := range []string{"data/", "map/", "txn/", "log/"} {
-		if strings.HasPrefix(key, folder) {
-			return true
+		if rest, ok := strings.CutPrefix(key, folder); ok {
+			id, _, _ := strings.Cut(rest, "/")
+			return len(id) == 32 && strings.Trim(id, "0123456789abcdef") == ""
 		}
 	}
 	return false

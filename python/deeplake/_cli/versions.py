@@ -203,7 +203,15 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
     lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
     if report.skipped:
         lines.append(f"  {report.skipped:,} objects were there from an earlier run")
+    if dataset.describe()["head"]["writer"] == "Deep Lake 3":
+        lines += _left_out(target)
     show(vars(report), as_json, lines)
+
+
+def _left_out(uri: str) -> list[str]:
+    """Returns which tensors of Deep Lake 3 a copy lacks samples of."""
+    info = open_native(uri).describe()["info"].get("deeplake3", {})
+    return [f"  tensor {name!r} lacks samples: {why}" for name, why in info.get("left_out", {}).items()]
 
 
 @click.command()
