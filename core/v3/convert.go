@@ -121,6 +121,11 @@ func (c *opening) files(ctx context.Context) (*chunk.Chunk, error) {
 	if err := inOrder(c.items, c.object.payload()); err != nil {
 		return nil, err
 	}
+	for _, s := range c.items {
+		if n, err := s.shape.Elements(); s.size == 0 && (err != nil || n > 0) {
+			return nil, errs.New(errs.Corrupt, "an image of shape %s has no bytes", s.shape)
+		}
+	}
 	id := c.kind.codec()
 	if !id.PerSample() {
 		return c.decoded(ctx)

@@ -44,7 +44,7 @@ func TestCacheTellsStoresApart(t *testing.T) {
 			}
 			defer p.Close()
 			before := requests.Load()
-			text, err := p.Get(t.Context(), "log/b/1")
+			text, err := p.Get(t.Context(), "log/0123456789abcdef0123456789abcdef/1")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -203,8 +203,7 @@ def cp(src: str, dst: str, history: bool, branch: str, at: str, message: str, as
     lines = [f"copied {report.commits:,} versions: {report.objects:,} objects, {size(report.bytes)}"]
     if report.skipped:
         lines.append(f"  {report.skipped:,} objects were there from an earlier run")
-    if dataset.describe()["head"]["writer"] == "Deep Lake 3":
-        lines += _left_out(target)
+    lines += _left_out(target)
     show(vars(report), as_json, lines)
 
 
