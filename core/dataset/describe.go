@@ -140,7 +140,11 @@ func List(ctx context.Context, env *Env, uri string, o storage.Options) ([]strin
 		if name == "" {
 			return names, nil
 		}
-		found, err := version.Exists(ctx, inside{store, name + "/"})
+		at := inside{store, name + "/"}
+		found, err := version.Exists(ctx, at)
+		if err == nil && !found {
+			found = vacant(ctx, env, at) != nil
+		}
 		if err != nil {
 			return nil, errs.Wrap(errs.Storage, op, uri, err)
 		}

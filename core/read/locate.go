@@ -127,8 +127,8 @@ func (l *Locator) spans(ctx context.Context, r [2]int64, out []chunk.Span) ([]ch
 }
 
 // lookupsInFlight is the number of runs that are looked up at once. Their index pages are small, so
-// that latency counts.
-const lookupsInFlight = 32
+// that latency counts; of other formats, each chunk has one of its own.
+const lookupsInFlight = 96
 
 // inGroups divides n things into groups, gives each to fn in a goroutine of its own, and joins the
 // results in order. It returns the first error, which does not stop the other groups.

@@ -224,7 +224,7 @@ func (c *opening) decoded(ctx context.Context) (*chunk.Chunk, error) {
 		}
 		p, err := c.picture(name, all[s.start:s.start+s.size], s.shape)
 		if err == nil {
-			err = out.add(p.as(c.kind.dtype), s.shape)
+			err = c.addPicture(&out, p, s.shape)
 		}
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "item %d: %w", i, err)
@@ -232,6 +232,15 @@ func (c *opening) decoded(ctx context.Context) (*chunk.Chunk, error) {
 	}
 	c.dir.SampleCodec = codec.None
 	return c.built(&out)
+}
+
+// addPicture appends the pixels of an image in the dtype of the tensor.
+func (c *opening) addPicture(out *collected, p *picture, shape tensor.Shape) error {
+	data, err := p.as(c.kind.dtype)
+	if err != nil {
+		return err
+	}
+	return out.add(data, shape)
 }
 
 // canvas converts images that are compressed together, from left to right in one image.
@@ -242,7 +251,7 @@ func (c *opening) canvas(ctx context.Context) (*chunk.Chunk, error) {
 	}
 	width, height, channels := int64(0), int64(0), int64(1)
 	for _, s := range each {
-		if len(s.shape) < 2 || len(s.shape) > 3 {
+		if len(s.shape) < 2 || len(s.shape) > 3 || (s.shape[0] == 0) != (s.shape[1] == 0) {
 			return nil, errs.New(errs.Corrupt, "an image has shape %s", s.shape)
 		}
 		if s.shape[0] == 0 || s.shape[1] == 0 {
@@ -269,7 +278,7 @@ func (c *opening) canvas(ctx context.Context) (*chunk.Chunk, error) {
 		if s.shape[0] == 0 || s.shape[1] == 0 {
 			err = out.add(nil, make(tensor.Shape, len(s.shape)))
 		} else {
-			err = out.add(p.cut(x, s.shape[0], s.shape[1]).as(c.kind.dtype), s.shape)
+			err = c.addPicture(&out, p.cut(x, s.shape[0], s.shape[1]), s.shape)
 			x += s.shape[1]
 		}
 		if err != nil {

@@ -19,7 +19,6 @@ type writing struct {
 
 	builder *chunk.Builder
 	row     int64 // of the chunk that is copied: the next one
-	start   int64 // row at which the open part began
 }
 
 // absent reports whether a row has no sample: an image without pixels, or a link that leads to

@@ -165,10 +165,10 @@ type walker struct {
 }
 
 // mostRows bounds the rows of a commit whose samples are read: a damaged one may state more.
-const mostRows = 1 << 20
+const mostRows = 1 << 14
 
-// readAll reads each record of each branch, each page and each item of a dataset. Only columns of the
-// tensors in want are read; none: all.
+// readAll reads each record of each branch, each page and each item of a dataset. Only columns of
+// the tensors in want are read; none: all.
 func readAll(ctx context.Context, s *Store, want ...string) *content {
 	w := &walker{
 		content: &content{records: map[string]*format.Record{}, values: map[string]map[format.UUID]map[int64]value{}, chunks: map[chunkName]*opened{}},

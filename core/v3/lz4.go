@@ -41,6 +41,9 @@ func rawSize(data []byte) (int64, error) {
 		return 0, errs.New(errs.Corrupt, "%d bytes are no LZ4", len(data))
 	}
 	raw := int64(binary.LittleEndian.Uint32(data))
+	if raw == 0 && len(data) > lz4Lead+1 {
+		return 0, errs.New(errs.Corrupt, "%d bytes of LZ4 hold nothing", len(data))
+	}
 	return raw, checkRatio(int64(len(data)), raw)
 }
 

@@ -241,7 +241,7 @@ func TestMutations(t *testing.T) {
 // TestTables damages headers of chunks and index files. What is read is an error or the very same
 // sample: counts and sizes that contradict each other are never resolved by a guess.
 func TestTables(t *testing.T) {
-	all := subjects(t, "sequences", "unequal", "late_values", "texts", "tiled", "rechunked", "labels")
+	all := subjects(t, "sequences", "unequal", "late_values", "texts", "tiled", "rechunked", "labels", "images", "scalars", "media", "history")
 	each := 300
 	if testing.Short() {
 		each = 20
@@ -314,6 +314,11 @@ func (s *subject) damageTable(r *rand.Rand) (key string, data []byte, what strin
 func (s *subject) differs(got *content, key string) string {
 	of := tensorOf(key)
 	id := idOf("tensor", of)
+	k := s.kinds[of]
+	// Nothing tells how high an image is that stands beside a higher one. Nor does a file of GIF or
+	// BMP tell whether the colors of a palette, or a fourth channel, are wanted.
+	channels := k.sample == "gif" || k.sample == "bmp"
+	untold := class(key) == "chunk" && (rasters[k.chunk] || channels)
 	for record, rec := range got.records {
 		want, had := s.whole.values[record][id]
 		rows, ok := got.values[record][id]
@@ -332,6 +337,7 @@ func (s *subject) differs(got *content, key string) string {
 				return fmt.Sprintf("row %d is made up: %s", row, v.shapes)
 			case w.err != nil && !errs.Is(w.err, errs.Unsupported):
 				return fmt.Sprintf("row %d is %s, and was %v", row, v.shapes, w.err)
+			case untold && sameBut(v.shapes, w.shapes, channels):
 			case v.bytes != w.bytes:
 				return fmt.Sprintf("row %d of shapes %s is another sample than that of shapes %s", row, v.shapes, w.shapes)
 			case v.shapes != w.shapes && !sameProduct(v.shapes, w.shapes):
@@ -345,6 +351,21 @@ func (s *subject) differs(got *content, key string) string {
 		}
 	}
 	return ""
+}
+
+// sameBut reports whether the shape of one image differs in one axis alone: its height, or its
+// channels.
+func sameBut(a, b string, channels bool) bool {
+	x, y := numbers.FindAllString(a, -1), numbers.FindAllString(b, -1)
+	if len(x) != 4 || len(y) != 4 {
+		return false
+	}
+	axis := 1
+	if channels {
+		axis = 3
+	}
+	y[axis] = x[axis]
+	return slices.Equal(x, y)
 }
 
 // trailing reports whether an index of sequences may lose or gain empty sequences at its end: no

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
 
@@ -182,6 +183,10 @@ func (c *opening) identity() []byte {
 // there makes a chunk whose blocks are read from the object, lead bytes in front of each.
 func (c *opening) there(lead int64) (*chunk.Chunk, error) {
 	c.dir.Foreign = &format.Foreign{Base: c.object.header.bytes, Lead: lead}
+	if o := c.object; int64(len(o.head)) == o.size && storage.Remote(c.below) {
+		// The request for the header has brought all of it.
+		return chunk.KeepForeign(c.below, c.origin, o.key, c.identity(), &c.dir, o.head)
+	}
 	return chunk.OpenForeign(c.below, c.origin, c.object.key, c.identity(), &c.dir)
 }
 
@@ -200,15 +205,12 @@ func (c *opening) packed(ctx context.Context) (*chunk.Chunk, error) {
 	if err := inOrder(c.items, raw); err != nil {
 		return nil, err
 	}
-	if raw == 0 {
-		return c.converted(nil)
-	}
 	stored := c.object.payload() - lz4Lead
 	front, err := c.object.bytes(ctx, 0, min(c.object.payload(), lz4Lead))
 	switch {
 	case err != nil:
 		return nil, err
-	case isFrame(front) || stored >= raw || raw > format.MaxBlockRaw:
+	case isFrame(front) || raw == 0 || stored >= raw || raw > format.MaxBlockRaw:
 		data, err := c.unpacked(ctx)
 		if err != nil {
 			return nil, err

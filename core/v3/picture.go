@@ -118,7 +118,27 @@ func (s *Store) rare(name string, data []byte, want tensor.Shape) (*picture, err
 	if int64(b.Dy()) != want[0] || int64(b.Dx()) != want[1] {
 		return nil, errs.New(errs.Corrupt, "the file has %d x %d pixels, want shape %s", b.Dy(), b.Dx(), want)
 	}
+	if !hasChannels(name, img, want[2]) {
+		return nil, errs.New(errs.Corrupt, "the %s file does not have the channels of shape %s", name, want)
+	}
 	return pixels(img, want[2]), nil
+}
+
+// hasChannels reports whether a file of which img was decoded may have that many channels.
+func hasChannels(name string, img image.Image, channels int64) bool {
+	switch img := img.(type) {
+	case *image.Gray, *image.Gray16:
+		return channels == 1
+	case *image.Paletted: // its indices, or its colors
+		return channels == 1 || channels > 2 && name == "gif"
+	case *image.CMYK:
+		return channels == 4
+	case *image.RGBA: // of three channels, or four of which one is not opaque
+		return channels == 3 || channels == 4 && !img.Opaque()
+	case *image.NRGBA: // the fourth one of BMP may be padding
+		return channels == 4 || channels == 3 && name == "bmp"
+	}
+	return true
 }
 
 // pixels returns the pixels of an image in channels of 8 bits; of a palette, its indices.
@@ -168,10 +188,13 @@ func (p *picture) cut(x, height, width int64) *picture {
 	return out
 }
 
-// as returns the numbers in a dtype.
-func (p *picture) as(d tensor.DType) []byte {
+// as returns the numbers in a dtype. Those of 16 bits do not fit one of 8.
+func (p *picture) as(d tensor.DType) ([]byte, error) {
+	if p.depth > int64(d.Size()) {
+		return nil, errs.New(errs.Corrupt, "the file has numbers of 16 bits, the tensor has dtype %s", d)
+	}
 	if d == tensor.Uint8 && p.depth == 1 || d == tensor.Uint16 && p.depth == 2 {
-		return p.data
+		return p.data, nil
 	}
 	size := int64(d.Size())
 	n := int64(len(p.data)) / p.depth
@@ -193,5 +216,5 @@ func (p *picture) as(d tensor.DType) []byte {
 		binary.LittleEndian.PutUint64(word[:], v)
 		copy(out[i*size:(i+1)*size], word[:])
 	}
-	return out
+	return out, nil
 }

@@ -85,12 +85,18 @@ func (t *tree) commit(v version) string {
 	return t.branches[v.branch].base
 }
 
-// uuid is the id of a record.
-func (t *tree) uuid(v version) format.UUID {
+// uuid is the id of a record. A head has another one when its files have changed; it must be
+// loaded.
+func (l *loader) uuid(v version) format.UUID {
+	t := l.tree
 	if v.index < 0 {
 		return idOf("start", t.branches[v.branch].name)
 	}
-	return commitID(t.commit(v))
+	id := t.commit(v)
+	if s := l.states[id]; s != nil && t.nodes[id].Time == nil {
+		return idOf("head", id+s.digest)
+	}
+	return commitID(id)
 }
 
 // time is the time of a record: of a head, that of the commit before it.
@@ -131,13 +137,13 @@ func (s *Store) presenting() *maker {
 func (s *maker) record(ctx context.Context, v version) ([]byte, pages, error) {
 	t, b := s.loader.tree, &s.loader.tree.branches[v.branch]
 	rec := &format.Record{
-		Dataset: s.dataset, UUID: t.uuid(v), Branch: b.id, Version: v.number(), Time: t.time(v), Writer: "Deep Lake 3",
+		Dataset: s.dataset, UUID: s.loader.uuid(v), Branch: b.id, Version: v.number(), Time: t.time(v), Writer: "Deep Lake 3",
 		Schema: &format.Schema{}, Columns: map[format.UUID]format.Column{},
 	}
 	out := pages{}
 	before, follows := t.before(v)
 	if follows {
-		id := t.uuid(before)
+		id := s.loader.uuid(before)
 		rec.Parent = &id
 	}
 	if v.index < 0 {
@@ -156,6 +162,7 @@ func (s *maker) record(ctx context.Context, v version) ([]byte, pages, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		rec.UUID = s.loader.uuid(v)
 		if err := s.fill(ctx, rec, at, out); err != nil {
 			return nil, nil, err
 		}

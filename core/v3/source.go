@@ -2,6 +2,11 @@ package v3
 
 import (
 	"context"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
@@ -32,6 +37,9 @@ func folder(commit string) string {
 type fetch struct {
 	store storage.Provider
 	jobs  []job
+
+	mu   sync.Mutex
+	sums map[string][sha256.Size]byte // of the files that were read, by key
 }
 
 type job struct {
@@ -52,6 +60,9 @@ func (f *fetch) required(key string, decode func(data []byte) error) {
 
 // run reads all files. decode functions run one at a time for each file, and at once for several.
 func (f *fetch) run(ctx context.Context) error {
+	if f.sums == nil {
+		f.sums = map[string][sha256.Size]byte{}
+	}
 	g := task.New(ctx, inFlight)
 	for _, j := range f.jobs {
 		g.Go(func(ctx context.Context) error {
@@ -64,10 +75,25 @@ func (f *fetch) run(ctx context.Context) error {
 			case err != nil:
 				return err
 			}
+			f.mu.Lock()
+			f.sums[j.key] = sha256.Sum256(data)
+			f.mu.Unlock()
 			return errs.Wrap(errs.Corrupt, "read", j.key, j.decode(data))
 		})
 	}
 	return g.Wait()
+}
+
+// digest returns a hash of the files under a prefix that were read.
+func (f *fetch) digest(prefix string) string {
+	h := sha256.New()
+	for _, key := range slices.Sorted(maps.Keys(f.sums)) {
+		if strings.HasPrefix(key, prefix) {
+			sum := f.sums[key]
+			_, _ = h.Write(sum[:])
+		}
+	}
+	return string(h.Sum(nil))
 }
 
 // into returns a function that decodes JSON into to.

@@ -2,6 +2,7 @@ package v3
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -45,11 +46,13 @@ func (s *tensorState) rows() int64 {
 type state struct {
 	id      string
 	meta    *datasetMeta
-	tensors []*tensorState // those that users see, in order of creation
+	sum     [sha256.Size]byte // of the file of meta
+	tensors []*tensorState    // those that users see, in order of creation
 	by      map[string]*tensorState
 	info    map[string]any
 	full    bool
-	schema  bool // the commit renames or deletes tensors, or changes the info of the dataset
+	digest  string // of its files
+	schema  bool   // the commit renames or deletes tensors, or changes the info of the dataset
 	rows    int64
 	axis    axis
 }
@@ -92,7 +95,7 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		return nil, err
 	}
 	fresh := map[string]*state{}
-	f := fetch{store: l.store}
+	f := fetch{store: l.store, sums: map[string][sha256.Size]byte{}}
 	for _, c := range chain {
 		known := l.states[c]
 		if known != nil && c != id {
@@ -100,7 +103,7 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		}
 		s := &state{id: c, meta: &datasetMeta{}, by: map[string]*tensorState{}, full: full && c == id}
 		if fresh[c] = s; known != nil {
-			s.meta = known.meta
+			s.meta, f.sums[folder(c)+metaFile] = known.meta, known.sum
 		} else {
 			f.required(folder(c)+metaFile, into(s.meta))
 		}
@@ -113,6 +116,7 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		if err := s.tensorsOf(s.meta); err != nil {
 			return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
 		}
+		s.sum = f.sums[folder(c)+metaFile]
 		s.files(&f)
 	}
 	if err := f.run(ctx); err != nil {
@@ -124,6 +128,7 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 			if err := s.settle(before); err != nil {
 				return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
 			}
+			s.digest = f.digest(folder(c))
 			l.states[c] = s
 		}
 		before = l.states[c]

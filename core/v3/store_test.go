@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
+	"deeplake/go/tests/clock"
 )
 
 // inMemory copies files to a store in memory.
@@ -205,36 +207,101 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// distant is a store whose answers take a second. It answers requests for ranges.
-type distant struct {
+// TestHeadIDs gives a head the same id however it is read, and another one when a file of it has
+// changed.
+func TestHeadIDs(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	seen := map[format.UUID]string{}
+	for name, change := range map[string]string{"as it is": "", "dataset_meta.json": metaFile, "an index": "numbers/chunks_index/unsharded", "an info": infoFile} {
+		f := maps.Clone(fixture(t, "history"))
+		s, err := presented(ctx, disk{f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		main := s.loader.tree.branches[0]
+		if change != "" { // blanks behind JSON, rows of no item in front of others
+			key := folder(main.commits[len(main.commits)-1]) + change
+			data := slices.Clone(f[key])
+			if f[key] = append(data, ' '); strings.HasSuffix(change, "unsharded") {
+				at := 2 + int(data[0])
+				f[key] = slices.Concat(data[:at], []byte(le64(7, 1<<64-1)), data[at:])
+			}
+			if len(data) == 0 {
+				t.Fatal(key)
+			}
+		}
+		key := format.RecordKey(main.id, uint64(len(main.commits)))
+		var ids []format.UUID
+		for i := range 3 {
+			s, err := presented(ctx, disk{f})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch i {
+			case 1:
+				_ = s.List(ctx, "", "", func(storage.Object) bool { return true })
+			case 2:
+				_, _ = s.loader.load(ctx, main.commits[len(main.commits)-1], true)
+			}
+			data, err := s.Get(ctx, key)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			rec, err := format.DecodeRecord(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, rec.UUID)
+		}
+		if ids[0] != ids[1] || ids[1] != ids[2] {
+			t.Errorf("%s: the head has the ids %s", name, ids)
+		}
+		if seen[ids[0]] != "" {
+			t.Errorf("%s: the head has the id of %s", name, seen[ids[0]])
+		}
+		seen[ids[0]] = name
+	}
+}
+
+// slow is a store whose answers take a second. It answers requests for ranges.
+type slow struct {
 	disk
 	calls atomic.Int64
 }
 
-func (d *distant) wait() {
+func (d *slow) wait() {
 	d.calls.Add(1)
-	<-time.After(time.Second)
+	clock.Pass(time.Second)
 }
 
-func (d *distant) Get(ctx context.Context, key string) ([]byte, error) {
+func (d *slow) Get(ctx context.Context, key string) ([]byte, error) {
 	d.wait()
 	return d.disk.Get(ctx, key)
 }
 
-func (d *distant) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
+func (d *slow) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
 	d.wait()
 	return d.disk.ReadAt(ctx, key, dst, off)
 }
 
-func (d *distant) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
+func (d *slow) List(ctx context.Context, prefix, after string, fn func(storage.Object) bool) error {
 	d.wait()
 	return d.disk.List(ctx, prefix, after, fn)
 }
 
 // Range answers a request.
-func (d *distant) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+func (d *slow) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
 	d.wait()
-	data, err := d.disk.Get(ctx, key)
+	return ranged{d.disk}.Range(ctx, key, off, n, tag)
+}
+
+// ranged is a store that answers requests for ranges.
+type ranged struct{ disk }
+
+// Range answers a request.
+func (r ranged) Range(ctx context.Context, key string, off, n int64, _ string) (storage.Body, error) {
+	data, err := r.Get(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -268,7 +335,7 @@ func TestRoundTrips(t *testing.T) {
 			f := fixture(t, name)
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.Background()
-				d := &distant{disk: disk{f}}
+				d := &slow{disk: disk{f}}
 				begin := time.Now()
 				s, err := presented(ctx, d)
 				if err != nil {

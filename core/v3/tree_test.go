@@ -23,11 +23,11 @@ func TestPlant(t *testing.T) {
 			rootCommit: {Branch: "main", Time: at(1)},
 			"b":        {Branch: "main", Parent: rootCommit, Time: at(2)},
 			"c":        {Branch: "main", Parent: "b"},
-			"d":        {Branch: "../side", Parent: rootCommit, Time: at(3)},
-			"e":        {Branch: "../side", Parent: "d"},
+			"d":        {Branch: "a\x00side", Parent: rootCommit, Time: at(3)},
+			"e":        {Branch: "a\x00side", Parent: "d"},
 			"f":        {Branch: "zoo", Parent: "d"},
 		},
-		Branches: map[string]string{"zoo": "f", "main": "c", "../side": "e"},
+		Branches: map[string]string{"zoo": "f", "main": "c", "a\x00side": "e"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func (s *Store) viewOf(ctx context.Context, v *savedView, name string) (format.V
 	if err != nil {
 		return none, err
 	}
-	out := format.View{Branch: s.loader.tree.branches[of.branch].id, Version: of.number(), Commit: s.loader.tree.uuid(of), Params: []byte("[]"), Listed: true, Time: time.Unix(0, 0).UTC()}
+	out := format.View{Branch: s.loader.tree.branches[of.branch].id, Version: of.number(), Commit: s.loader.uuid(of), Params: []byte("[]"), Listed: true, Time: time.Unix(0, 0).UTC()}
 	if v.Created != nil {
 		sec, nsec := seconds(*v.Created)
 		out.Time = time.Unix(sec, nsec).UTC()

@@ -55,13 +55,6 @@ func (w *wire) i32(what string) int64 {
 	return 0
 }
 
-func (w *wire) u64(what string) uint64 {
-	if b := w.take(8, what); b != nil {
-		return binary.LittleEndian.Uint64(b)
-	}
-	return 0
-}
-
 // version takes the version of the writer, as numbers.
 func (w *wire) version() (text string) {
 	text = string(w.take(w.u8("version"), "version"))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
+import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -228,6 +230,17 @@ def test_it_is_read_and_never_written(places: Path, tmp_path: Path) -> None:
     with pytest.raises(deeplake.ReadOnlyError, match=r"deeplake\.copy"):
         ds.append({"label": 1})
     assert deeplake.exists(place)
+
+
+def test_commands(places: Path, tmp_path: Path) -> None:
+    def run(*args: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "deeplake", *args], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    listed = run("ls", str(places))
+    assert "labels" in listed and "history" in listed
+    copied = run("cp", str(places / "sequences"), str(tmp_path / "copy"), "--history")
+    assert "many_polygon" in copied and "list of lists" in copied
 
 
 def test_loaders_queries_and_resume(places: Path) -> None:
