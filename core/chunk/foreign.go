@@ -33,6 +33,13 @@ func OpenForeign(store storage.Provider, origin, key string, header []byte, dir 
 	return &Chunk{Store: store, Key: key, ID: identify(origin, key, header), Index: x, mapped: new(atomic.Pointer[mappedChunk])}, nil
 }
 
+// Unmapped returns the chunk for an object that another program may truncate: a mapping of it would
+// end the process. The chunk must be new.
+func (c *Chunk) Unmapped() *Chunk {
+	c.mapped = nil
+	return c
+}
+
 // Load returns the chunk with all its blocks in memory, read by one request.
 func (c *Chunk) Load(ctx context.Context) (*Chunk, error) {
 	if c.kept != nil || c.Index.Linked() {

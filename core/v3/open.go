@@ -187,7 +187,11 @@ func (c *opening) there(lead int64) (*chunk.Chunk, error) {
 		// The request for the header has brought all of it.
 		return chunk.KeepForeign(c.below, c.origin, o.key, c.identity(), &c.dir, o.head)
 	}
-	return chunk.OpenForeign(c.below, c.origin, c.object.key, c.identity(), &c.dir)
+	ch, err := chunk.OpenForeign(c.below, c.origin, c.object.key, c.identity(), &c.dir)
+	if err == nil && c.mutable {
+		return ch.Unmapped(), nil
+	}
+	return ch, err
 }
 
 // here makes a chunk of converted samples in memory.
