@@ -163,7 +163,11 @@ func (d *Dataset) reopen(ctx context.Context) (storage.Provider, error) {
 // vacant refuses to create a dataset where one of another format is.
 func vacant(ctx context.Context, env *Env, store storage.Provider) error {
 	for _, f := range env.Formats {
-		if as, err := f.Open(ctx, store, env.Codecs); as != nil || err != nil {
+		as, err := f.Open(ctx, store, env.Codecs)
+		if err != nil && !errs.Is(err, errs.Corrupt) && !errs.Is(err, errs.Unsupported) {
+			return errs.Wrap(errs.Storage, "look for a dataset at", store.URI(), err)
+		}
+		if as != nil || err != nil {
 			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place", f.Name())
 		}
 	}
@@ -210,7 +214,9 @@ func Exists(ctx context.Context, env *Env, uri string, o storage.Options) (bool,
 	defer func() { _ = store.Close() }()
 	found, err := version.Exists(ctx, store)
 	if err == nil && !found {
-		found = vacant(ctx, env, store) != nil
+		if err = vacant(ctx, env, store); errs.Is(err, errs.Exists) {
+			found, err = true, nil
+		}
 	}
 	return found, err
 }

@@ -143,7 +143,9 @@ func List(ctx context.Context, env *Env, uri string, o storage.Options) ([]strin
 		at := inside{store, name + "/"}
 		found, err := version.Exists(ctx, at)
 		if err == nil && !found {
-			found = vacant(ctx, env, at) != nil
+			if err = vacant(ctx, env, at); errs.Is(err, errs.Exists) {
+				found, err = true, nil
+			}
 		}
 		if err != nil {
 			return nil, errs.Wrap(errs.Storage, op, uri, err)
