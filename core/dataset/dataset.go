@@ -135,18 +135,6 @@ func open(ctx context.Context, env *Env, store storage.Provider, o OpenOptions) 
 	return d, nil
 }
 
-// present presents a dataset of another format, whose name it returns. Without one it returns
-// missing.
-func present(ctx context.Context, env *Env, store storage.Provider, missing error) (storage.Provider, string, error) {
-	for _, f := range env.Formats {
-		as, err := f.Open(ctx, store, env.Codecs)
-		if as != nil || err != nil {
-			return as, f.Name(), err
-		}
-	}
-	return nil, "", missing
-}
-
 // reopen opens the store of the dataset once more.
 func (d *Dataset) reopen(ctx context.Context) (storage.Provider, error) {
 	store, err := d.env.Stores.Open(ctx, d.URI(), d.asked.Storage)
@@ -158,20 +146,6 @@ func (d *Dataset) reopen(ctx context.Context) (storage.Provider, error) {
 		_ = store.Close()
 	}
 	return as, err
-}
-
-// vacant refuses to create a dataset where one of another format is.
-func vacant(ctx context.Context, env *Env, store storage.Provider) error {
-	for _, f := range env.Formats {
-		as, err := f.Open(ctx, store, env.Codecs)
-		if err != nil && !errs.Is(err, errs.Corrupt) && !errs.Is(err, errs.Unsupported) {
-			return errs.Wrap(errs.Storage, "look for a dataset at", store.URI(), err)
-		}
-		if as != nil || err != nil {
-			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place", f.Name())
-		}
-	}
-	return nil
 }
 
 // find reads the commit that o names.
@@ -288,14 +262,6 @@ func (d *Dataset) writer() (*writer, error) {
 		d.log.everything()
 	}
 	return w, err
-}
-
-// ours refuses to change a dataset of another format.
-func (d *Dataset) ours() error {
-	if d.foreign == "" {
-		return nil
-	}
-	return errs.New(errs.ReadOnly, "dataset %q is of %s, which is read and never written; deeplake.copy(source, target) makes a dataset that can be changed", d.URI(), d.foreign)
 }
 
 // transaction returns the transaction to change, beginning one if there is none. The caller notes

@@ -5,6 +5,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
+	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/storage"
 	"deeplake/core/version/maintain"
@@ -40,6 +41,40 @@ type Format interface {
 type Converter interface {
 	// Convert writes the dataset to dst: all branches, commits and saved views, or the commit at.
 	Convert(ctx context.Context, dst storage.Provider, at *format.Record, links chunk.LinkFinder, o maintain.CopyOptions) (maintain.CopyReport, error)
+}
+
+// present presents a dataset of another format, whose name it returns. Without one it returns
+// missing.
+func present(ctx context.Context, env *Env, store storage.Provider, missing error) (storage.Provider, string, error) {
+	for _, f := range env.Formats {
+		as, err := f.Open(ctx, store, env.Codecs)
+		if as != nil || err != nil {
+			return as, f.Name(), err
+		}
+	}
+	return nil, "", missing
+}
+
+// vacant refuses to create a dataset where one of another format is.
+func vacant(ctx context.Context, env *Env, store storage.Provider) error {
+	for _, f := range env.Formats {
+		as, err := f.Open(ctx, store, env.Codecs)
+		if err != nil && !errs.Is(err, errs.Corrupt) && !errs.Is(err, errs.Unsupported) {
+			return errs.Wrap(errs.Storage, "look for a dataset at", store.URI(), err)
+		}
+		if as != nil || err != nil {
+			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place", f.Name())
+		}
+	}
+	return nil
+}
+
+// ours refuses to change a dataset of another format.
+func (d *Dataset) ours() error {
+	if d.foreign == "" {
+		return nil
+	}
+	return errs.New(errs.ReadOnly, "dataset %q is of %s, which is read and never written; deeplake.copy(source, target) makes a dataset that can be changed", d.URI(), d.foreign)
 }
 
 // author returns the name of the user, "" if the environment has none.
