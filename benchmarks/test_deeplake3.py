@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-import statistics
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,14 +14,12 @@ import data
 import environments
 import report
 from adapters.base import CORES
-from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, faster, race
+from in_place import BATCH, entry, fresh_epochs, local_lines, upload
+from protocol import Figure, Result, Spread, Table, faster, race
 from remote import Servers
 from roster import ENTRANTS, Entrant
 from suite import SCRATCH, contender
-from suite_epoch import per_epoch
 
-BATCH = 256
-TURN = 5.0  # seconds that a turn takes at least, in whole epochs
 SMALL = 100_000  # bytes of a chunk, so that 5,000 photographs have a thousand chunks
 IN_PLACE, COPIED, THEIRS = "deeplake, in place", "deeplake, copied", "Deep Lake 3"
 
@@ -61,25 +58,10 @@ def _local(result: Result, files: data.JpegSet) -> None:
             one, place = _ours(str(source), copied), SCRATCH / ("copy" if copied else "none")
             peers[one.name] = stack.enter_context(contender(one, "Peer", uri=str(place), **arguments))
         made = peers[COPIED].call("write")
-        entries = {name: _entry(one, result.full) for name, one in peers.items()}
+        entries = {name: entry(one, result.full) for name, one in peers.items()}
         turns = race(entries, rounds=result.rounds)
         result.watch(turns)
-        lines = []
-        for name, one in peers.items():
-            turn, workers = turns[name], entries[name].arguments["workers"]
-            per_epoch(turn, files.count)
-            found = one.call("check", workers=workers)["value"]
-            assert found["once"] or name == THEIRS, f"{name}: not every image exactly once"
-            assert not found["labels_wrong"], f"{name}: {found['labels_wrong']} wrong labels"
-            lines.append(
-                Line(
-                    name,
-                    Spread.of([files.count / seconds for seconds in turn.seconds]),
-                    cpu=statistics.median(turn.cpu) / files.count * 1000,
-                    memory=one.peak("run", workers=workers),
-                    note=f"{workers} workers",
-                )
-            )
+        lines = local_lines(peers, entries, turns, files, THEIRS)
     about = f"local ({files.count:,} photographs of {files.mean_bytes / 1000:.1f} kB)"
     result.tables.append(Table(about, "images/s", "1,000", lines))
     result.figures += [
@@ -87,11 +69,6 @@ def _local(result: Result, files: data.JpegSet) -> None:
         Figure("in place: times Deep Lake 3's own loader", faster(turns[IN_PLACE], turns[THEIRS]), 4.0),
         Figure("copy into our format, MB/s", Spread.of([stored / made["seconds"] / 1e6]), None),
     ]
-
-
-def _entry(one: Contender, full: bool) -> Entry:
-    found = one.call("choose", most=(20 if full else 4) * BATCH, choices=[] if full else [CORES])["value"]
-    return Entry(one, {"workers": found["workers"], "least": TURN if full else 0.0})
 
 
 def _remote(result: Result, files: data.JpegSet) -> None:
@@ -106,36 +83,10 @@ def _remote(result: Result, files: data.JpegSet) -> None:
         with contender(theirs, "Peer", uri=str(source), **arguments) as peer:
             peer.call("write")
         chunks = len(list((source / "images/chunks").iterdir()))
-        with Contender(
-            "upload",
-            "adapters.bucket",
-            "Upload",
-            python=environments.python("webdataset"),
-            environment=store.environment(direct=True),
-        ) as up:
-            up.call("upload", folder=str(source), bucket=bucket, prefix="three")
-        place = f"s3://{bucket}/three"
-        who = {IN_PLACE: _ours(place, copied=False), THEIRS: theirs}
-        turns = {name: Turn() for name in who}
-        gets = dict.fromkeys(who, 0)
-        for number in range(3):
-            for name in [*who][:: 1 if number % 2 == 0 else -1]:
-                with contender(who[name], "Peer", store.environment(), uri=place, **arguments) as running:
-                    store.reset()
-                    answer = running.call("anew", workers=CORES)
-                gets[name] = sum(request["method"] == "GET" for request in store.requests() or ())
-                turns[name].add(answer, 0)
-                assert answer["value"]["count"] == files.count, f"{name}: {answer['value']['count']} images"
+        place = upload(store, source, bucket, "three")
+        who = {IN_PLACE: (_ours(place, copied=False), place, CORES), THEIRS: (theirs, place, CORES)}
+        turns, lines = fresh_epochs(who, store, arguments, files.count)
     result.watch(turns)
-    lines = [
-        Line(
-            name,
-            Spread.of([files.count / seconds for seconds in turn.seconds]),
-            cpu=statistics.median(turn.cpu) / files.count * 1000,
-            note=f"{gets[name]} GETs, first batch {statistics.median(v['first'] for v in turn.values):.2f} s",
-        )
-        for name, turn in turns.items()
-    ]
     about = f"S3 with 25 ms ({files.count:,} photographs of {files.mean_bytes / 1000:.1f} kB in {chunks:,} chunks)"
     result.tables.append(Table(about, "images/s", "1,000", lines))
     first = Spread.of([value["first"] for value in turns[IN_PLACE].values])

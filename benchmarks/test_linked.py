@@ -6,7 +6,6 @@ python benchmarks/test_linked.py [--full]
 from __future__ import annotations
 
 import shutil
-import statistics
 from contextlib import ExitStack
 from typing import Any
 
@@ -14,14 +13,12 @@ import data
 import environments
 import report
 from adapters.base import CORES
-from protocol import Contender, Entry, Figure, Line, Result, Spread, Table, Turn, faster, race
+from in_place import BATCH, entry, fresh_epochs, local_lines, upload
+from protocol import Figure, Result, Spread, Table, faster, race
 from remote import Servers
 from roster import ENTRANTS, Entrant
 from suite import SCRATCH, contender
-from suite_epoch import per_epoch
 
-BATCH = 256
-TURN = 5.0  # seconds that a turn takes at least, in whole epochs
 # Names of entrants; the columns of images, labels and numbers in their files, as ours names them.
 FILES = {
     "MosaicML Streaming": ("image", "label", "row"),
@@ -66,25 +63,10 @@ def _local(result: Result, entrant: Entrant, columns: tuple[str, str, str], file
         stored = peer.call("write")["value"]["bytes"]
         mine = stack.enter_context(contender(ours, "Peer", uri=str(index), **arguments))
         made = mine.call("write")
-        entries = {ours.name: _entry(mine, result.full), entrant.name: _entry(peer, result.full)}
+        entries = {ours.name: entry(mine, result.full), entrant.name: entry(peer, result.full)}
         turns = race(entries, rounds=result.rounds)
         result.watch(turns)
-        lines = []
-        for name, one in ((ours.name, mine), (entrant.name, peer)):
-            turn, workers = turns[name], entries[name].arguments["workers"]
-            per_epoch(turn, files.count)
-            found = one.call("check", workers=workers)["value"]
-            assert found["once"] or name != ours.name, f"{name}: not every image exactly once"
-            assert not found["labels_wrong"], f"{name}: {found['labels_wrong']} wrong labels"
-            lines.append(
-                Line(
-                    name,
-                    Spread.of([files.count / seconds for seconds in turn.seconds]),
-                    cpu=statistics.median(turn.cpu) / files.count * 1000,
-                    memory=one.peak("run", workers=workers),
-                    note=f"{workers} workers" + ("" if found["once"] else ", **not every image once**"),
-                )
-            )
+        lines = local_lines({ours.name: mine, entrant.name: peer}, entries, turns, files, entrant.name)
     about = f"files of {entrant.name}, local ({files.count:,} photographs of {files.mean_bytes / 1000:.1f} kB)"
     result.tables.append(Table(about, "images/s", "1,000", lines))
     result.figures.append(
@@ -92,11 +74,6 @@ def _local(result: Result, entrant: Entrant, columns: tuple[str, str, str], file
     )
     rate = Spread.of([stored / made["seconds"] / 1e6])
     result.figures.append(Figure(f"{entrant.name}, local: import, MB/s", rate, None))
-
-
-def _entry(one: Contender, full: bool) -> Entry:
-    found = one.call("choose", most=(20 if full else 4) * BATCH, choices=[] if full else [CORES])["value"]
-    return Entry(one, {"workers": found["workers"], "least": TURN if full else 0.0})
 
 
 def _remote(result: Result, entrant: Entrant, columns: tuple[str, str, str], files: data.JpegSet) -> None:
@@ -111,40 +88,13 @@ def _remote(result: Result, entrant: Entrant, columns: tuple[str, str, str], fil
         with contender(entrant, "Peer", uri=str(source), **arguments) as peer:
             stored = peer.call("write")["value"]["bytes"]
             workers = peer.call("choose", most=BATCH, choices=[CORES])["value"]["workers"]
-        with Contender(
-            "upload",
-            "adapters.bucket",
-            "Upload",
-            python=environments.python("webdataset"),
-            environment=store.environment(direct=True),
-        ) as up:
-            up.call("upload", folder=str(source), bucket=bucket, prefix=prefix)
-        place = f"s3://{bucket}/{prefix}"
+        place = upload(store, source, bucket, prefix)
         ours = _linked(place, columns)
         with contender(ours, "Peer", store.environment(), uri=str(index), **arguments) as mine:
             made = mine.call("write")
         who = {ours.name: (ours, str(index), CORES), entrant.name: (entrant, place, workers)}
-        turns = {name: Turn() for name in who}
-        gets = dict.fromkeys(who, 0)
-        for number in range(3):
-            for name in [*who][:: 1 if number % 2 == 0 else -1]:
-                one, uri, with_workers = who[name]
-                with contender(one, "Peer", store.environment(), uri=uri, **arguments) as running:
-                    store.reset()
-                    answer = running.call("anew", workers=with_workers)
-                gets[name] = sum(request["method"] == "GET" for request in store.requests() or ())
-                turns[name].add(answer, 0)
-                assert answer["value"]["count"] == files.count, f"{name}: {answer['value']['count']} images"
+        turns, lines = fresh_epochs(who, store, arguments, files.count)
     result.watch(turns)
-    lines = [
-        Line(
-            name,
-            Spread.of([files.count / seconds for seconds in turn.seconds]),
-            cpu=statistics.median(turn.cpu) / files.count * 1000,
-            note=f"{gets[name]} GETs, first batch {statistics.median(v['first'] for v in turn.values):.2f} s",
-        )
-        for name, turn in turns.items()
-    ]
     about = f"files of {entrant.name}, S3 with 25 ms ({files.count:,} photographs of {files.mean_bytes / 1000:.1f} kB)"
     result.tables.append(Table(about, "images/s", "1,000", lines))
     result.figures.append(

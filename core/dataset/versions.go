@@ -452,6 +452,9 @@ func (v Versions) Copy(ctx context.Context, dst string, reach storage.Options, o
 	if o.Author == "" {
 		o.Author = v.d.env.author()
 	}
+	if err := vacant(ctx, v.d.env, to); err != nil {
+		return maintain.CopyReport{}, err
+	}
 	o.Progress = v.d.begun()
 	if v.d.foreign != "" {
 		return v.convert(ctx, repo, head, to, o)
@@ -472,9 +475,6 @@ func (v Versions) convert(ctx context.Context, repo *version.Repo, head *version
 	found, err := version.Exists(ctx, to)
 	if err == nil && found {
 		err = errs.New(errs.Exists, "copy %q to %q: a dataset exists there; delete it, or copy to another place", v.d.URI(), to.URI())
-	}
-	if err == nil {
-		err = vacant(ctx, v.d.env, to)
 	}
 	if err != nil {
 		return none, err

@@ -88,13 +88,13 @@ type Directory struct {
 	RowItems    []int64  // sequence chunks: items of each row; nil: one item a row
 	Tile        *TileRef // tile chunks
 	Links       *Links   // linked chunks, which have no sizes and no blocks; FixedSize is -1
-	Foreign     *Foreign // the blocks lie in an object of another format; only in memory
+	Foreign     *Foreign // the samples are of another format; only in memory
 
 	index *Index // set by DecodeDirectory
 }
 
-// Foreign says where blocks lie in an object that another program wrote. Such blocks have no
-// checksums, and EncodeDirectory refuses their directory: no object of this format has one.
+// Foreign marks samples that another program wrote, and says where their blocks lie. Such blocks
+// have no checksums, and EncodeDirectory refuses their directory: no object of this format has one.
 type Foreign struct {
 	Base int64 // where the first block begins in the object, its Lead included
 	Lead int64 // bytes in front of each block that are no part of it

@@ -151,6 +151,16 @@ func (x *Index) CRC(block int) uint32 { return x.crc[block] }
 // Unchecked reports whether blocks have no checksums.
 func (x *Index) Unchecked() bool { return x.unchecked }
 
+// Absent reports whether an item is a row without a sample, as other formats have it: an image
+// without pixels. In this format, holes of the chunk map are such rows.
+func (x *Index) Absent(item int64) bool {
+	if !x.unchecked || x.sampleCodec == codec.None {
+		return false
+	}
+	s := x.Shape(item)
+	return len(s) > 0 && s[0] == 0
+}
+
 // Aligned reports whether the numbers of uncompressed items lie at multiples of their size in the
 // object.
 func (x *Index) Aligned() bool { return x.base%max(1, int64(x.dtype.Size())) == 0 }

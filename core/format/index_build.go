@@ -91,15 +91,15 @@ func newIndex(d *Directory) (*Index, error) {
 	return x, d.checkTile()
 }
 
-// addForeign sets where blocks lie in an object of another format.
+// addForeign sets where the blocks of another format lie.
 func (x *Index) addForeign(d *Directory) error {
 	f := d.Foreign
 	if f == nil {
 		return nil
 	}
 	switch {
-	case d.Links != nil || len(d.BlockCRC) > 0:
-		return errors.New("blocks of another format have links or checksums")
+	case len(d.BlockCRC) > 0:
+		return errors.New("blocks of another format have checksums")
 	case f.Base < 0 || f.Base > MaxObjectBytes || f.Lead < 0 || f.Lead > MaxForeignLead || f.Lead > 0 && d.BlockCodec == codec.None:
 		return fmt.Errorf("blocks of another format begin at %d, %d bytes in front of each", f.Base, f.Lead)
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"deeplake/core/chunk"
@@ -182,7 +181,7 @@ func (c *copying) names(ctx context.Context, dataset format.UUID, objects pages)
 	return nil
 }
 
-// put writes objects, those without names first.
+// put writes objects at once. None of them counts before the one that makes the dataset exist.
 func (c *copying) put(ctx context.Context, objects pages) error {
 	g := task.New(ctx, inFlight)
 	for _, key := range slices.Sorted(maps.Keys(objects)) {
@@ -193,17 +192,16 @@ func (c *copying) put(ctx context.Context, objects pages) error {
 	return g.Wait()
 }
 
-// notes returns the info of the copy about itself.
+// notes returns what the info of the copy says of missing samples; nil: none are.
 func (c *copying) notes() map[string]any {
-	out := map[string]any{"source": c.URI()}
-	if len(c.left) > 0 {
-		left := map[string]any{}
-		for name, why := range c.left {
-			left[name] = why
-		}
-		out["left_out"] = left
+	if len(c.left) == 0 {
+		return nil
 	}
-	return out
+	left := map[string]any{}
+	for name, why := range c.left {
+		left[name] = why
+	}
+	return map[string]any{"left_out": left}
 }
 
 // chunks copies the chunks of a commit that were not copied yet.
@@ -239,7 +237,11 @@ func (c *copying) chunks(ctx context.Context, id string) error {
 				became, err := c.chunk(ctx, t, refs)
 				if errs.Is(err, errs.Unsupported) {
 					became, err = &copied{}, nil
-					c.leave(t, refs[0])
+					why := refs[0].refused
+					if why == "" {
+						why = "its files are of a kind that is not decoded here"
+					}
+					c.leave(t, why)
 				}
 				c.mu.Lock()
 				defer c.mu.Unlock()
@@ -251,14 +253,10 @@ func (c *copying) chunks(ctx context.Context, id string) error {
 	return g.Wait()
 }
 
-// leave notes that samples of a tensor are missing in the copy.
-func (c *copying) leave(t *tensorState, r *ref) {
+// leave notes why samples of a tensor are missing in the copy.
+func (c *copying) leave(t *tensorState, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	why := r.refused
-	if why == "" {
-		why = "its files are of a kind that is not decoded here"
-	}
 	c.left[t.name] = why
 }
 
@@ -287,6 +285,12 @@ func (c *copying) chunk(ctx context.Context, t *tensorState, refs []*ref) (*copi
 	defer w.worker.Close()
 	if len(refs) > 1 || refs[0].tile != nil {
 		return w.out, w.tiles(ctx, open)
+	}
+	for row := range open[0].Index.Rows() {
+		if dead(open[0].Index, row) {
+			c.leave(t, "some links lead to no image of the declared kind, or to none that may be read")
+			break
+		}
 	}
 	if again, err := w.again(ctx, open[0]); again || err != nil {
 		return w.out, err
@@ -384,9 +388,4 @@ func (s *sides) end(entries []format.Entry) error {
 		entries[i].Side = name
 	}
 	return err
-}
-
-// deadLink reports whether a link leads to no image that may be read; see kind.look.
-func deadLink(l *format.Link) bool {
-	return l.Length == 1 && l.Size < 0 && l.Tag == "" || strings.HasPrefix(l.URL, "relative-path://") || strings.HasPrefix(l.URL, "none://")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"deeplake/core/chunk"
-	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 )
@@ -21,20 +20,19 @@ type writing struct {
 	row     int64 // of the chunk that is copied: the next one
 }
 
-// absent reports whether a row has no sample: an image without pixels, or a link that leads to
-// none.
+// absent reports whether a row has no sample in the copy.
 func absent(x *format.Index, row int64) bool {
-	if x.SampleCodec() == codec.None || x.Sequence() {
-		return false
-	}
-	if shape := x.Shape(row); len(shape) > 0 && shape[0] == 0 {
-		return true
-	}
-	if !x.Linked() {
+	return !x.Sequence() && x.Absent(row) || dead(x, row)
+}
+
+// dead reports whether a row is a link that leads to no image of the declared kind, or to none that
+// may be read; see kind.look.
+func dead(x *format.Index, row int64) bool {
+	if !x.Linked() || x.Absent(row) {
 		return false
 	}
 	l := x.Link(row)
-	return deadLink(&l)
+	return l.Size < 0 && l.Tag == "" && l.Length == 1
 }
 
 // again takes the chunks that an earlier copy has left, if they are complete.

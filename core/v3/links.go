@@ -66,7 +66,7 @@ func (s *Store) openLinks(ctx context.Context, r *ref, links chunk.LinkFinder) (
 	if ctx.Err() != nil {
 		return nil, errs.Cause(ctx, "look at links")
 	}
-	d := &format.Directory{DType: k.dtype, SampleCodec: k.codec(), FixedSize: -1, Items: p.n, Links: &format.Links{}}
+	d := &format.Directory{DType: k.dtype, SampleCodec: k.codec(), FixedSize: -1, Items: p.n, Links: &format.Links{}, Foreign: &format.Foreign{}}
 	for i := range found {
 		f := &found[i]
 		d.Shapes = append(d.Shapes, format.ShapeRun{Count: 1, Shape: f.shape})

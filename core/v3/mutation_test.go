@@ -21,13 +21,13 @@ import (
 	"deeplake/core/storage"
 )
 
-// Bounds of what a damaged dataset may cost.
+// Bounds of memory and time for a damaged dataset.
 const (
 	mostMemory = 256 << 20
 	mostTime   = 10 * time.Second // on a machine that does much else
 )
 
-// subject is a dataset that is damaged, and what it has undamaged.
+// subject is a dataset for damages, and its undamaged content.
 type subject struct {
 	name  string
 	files files
@@ -238,7 +238,7 @@ func TestMutations(t *testing.T) {
 	t.Logf("%d damaged datasets, %d give errors", each*len(all), failed.Load())
 }
 
-// TestTables damages headers of chunks and index files. What is read is an error or the very same
+// TestTables damages headers of chunks and index files. A read gives an error or the very same
 // sample: counts and sizes that contradict each other are never resolved by a guess.
 func TestTables(t *testing.T) {
 	all := subjects(t, "sequences", "unequal", "late_values", "texts", "tiled", "rechunked", "labels", "images", "scalars", "media", "history")
@@ -310,7 +310,7 @@ func (s *subject) damageTable(r *rand.Rand) (key string, data []byte, what strin
 	return key, data, fmt.Sprintf("byte %d is %#x, not %#x", at, data[at], old[at])
 }
 
-// differs compares what was read with the undamaged samples; "": no sample is wrong.
+// differs compares read samples with the undamaged ones; "": no sample is wrong.
 func (s *subject) differs(got *content, key string) string {
 	of := tensorOf(key)
 	id := idOf("tensor", of)

@@ -133,9 +133,9 @@ func hasChannels(name string, img image.Image, channels int64) bool {
 		return channels == 1 || channels > 2 && name == "gif"
 	case *image.CMYK:
 		return channels == 4
-	case *image.RGBA: // of three channels, or four of which one is not opaque
+	case *image.RGBA: // decoders give it for three channels too: all pixels are opaque then
 		return channels == 3 || channels == 4 && !img.Opaque()
-	case *image.NRGBA: // the fourth one of BMP may be padding
+	case *image.NRGBA: // the fourth channel of a BMP file may be padding
 		return channels == 4 || channels == 3 && name == "bmp"
 	}
 	return true

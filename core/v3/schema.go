@@ -9,8 +9,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// schemaOf makes the schema of a commit. names holds the tensors by name: a name that stands twice
-// gets its key behind it.
+// schemaOf makes the schema of a commit. A name that stands twice gets digits behind it.
 func (s *state) schemaOf() *format.Schema {
 	out := &format.Schema{Info: plainInfo(s.info)}
 	used := map[string]bool{}

@@ -96,7 +96,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestStore holds what a storage.Provider promises.
+// TestStore checks the promises of a storage.Provider.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

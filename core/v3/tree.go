@@ -163,7 +163,7 @@ func plant(info versionInfo) (*tree, error) {
 // loop finds a branch that does not lead to a first commit, because it begins at itself in the end.
 // It returns -1 if there is none.
 func (t *tree) loop() int {
-	seen := make([]int, len(t.branches)) // by which walk, from 1 on
+	seen := make([]int, len(t.branches)) // number of the walk that saw it, from 1 on
 	for i := range t.branches {
 		for at := i; seen[at] == 0; {
 			seen[at] = i + 1

@@ -154,8 +154,8 @@ def test_log_branches_and_differences(places: Path) -> None:
         if version["branch"] == "main" and not number.startswith("first"):
             commit = logged[number]
             assert (commit.message, commit.author) == (version["message"], version["user"])
-    assert "renamed" in str(ds.diff(2, 3))
-    assert "7 rows" not in str(ds.diff(4, 5))
+    assert "numbers: 2 rows (3, 20) updated" in str(ds.diff(1, 2))
+    assert 'group/new: renamed from "group/old"' in str(ds.diff(2, 3))
 
 
 def test_saved_views(places: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_saved_views(places: Path, tmp_path: Path) -> None:
         assert copy.load_view(name).rows.tolist() == rows
 
 
-def test_links_follow_the_policy(places: Path) -> None:
+def test_links_follow_the_policy(places: Path, tmp_path: Path) -> None:
     folder = places / "links.expected"
     tensors = {t["name"]: t for t in index_of(folder)["versions"][-1]["tensors"]}
     ds = deeplake.open(places / "links")
@@ -187,6 +187,10 @@ def test_links_follow_the_policy(places: Path) -> None:
         ds["remote"][0]
     with pytest.raises(deeplake.UnsupportedError, match="grid of links"):
         ds["tiles"][0]
+    deeplake.copy(places / "links", tmp_path / "copy")
+    left = deeplake.open(tmp_path / "copy").info["deeplake3"]["left_out"]
+    assert set(left) == {"checked", "remote", "tiles", "unchecked"}
+    assert "links" in left["remote"] and "grid" in left["tiles"]
 
 
 def test_damage_is_named(places: Path) -> None:
@@ -227,6 +231,10 @@ def test_it_is_read_and_never_written(places: Path, tmp_path: Path) -> None:
             write()
     with pytest.raises(deeplake.AlreadyExistsError, match="Deep Lake 3"):
         deeplake.create(place)
+    deeplake.create(tmp_path / "ours").close()
+    with pytest.raises(deeplake.AlreadyExistsError, match="Deep Lake 3"):
+        deeplake.copy(tmp_path / "ours", place)
+    assert not (place / "tsf.json").exists()
     with pytest.raises(deeplake.ReadOnlyError, match=r"deeplake\.copy"):
         ds.append({"label": 1})
     assert deeplake.exists(place)

@@ -109,7 +109,8 @@ def open(
         # A time or the start of an id may mean another commit later, in a process that opens it
         # again.
         ref = handle.describe()["head"]["commit"]
-    return Dataset(Live(place, handle, branch=branch, at=ref, read_only=read_only or bool(ref), storage=stores))
+    refuses = bool(handle.describe()["read_only"])  # also if the dataset is of another format
+    return Dataset(Live(place, handle, branch=branch, at=ref, read_only=refuses, storage=stores))
 
 
 @checks_keywords

@@ -37,7 +37,7 @@ class Writing:
     @property
     def read_only(self) -> bool:
         """Whether the dataset refuses writes."""
-        return self._source.read_only or bool(self._source.handle().describe()["read_only"])
+        return self._source.read_only
 
     @property
     def dirty(self) -> bool:
