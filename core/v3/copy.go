@@ -55,7 +55,7 @@ type part struct {
 	dir  []byte
 }
 
-// copying is one run of CopyTo. The caller holds the lock of Store.
+// copying is one run of Convert. The caller holds the lock of Store.
 type copying struct {
 	*Store
 	dst    storage.Provider

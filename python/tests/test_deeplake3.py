@@ -6,13 +6,17 @@ links name their files by absolute paths.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import io
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +24,14 @@ import deeplake
 import numpy as np
 import pytest
 from deeplake3 import ARCHIVE, array_of, differences, index_of
+from PIL import Image
+from servers import send_range
 
 WRITTEN = b"/tmp/deeplakev3"
 # The rows that the package reads and this library does not, or in another form.
 KNOWN = {
     "failed_extend": {"png", "ragged"},  # rows behind a failed write cannot be told apart
-    "images": {"file_png_P", "file_tiff_CMYK", "file_tiff_F"},  # palettes have their colours here
+    "images": {"file_png_P", "file_tiff_CMYK", "file_tiff_F"},  # test_palettes_have_their_colors
     "links": {"checked", "remote", "tiles", "unchecked"},  # test_links
     "scalars": {"long_double"},
     "sequences": {"many_polygon"},
@@ -96,6 +102,14 @@ def test_copies_hold_the_same_values(places: Path, tmp_path: Path, name: str, hi
     assert {p: p.stat().st_mtime_ns for p in (places / name).rglob("*")} == {
         p: stat.st_mtime_ns for p, stat in before.items()
     }
+
+
+def test_palettes_have_their_colors(places: Path) -> None:
+    ds = deeplake.open(places / "images")
+    for row in range(2):
+        with Image.open(io.BytesIO(ds["file_png_P"].bytes(row))) as image:
+            assert image.mode == "P"
+            assert np.array_equal(ds["file_png_P"][row], np.asarray(image.convert("RGB")))
 
 
 def test_files_come_byte_for_byte(places: Path, tmp_path: Path) -> None:
@@ -249,6 +263,39 @@ def test_commands(places: Path, tmp_path: Path) -> None:
     assert "labels" in listed and "history" in listed
     copied = run("cp", str(places / "sequences"), str(tmp_path / "copy"), "--history")
     assert "many_polygon" in copied and "list of lists" in copied
+
+
+def test_a_web_server_needs_no_listing(places: Path) -> None:
+    class Files(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            path = places / self.path[1:]
+            if path.is_file():
+                with contextlib.suppress(OSError):  # the core may end a request that it repeats
+                    send_range(self, path.read_bytes(), {"ETag": f'"{path.stat().st_mtime_ns}"'})
+                return
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Files)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        uri = f"http://127.0.0.1:{server.server_port}"
+        folder = places / "history.expected"
+        main = [v for v in index_of(folder)["versions"] if v["branch"] == "main"]
+        for version in (main[1], main[-1]):
+            ds = deeplake.open(f"{uri}/history", at=None if version["head"] else version["id"])
+            few = {**version, "tensors": [{**t, "samples": t["samples"][:3]} for t in version["tensors"]]}
+            assert list(differences(ds, folder, few)) == [], version["id"]
+        assert deeplake.open(f"{uri}/views").load_view("chosen").rows.tolist() == [5, 2, 2, 29]
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_loaders_queries_and_resume(places: Path) -> None:
