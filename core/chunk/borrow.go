@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/codec"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/storage"
 )
 
@@ -51,7 +52,7 @@ func (c *Chunk) show(ctx context.Context) *mappedChunk {
 // items must be read: Items then returns the error, if there is one.
 func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, keep any) {
 	x := c.Index
-	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None || !x.Aligned() {
+	if count <= 0 || c.mapped == nil || x.SampleCodec() != codec.None || !aligned(x) {
 		return nil, nil
 	}
 	s := c.show(ctx)
@@ -77,11 +78,19 @@ func (c *Chunk) Borrow(ctx context.Context, item, count int64) (data []byte, kee
 	return s.m.Data[from : from+x.ItemsBytes(item, count)], s.m
 }
 
+// aligned reports whether the numbers of uncompressed items, of which there are some, lie at
+// multiples of their size in the object: in those of other formats, a header of any length is in
+// front of them.
+func aligned(x *format.Index) bool {
+	at, _, _ := x.BlockRange(0)
+	return at%max(1, int64(x.DType().Size())) == 0
+}
+
 // borrowAmong is Borrow for uncompressed items that rise. data reaches from the first to the last.
 // Only the blocks of items are checked: the bytes between are not for use.
 func (c *Chunk) borrowAmong(ctx context.Context, items []int64) (data []byte, keep any) {
 	x := c.Index
-	if c.mapped == nil || x.SampleCodec() != codec.None || !x.Aligned() {
+	if c.mapped == nil || x.SampleCodec() != codec.None || !aligned(x) {
 		return nil, nil
 	}
 	s := c.show(ctx)

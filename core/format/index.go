@@ -161,10 +161,6 @@ func (x *Index) Absent(item int64) bool {
 	return len(s) > 0 && s[0] == 0
 }
 
-// Aligned reports whether the numbers of uncompressed items lie at multiples of their size in the
-// object.
-func (x *Index) Aligned() bool { return x.base%max(1, int64(x.dtype.Size())) == 0 }
-
 // End is where the blocks end and the stored directory begins.
 func (x *Index) End() int64 {
 	if x.stored.none() {
