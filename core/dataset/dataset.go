@@ -40,6 +40,8 @@ type Dataset struct {
 	w      *writer           // nil: nothing changed since head
 	seen   *version.Snapshot // the snapshot of View while w != nil; nil: not made yet
 	log    changes
+	task   *taskOf                  // nil: the dataset is no task of a distributed write
+	leases map[format.UUID]*leasing // of the distributed writes that began here
 }
 
 // Create makes a dataset without rows and opens it. A wrong tensor fails before anything is stored
@@ -222,6 +224,9 @@ func (d *Dataset) Close() error {
 	}
 	d.drop()
 	d.closed = true
+	for _, l := range d.leases {
+		l.stop()
+	}
 	d.links.close()
 	return d.store.Close()
 }
@@ -273,6 +278,9 @@ func (d *Dataset) transaction() (*writer, error) {
 	if err := d.ours(); err != nil {
 		return nil, err
 	}
+	if err := d.task.unmade(); err != nil {
+		return nil, err
+	}
 	if d.past.Load() && d.asked.At == "" {
 		return nil, errs.New(errs.ReadOnly, "dataset %q is checked out at version %d, which cannot be changed; checkout(%q) returns to the branch, and checkout(name, create=True) makes a branch of this version",
 			d.URI(), d.head.Record.Version, d.Branch())
@@ -285,6 +293,9 @@ func (d *Dataset) transaction() (*writer, error) {
 	}
 	if d.w == nil {
 		w, err := newWriter(d)
+		if err == nil && d.task != nil {
+			w.session.ID = d.task.write.Session()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -436,9 +447,18 @@ func (d *Dataset) DeleteRows(_ context.Context, rows []int64) error {
 // Commit makes the changes durable and visible as a new version. With nothing to commit it makes no
 // version and returns the head. After errs.Conflict the changes are still there.
 func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed, error) {
+	return d.CommitOnce(ctx, message, "")
+}
+
+// CommitOnce is Commit, unless a commit of the branch's history has the key: then that one is the
+// result, and the changes are dropped. "" is no key.
+func (d *Dataset) CommitOnce(ctx context.Context, message, key string) (version.Committed, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var none version.Committed
+	if err := d.alone("commit to"); err != nil {
+		return none, err
+	}
 	w, err := d.writer()
 	if err != nil {
 		return none, err
@@ -453,6 +473,7 @@ func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed
 	if err := w.fold(ctx); err != nil {
 		return none, err
 	}
+	w.txn.Key, w.txn.KeyBefore = key, true
 	head, err := w.txn.Commit(ctx, message, d.env.author())
 	if err != nil {
 		return none, err
@@ -484,6 +505,9 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 	}
 	if d.past.Load() {
 		return nil
+	}
+	if err := d.alone("refresh"); err != nil {
+		return err
 	}
 	if d.w != nil && !d.w.empty() {
 		return errs.Op("refresh dataset", d.URI()).New(errs.Conflict, "there are uncommitted changes; commit() takes in what others committed, discard() drops the changes")

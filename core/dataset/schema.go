@@ -443,6 +443,9 @@ func visible(s *format.Schema) []string {
 // create adds a tensor with its levels.
 func (w *writer) create(all []format.TensorSchema) error {
 	name := all[0].Name
+	if w.d.task != nil {
+		w.d.task.number(all)
+	}
 	if n, ok := w.groupClash(name); ok {
 		return errs.Op("create tensor", name).New(errs.Exists, "%q exists, and a name cannot be both a tensor and a group", n)
 	}

@@ -60,6 +60,9 @@ func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 	if err == nil {
 		err = d.ours()
 	}
+	if err == nil {
+		err = d.alone("change")
+	}
 	if err == nil && d.ro.Load() && !d.past.Load() {
 		err = errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
 	}
@@ -159,6 +162,9 @@ func (v Versions) DeleteBranch(ctx context.Context, name string) error {
 
 // settled refuses to leave uncommitted changes behind. The caller holds the lock.
 func (d *Dataset) settled(verb string) error {
+	if err := d.alone(verb); err != nil {
+		return err
+	}
 	if d.w != nil && !d.w.empty() {
 		return errs.New(errs.Conflict, "%s dataset %q: there are uncommitted changes; commit() or discard() them first", verb, d.URI())
 	}

@@ -26,6 +26,8 @@ const (
 
 	KindColumns Kind = 'K'
 	KindPieces  Kind = 'P'
+
+	KindFragment Kind = 'F'
 )
 
 const frameMagic = "TSF1"
@@ -58,6 +60,8 @@ func (k Kind) String() string {
 		return "columns page"
 	case KindPieces:
 		return "page of pieces"
+	case KindFragment:
+		return "fragment"
 	}
 	return "unknown kind"
 }
@@ -72,7 +76,7 @@ func (k Kind) caps() (object, raw int64) {
 		return FrameHeadBytes + MaxPageRaw, MaxPageRaw
 	case KindSide:
 		return FrameHeadBytes + MaxSideRaw, MaxSideRaw
-	case KindBitmap, KindSchema, KindTxn, KindView, KindColumns:
+	case KindBitmap, KindSchema, KindTxn, KindView, KindColumns, KindFragment:
 		return FrameHeadBytes + MaxBlobRaw, MaxBlobRaw
 	}
 	return 0, 0

@@ -76,7 +76,7 @@ func ParseDataKey(key string) (session UUID, ordinal int64, err error) {
 
 // Prefixes are the folders of a dataset, the ones with names of branches, tags and views first.
 func Prefixes() []string {
-	return []string{refsPrefix, viewsPrefix, RecordsPrefix(), hintPrefix, mapPrefix, txnPrefix, dataPrefix}
+	return []string{refsPrefix, viewsPrefix, RecordsPrefix(), hintPrefix, mapPrefix, txnPrefix, dataPrefix, leasePrefix}
 }
 
 // OurKey reports whether an object of this format may lie under key. A file of another owner
@@ -98,6 +98,8 @@ func OurKey(key string) bool {
 		_, _, err = ParseViewKey(key)
 	case refsPrefix:
 		return ourRef(key)
+	case leasePrefix:
+		_, _, err = ParseLeaseKey(key)
 	default:
 		return false
 	}

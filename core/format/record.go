@@ -30,7 +30,7 @@ type Column struct {
 // Record is a commit record. Exactly one of Schema and SchemaPage is set; Ops count if and only if
 // Txn is nil.
 type Record struct {
-	Features    []string // those of the schema, see Schema.Features
+	Features    []string // see Schema.Features; FeatureKeyed is the last one
 	Dataset     UUID
 	UUID        UUID
 	Branch      UUID
@@ -53,7 +53,12 @@ type Record struct {
 	ColumnsPage *UUID
 	Ops         []Op
 	Txn         *UUID
+	// names what the writer did: another commit with the key would do it again; "": it has none
+	Key string
 }
+
+// MaxKeyBytes bounds the idempotency key of a commit.
+const MaxKeyBytes = 1 << 10
 
 // wireRecord orders the members as FORMAT.md lists them.
 type wireRecord struct {
@@ -79,6 +84,7 @@ type wireRecord struct {
 	ColumnsPage *UUID           `json:"columns_page"`
 	Ops         []Op            `json:"ops"`
 	Txn         *UUID           `json:"txn"`
+	Key         string          `json:"idempotency_key,omitempty"`
 }
 
 // timeLayout has all nine digits, so that a time has one form.
@@ -107,7 +113,7 @@ func (r *Record) payload() ([]byte, error) {
 		Format: Version, Features: append([]string{}, r.Features...), UUID: r.UUID, Branch: r.Branch, Version: r.Version, Parent: r.Parent,
 		Base: r.Base, Merged: r.Merged, Time: r.Time.UTC().Format(timeLayout), Author: r.Author, Message: r.Message,
 		Writer: r.Writer, Rows: r.Rows, DeletedRows: r.DeletedRows, Deleted: r.Deleted, RowIDs: r.RowIDs,
-		SchemaPage: r.SchemaPage, Columns: r.Columns, ColumnsPage: r.ColumnsPage, Txn: r.Txn,
+		SchemaPage: r.SchemaPage, Columns: r.Columns, ColumnsPage: r.ColumnsPage, Txn: r.Txn, Key: r.Key,
 	}
 	if r.Schema != nil {
 		w.Schema = r.Schema.stored()
@@ -171,6 +177,9 @@ func decodeRecord(payload []byte, head frameHead) (*Record, error) {
 	r.ColumnsPage = m.uuidOrNull("columns_page")
 	ops := m.take("ops")
 	r.Txn = m.uuidOrNull("txn")
+	if slices.Contains(features, FeatureKeyed) {
+		m.value("idempotency_key", &r.Key)
+	}
 	if err := m.end(); err != nil {
 		return nil, err
 	}
@@ -273,7 +282,9 @@ func (r *Record) check() error {
 		return errors.New("record is nil")
 	case slices.ContainsFunc(r.Features, func(f string) bool { return !slices.Contains(knownFeatures(), f) }):
 		return fmt.Errorf("one of its features %q is not known", r.Features)
-	case r.Schema != nil && !slices.Equal(r.Schema.Features(), r.Features):
+	case (r.Key != "") != slices.Contains(r.Features, FeatureKeyed):
+		return fmt.Errorf("its features are %q, which contradicts its idempotency key", r.Features)
+	case r.Schema != nil && !slices.Equal(r.features(), r.Features):
 		return fmt.Errorf("its features are %q, those of its schema %q", r.Features, r.Schema.Features())
 	case r.Dataset.IsZero() || r.UUID.IsZero() || r.Branch.IsZero():
 		return errors.New("uuid of the dataset, the commit or the branch is zero")
@@ -313,7 +324,24 @@ func (r *Record) checkPlaces() error {
 }
 
 func (r *Record) checkTexts() error {
-	return first(checkText("author", r.Author), checkText("message", r.Message), checkText("writer", r.Writer))
+	return first(checkText("author", r.Author), checkText("message", r.Message), checkText("writer", r.Writer), CheckKey(r.Key))
+}
+
+// features are those that a record with its schema in place has.
+func (r *Record) features() []string {
+	out := r.Schema.Features()
+	if r.Key != "" {
+		out = append(out, FeatureKeyed)
+	}
+	return out
+}
+
+// CheckKey refuses idempotency keys that a record cannot have.
+func CheckKey(key string) error {
+	if len(key) > MaxKeyBytes {
+		return fmt.Errorf("the idempotency key has %d bytes, want at most %d", len(key), MaxKeyBytes)
+	}
+	return checkText("idempotency key", key)
 }
 
 func (r *Record) checkColumns() error {

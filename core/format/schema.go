@@ -84,10 +84,11 @@ const (
 	FeatureLevels  = "levels"           // a tensor is a level of another one
 	FeatureOpen    = "open"             // a tensor with a dtype has an open one
 	FeatureTimes   = "times"            // the numbers of a tensor count time
+	FeatureKeyed   = "idempotency_key"  // of the record, not of its schema
 )
 
 func knownFeatures() []string {
-	return []string{FeatureChanged, FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes}
+	return []string{FeatureChanged, FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes, FeatureKeyed}
 }
 
 // Features returns the features that a record with the schema has.
@@ -100,9 +101,9 @@ func (s *Schema) Features() []string {
 		}
 	}
 	var out []string
-	for i, name := range knownFeatures() {
-		if has[i] {
-			out = append(out, name)
+	for i, is := range has {
+		if is {
+			out = append(out, knownFeatures()[i])
 		}
 	}
 	return out

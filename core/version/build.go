@@ -10,6 +10,7 @@ import (
 
 	"deeplake/core/format"
 	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
@@ -18,9 +19,10 @@ import (
 // newer are rows whose samples other commits have replaced since they were rewritten here.
 func (c *columnChange) edits(base, start, appendedRows int64, newer []format.RowRange) []chunkmap.Edit {
 	edits := c.updates(base, start)
-	if len(c.rewrites) > 0 {
+	if len(c.rewrites)+len(c.filled) > 0 {
 		k := sort.Search(len(edits), func(i int) bool { return edits[i].From >= start })
-		low := chunkmap.Without(chunkmap.Without(chunkmap.InOrder(c.rewrites), newer), chunkmap.RangesOf(edits[:k]))
+		low := chunkmap.Without(chunkmap.InOrder(slices.Concat(c.rewrites, c.filled)), newer)
+		low = chunkmap.Without(low, chunkmap.RangesOf(edits[:k]))
 		edits = append(chunkmap.InOrder(append(low, edits[:k]...)), edits[k:]...)
 	}
 	if len(c.appended) == 0 {
@@ -110,7 +112,7 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 		}
 	}
 	if t.rows > 0 {
-		b.ids = []chunkmap.Edit{{From: start, To: start + t.rows, Entries: []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}}}
+		b.ids = []chunkmap.Edit{{From: start, To: start + t.rows, Entries: t.identities(start)}}
 	}
 	if !t.deleted.IsEmpty() {
 		b.deleted = onto.Deleted.Clone()
@@ -120,6 +122,19 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	}
 	b.ops = t.ops(schema, start)
 	return b.run(ctx)
+}
+
+// identities are the entries of the appended rows in the tree of row identities, for an axis on which
+// they begin at start.
+func (t *Txn) identities(start int64) []format.Entry {
+	if t.joined == nil {
+		return []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}
+	}
+	out := make([]format.Entry, len(t.joined.parts))
+	for i, p := range t.joined.parts {
+		out[i] = format.Entry{Row: start + p.start, Rows: p.rows, Session: p.id}
+	}
+	return out
 }
 
 // shift is a row as counted in the transaction on an axis on which its appended rows begin at
@@ -242,7 +257,9 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 		ops = append(ops, format.Op{Op: format.OpSetInfo})
 	}
 	if t.rows > 0 {
-		ops = append(ops, format.Op{Op: format.OpAppend, Append: t.id, Start: start, Rows: t.rows})
+		for _, e := range t.identities(start) {
+			ops = append(ops, format.Op{Op: format.OpAppend, Append: e.Session, Start: e.Row, Rows: e.Rows})
+		}
 	}
 	for _, ts := range schema.Tensors {
 		if c := t.columns[ts.ID]; c != nil {
@@ -255,8 +272,9 @@ func (t *Txn) ops(schema *format.Schema, start int64) []format.Op {
 			if len(c.rewrites) > 0 {
 				ops = append(ops, format.Op{Op: format.OpRewrite, Tensor: ts.ID})
 			}
-			if len(rows) > 0 {
-				ops = append(ops, format.Op{Op: format.OpUpdate, Tensor: ts.ID, Ranges: ranges(rows)})
+			if n := len(rows) + len(c.filled); n > 0 {
+				all := rowset.Of(append(ranges(rows), chunkmap.RangesOf(c.filled)...))
+				ops = append(ops, format.Op{Op: format.OpUpdate, Tensor: ts.ID, Ranges: all})
 			}
 		}
 	}

@@ -159,7 +159,7 @@ func (t *Txn) renumber(ctx context.Context, onto *Snapshot) error {
 // labels reports whether the transaction has samples of a tensor.
 func (t *Txn) labels(id format.UUID) bool {
 	c := t.columns[id]
-	return c != nil && len(c.appended)+len(c.updated) > 0
+	return c != nil && len(c.appended)+len(c.updated)+len(c.filled) > 0
 }
 
 // moved lists the classes whose numbers change.

@@ -50,9 +50,12 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 		c.closeSide(t.full)
 	}
 	onto := t.base
-	if len(t.tried) > 0 {
+	if len(t.tried) > 0 || t.joined != nil || t.Key != "" {
 		var done bool
 		var err error
+		if s, err := t.keyed(ctx); s != nil || err != nil {
+			return s, err
+		}
 		if onto, done, err = t.catchUp(ctx, onto, nil); err != nil || done {
 			return onto, err
 		}
@@ -72,6 +75,9 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 		}
 		rec := next.Record
 		rec.UUID, rec.Message, rec.Author = format.NewUUID(), message, author
+		if rec.Key = t.Key; t.Key != "" {
+			rec.Features = append(slices.Clone(rec.Features), format.FeatureKeyed)
+		}
 		rec.Time = notBefore(t.repo.Now(), onto.Record)
 		data, stored, err := t.repo.store(ctx, next)
 		if err != nil {
@@ -294,6 +300,11 @@ func (t *Txn) catchUp(ctx context.Context, onto *Snapshot, known *format.Record)
 			done = err == nil
 			return false, err
 		}
+		if t.Key != "" && rec.Key == t.Key {
+			s, err = t.repo.load(ctx, rec)
+			done = err == nil
+			return false, err
+		}
 		theirs, err := t.repo.ops(ctx, rec)
 		if err != nil {
 			return false, err
@@ -342,6 +353,28 @@ func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*fo
 		}
 		at.Version += n
 	}
+}
+
+// keyed returns the commit up to the base that has the key of the transaction, nil if there is none,
+// or if it need not be known.
+func (t *Txn) keyed(ctx context.Context) (*Snapshot, error) {
+	if t.Key == "" || !t.KeyBefore {
+		return nil, nil
+	}
+	recs, err := t.repo.line(ctx, t.base.Record, 0)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(recs, func(rec *format.Record) bool { return rec.Key == t.Key }); i >= 0 {
+		return t.repo.load(ctx, recs[i])
+	}
+	return nil, nil
+}
+
+// unkey takes the idempotency key out of a record that another commit is made of.
+func unkey(rec *format.Record) {
+	rec.Key = ""
+	rec.Features = slices.DeleteFunc(slices.Clone(rec.Features), func(name string) bool { return name == format.FeatureKeyed })
 }
 
 // found is the transaction's own commit, made by an attempt that got no answer.

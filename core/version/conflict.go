@@ -63,7 +63,9 @@ func (t *Txn) check(rec *format.Record, theirs []format.Op) error {
 		}
 		var err error
 		switch op.Op {
-		case format.OpAppend, format.OpAddTensor, format.OpRewrite:
+		case format.OpAppend:
+			err = t.checkAppended(rec, op)
+		case format.OpAddTensor, format.OpRewrite:
 		case format.OpRestore:
 			t.keepRestored(op)
 		case format.OpClassNames, format.OpRenameTensor:

@@ -96,6 +96,7 @@ func (r *Repo) copyInto(ctx context.Context, at *Snapshot, dst storage.Provider,
 		rec.Message = "copy of " + r.Store.URI()
 	}
 	rec.Txn, rec.Ops = nil, additions(at.Schema)
+	unkey(&rec)
 	return to.TSF, to.start(ctx, &Snapshot{Record: &rec, Schema: at.Schema, Deleted: at.Deleted})
 }
 

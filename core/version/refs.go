@@ -239,6 +239,7 @@ func (r *Repo) first(base *format.Record, author string) *format.Record {
 	rec.Time = notBefore(r.Now(), base)
 	rec.Author, rec.Message, rec.Writer = author, "create branch \""+r.name+"\"", r.Writer
 	rec.Ops, rec.Txn = []format.Op{}, nil
+	unkey(&rec)
 	return &rec
 }
 

@@ -2,6 +2,7 @@ package version
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"deeplake/core/errs"
@@ -25,6 +26,9 @@ const (
 // nothing names the chunks and side pages of a transaction until then.
 func (t *Txn) kept(ctx context.Context) error {
 	r := t.repo
+	if t.joined != nil {
+		return t.presence(ctx)
+	}
 	age := r.Now().Round(0).Sub(t.began) // of the wall clock: a machine that slept has aged
 	if age >= 0 && age < sessionTrust {
 		return nil
@@ -99,7 +103,7 @@ func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format
 				add(&e)
 			}
 		}
-		for _, edit := range c.rewrites {
+		for _, edit := range slices.Concat(c.rewrites, c.filled) {
 			for i := range edit.Entries {
 				add(&edit.Entries[i])
 			}
@@ -153,4 +157,105 @@ func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, e
 		err = r.Store.Delete(ctx, key)
 	}
 	return now, errs.Wrap(errs.Storage, op, r.Store.URI(), err)
+}
+
+// Lease tells every gc that a distributed write goes on: objects that are younger than the lease
+// stay. It ends unless Renew follows within a time.
+type Lease struct {
+	repo   *Repo
+	write  format.UUID
+	within time.Duration
+}
+
+// NewLease returns the lease of a write, which begins with Begin.
+func (r *Repo) NewLease(write format.UUID, within time.Duration) *Lease {
+	return &Lease{r, write, within}
+}
+
+// Begin writes the lease.
+func (l *Lease) Begin(ctx context.Context) error {
+	begun, renewed := format.LeaseKeys(l.write)
+	if err := l.put(ctx, begun); err != nil {
+		return err
+	}
+	return l.put(ctx, renewed)
+}
+
+// Renew goes on with the lease.
+func (l *Lease) Renew(ctx context.Context) error {
+	_, renewed := format.LeaseKeys(l.write)
+	return l.put(ctx, renewed)
+}
+
+// End removes the lease. One that is missing is no error.
+func (l *Lease) End(ctx context.Context) error {
+	begun, renewed := format.LeaseKeys(l.write)
+	return errs.Wrap(errs.Storage, "end the lease of a write to", l.repo.Store.URI(), l.repo.Store.Delete(ctx, renewed, begun))
+}
+
+func (l *Lease) put(ctx context.Context, key string) error {
+	data, err := format.EncodeLease(l.repo.bind(key), l.within)
+	if err == nil {
+		err = l.repo.Store.Put(ctx, key, data)
+	}
+	return errs.Wrap(errs.Storage, "lease for a write to", l.repo.Store.URI(), err)
+}
+
+// Leases returns when the oldest lease that stands at now began, the zero time if there is none; and
+// the objects of leases that have ended. A lease that cannot be read stands.
+func (o Objects) Leases(ctx context.Context, now time.Time) (oldest time.Time, ended []storage.Object, err error) {
+	type lease struct{ begun, renewed storage.Object }
+	leases := map[format.UUID]*lease{}
+	if err := List(ctx, o.repo.Store, format.LeasePrefix(), "", func(obj storage.Object) bool {
+		write, renewed, err := format.ParseLeaseKey(obj.Key)
+		if err != nil {
+			return true // of another owner
+		}
+		l := leases[write]
+		if l == nil {
+			l = &lease{}
+			leases[write] = l
+		}
+		if renewed {
+			l.renewed = obj
+		} else {
+			l.begun = obj
+		}
+		return true
+	}); err != nil {
+		return oldest, nil, errs.Wrap(errs.Storage, "list the leases of", o.repo.Store.URI(), err)
+	}
+	for _, l := range leases {
+		last := l.renewed
+		if last.Key == "" {
+			last = l.begun
+		}
+		within := format.MaxLease
+		data, err := o.repo.Store.Get(ctx, last.Key)
+		switch {
+		case errs.Is(err, errs.NotFound):
+			continue // it has just ended
+		case err != nil:
+			return oldest, nil, errs.Wrap(errs.Storage, "read lease", last.Key, err)
+		}
+		if d, err := format.DecodeLease(data, o.Bind(last.Key)); err == nil {
+			within = d
+		}
+		if !last.Modified.IsZero() && now.Sub(last.Modified) > within {
+			for _, obj := range []storage.Object{l.begun, l.renewed} {
+				if obj.Key != "" {
+					ended = append(ended, obj)
+				}
+			}
+			continue
+		}
+		from := l.begun.Modified
+		if l.begun.Key == "" {
+			from = last.Modified.Add(-format.MaxLease)
+		}
+		if oldest.IsZero() || from.Before(oldest) {
+			oldest = from
+		}
+	}
+	return oldest, ended, nil
 }

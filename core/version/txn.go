@@ -45,6 +45,12 @@ type Txn struct {
 	OnRenumber func(ctx context.Context, r Renumbering) (rows int64, err error)
 	renumbered []Renumbered
 
+	// Key, if not empty, names what the transaction does: a commit that has it stands for this one.
+	// With KeyBefore commits before the base count too.
+	Key       string
+	KeyBefore bool
+	joined    *joined // nil: it takes no fragments in
+
 	// rows that other commits updated in tensors that are rewritten here
 	newer map[format.UUID][]format.RowRange
 	// the last other commit that did something to a tensor
@@ -64,6 +70,9 @@ type attempt struct {
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn; without rows: a hole
+	// rows of the base that got samples in a tensor that the base does not have; updated is laid over
+	// them
+	filled []chunkmap.Edit
 	// rows of the base that got other chunks with the same samples, in any order
 	rewrites []chunkmap.Edit
 	bytes    int64
@@ -176,7 +185,7 @@ const (
 func (t *Txn) Locate(ctx context.Context, s *Snapshot, rows []int64) ([]int64, error) {
 	var appended []format.Entry
 	if t.rows > 0 {
-		appended = []format.Entry{{Row: t.base.Record.Rows, Rows: t.rows, Session: t.id}}
+		appended = t.identities(t.base.Record.Rows)
 	}
 	known, err := align(ctx, s, t.base, appended...)
 	if err != nil {
@@ -206,7 +215,7 @@ func (t *Txn) Empty() bool {
 
 func (t *Txn) touchesColumns() bool {
 	for _, c := range t.columns {
-		if len(c.appended) > 0 || len(c.updated) > 0 || len(c.rewrites) > 0 {
+		if len(c.appended)+len(c.updated)+len(c.filled)+len(c.rewrites) > 0 {
 			return true
 		}
 	}
@@ -221,7 +230,7 @@ func (t *Txn) HasElements(id format.UUID) bool {
 		return true
 	}
 	c := t.columns[id]
-	return c != nil && len(c.appended)+len(c.updated) > 0 && (c.mixed || some(c.max))
+	return c != nil && len(c.appended)+len(c.updated)+len(c.filled) > 0 && (c.mixed || some(c.max))
 }
 
 func (t *Txn) column(id format.UUID) *columnChange {
@@ -247,6 +256,12 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 			e.First += run.Count
 			continue
 		}
+		if run.Count >= fillRows && run.Start+run.Count <= t.base.Record.Rows && t.base.Schema.ByID(id) == nil {
+			e.Row, e.Rows = run.Start, run.Count
+			c.fill(e)
+			e.First += run.Count
+			continue
+		}
 		for row := run.Start; row < run.Start+run.Count; row++ {
 			e.Row, e.Rows = row, 1
 			c.updated[row] = e
@@ -255,9 +270,38 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 	}
 }
 
+// fillRows is the least run of rows that is kept as one. A commit may rewrite shorter ones, row by row.
+const fillRows = 64
+
+// fill gives rows of the base samples in a tensor that it does not have. A column of many rows
+// takes memory for each chunk so, not for each row.
+func (c *columnChange) fill(e format.Entry) {
+	run := chunkmap.Edit{From: e.Row, To: e.Row + e.Rows, Entries: []format.Entry{e}}
+	if n := len(c.updated); n > 0 {
+		for row := run.From; row < run.To; row++ {
+			delete(c.updated, row)
+		}
+	}
+	if n := len(c.filled); n > 0 && c.filled[n-1].To > run.From {
+		c.filled = chunkmap.InOrder(append(chunkmap.Without(c.filled, []format.RowRange{{Start: run.From, Count: e.Rows}}), run))
+		return
+	}
+	c.filled = append(c.filled, run)
+}
+
 // place gives the directories of a new chunk their place in a side page, and counts the chunk.
 func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry {
 	t.changes++
+	e.Side, e.Slot = c.slot(t, &e, dirs)
+	c.bytes += e.Bytes
+	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
+	e.Stats = e.Stats.Coarse(c.before)
+	c.before = e.Stats
+	return e
+}
+
+// slot puts the directories of the chunks of an entry into a side page.
+func (c *columnChange) slot(t *Txn, e *format.Entry, dirs [][]byte) (side format.UUID, slot int64) {
 	size := 0
 	for _, d := range dirs {
 		size += len(d)
@@ -268,14 +312,10 @@ func (c *columnChange) place(t *Txn, e format.Entry, dirs [][]byte) format.Entry
 	if c.side.IsZero() {
 		c.side, c.salt = format.NewUUID(), format.SideSalt(e.Session, e.Ordinal)
 	}
-	e.Side, e.Slot = c.side, int64(len(c.dirs))
+	slot = int64(len(c.dirs))
 	c.sideSize += size
 	c.dirs = append(c.dirs, dirs...)
-	c.bytes += e.Bytes
-	c.widen(e.Stats.MinShape, e.Stats.MaxShape, e.Stats.MaxShape == nil)
-	e.Stats = e.Stats.Coarse(c.before)
-	c.before = e.Stats
-	return e
+	return c.side, slot
 }
 
 // closeSide puts the side page being filled to the full ones: from now on it may be stored, and

@@ -50,6 +50,18 @@ func FetchOps(ctx context.Context, s *Store, name format.UUID) ([]format.Op, err
 	return fetchedNamed(ctx, s, "read transaction", format.TxnKey(name), name, format.DecodeOps)
 }
 
+// FetchContent is FetchPage for the content of a fragment, which names it.
+func FetchContent(ctx context.Context, store storage.Provider, f *format.Fragment) error {
+	key := format.TxnKey(*f.Object)
+	_, err := FetchRequired(ctx, store, "read fragment", key, func(data []byte) (bool, error) {
+		if err := format.CheckObject(*f.Object, data); err != nil {
+			return false, err
+		}
+		return true, f.DecodeContent(data)
+	})
+	return err
+}
+
 func fetchedNamed[T any](ctx context.Context, s *Store, op, key string, name format.UUID, decode func(data []byte) (T, error)) (T, error) {
 	return FetchRequired(ctx, s.store, op, key, func(data []byte) (v T, err error) {
 		if err := format.CheckObject(name, data); err != nil {

@@ -63,6 +63,10 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
+	leased, ended, err := r.Objects().Leases(ctx, now)
+	if err != nil {
+		return report, err
+	}
 	if report.Objects, report.Bytes, err = r.Objects().RemoveLeftovers(ctx, o.DryRun); err != nil {
 		return report, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
 	}
@@ -79,7 +83,10 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
-	s := &sweep{repo: r, marker: w, before: before, all: o.OlderThan == 0, report: &report, progress: o.Progress}
+	s := &sweep{repo: r, marker: w, before: before, leased: leased, all: o.OlderThan == 0, report: &report, progress: o.Progress}
+	if err := s.leases(ctx, ended); err != nil {
+		return report, err
+	}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
 		if err := s.prefix(ctx, prefix); err != nil {
 			return report, err
@@ -141,7 +148,8 @@ type sweep struct {
 	repo   *version.Repo
 	marker *marker
 	before time.Time
-	all    bool // there is no grace
+	leased time.Time // younger objects may be of a write that goes on; zero: there is none
+	all    bool      // there is no grace
 	report *GCReport
 
 	progress *version.Progress
@@ -176,6 +184,20 @@ func (s *sweep) prefix(ctx context.Context, prefix string) error {
 	return err
 }
 
+// leases removes leases that have ended.
+func (s *sweep) leases(ctx context.Context, ended []storage.Object) error {
+	var keys []string
+	for _, o := range ended {
+		keys = append(keys, o.Key)
+		s.report.Objects++
+		s.report.Bytes += o.Size
+	}
+	if s.report.DryRun || len(keys) == 0 {
+		return nil
+	}
+	return errs.Wrap(errs.Storage, "gc of", s.repo.Store.URI(), s.repo.Store.Delete(ctx, keys...))
+}
+
 // look decides about one object; of a chunk not before all of its session are seen.
 func (s *sweep) look(o storage.Object, chunk bool) {
 	if chunk {
@@ -186,7 +208,8 @@ func (s *sweep) look(o storage.Object, chunk bool) {
 		}
 	}
 	s.progress.Did(1, o.Size)
-	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before))
+	young := !s.all && (o.Modified.IsZero() || !o.Modified.Before(s.before)) ||
+		!s.leased.IsZero() && (o.Modified.IsZero() || !o.Modified.Before(s.leased))
 	switch {
 	case s.marker.marked(o.Key):
 		s.report.Kept++

@@ -1,0 +1,566 @@
+package version
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"deeplake/core/errs"
+	"deeplake/core/format"
+	"deeplake/core/storage"
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
+)
+
+// inlineSides is the size up to which a fragment has the directories of its chunks in itself. The
+// commit then puts those of many fragments into one page.
+const inlineSides = 3 << 10
+
+// part are the rows that a fragment appends: the transaction's, from start on.
+type part struct {
+	id          format.UUID
+	start, rows int64
+}
+
+// joined is what a transaction knows of the fragments that it took in.
+type joined struct {
+	write format.Write
+	parts []part
+	tasks map[string]bool
+	ids   map[format.UUID]string // the tasks of parts
+	// sizes of the chunks that the fragments name, by session and ordinal; -1: not known
+	chunks map[format.UUID]map[int64]int64
+	leased func() bool // the lease of the write is known to stand
+}
+
+// OpenWrite opens the dataset in p at the commit on which a distributed write began.
+func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.Write) (*Repo, *Snapshot, error) {
+	r, err := Open(ctx, p, writer)
+	if err != nil {
+		return nil, nil, err
+	}
+	op := errs.Op("open distributed write to", p.URI())
+	if r.TSF.UUID != w.Dataset {
+		return nil, nil, op.New(errs.Conflict, "dataset %s is there, and the write is of dataset %s; begin it again", r.TSF.UUID, w.Dataset)
+	}
+	if w.Base.Branch != r.TSF.Main {
+		r = r.bound(w.Base.Branch.String(), w.Base.Branch)
+	}
+	rec, err := r.recordAt(ctx, w.Base)
+	if err == nil && rec.UUID != w.Commit {
+		err = op.New(errs.Conflict, "version %d is commit %s, and the write began on commit %s; begin it again", w.Base.Version, rec.UUID, w.Commit)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := r.load(ctx, rec)
+	return r, s, err
+}
+
+// Fragment returns what the transaction has done, as a part of the distributed write w. All chunks
+// are durable. The transaction is not used any more.
+func (t *Txn) Fragment(ctx context.Context, w format.Write, task string) (*format.Fragment, error) {
+	if err := t.mayBePart(); err != nil {
+		return nil, err
+	}
+	for _, c := range t.columns {
+		c.closeSide(t.full)
+	}
+	if t.inlineBytes() > inlineSides {
+		if err := t.Spill()(ctx); err != nil {
+			return nil, err
+		}
+	}
+	f := &format.Fragment{Write: w, Task: task, Time: t.began, Rows: t.rows}
+	before := t.base.Schema.Index()
+	for i := range t.schema.Tensors {
+		ts := &t.schema.Tensors[i]
+		if old := before[ts.ID]; old == nil || !reflect.DeepEqual(old, ts) {
+			f.Tensors = append(f.Tensors, *ts)
+		}
+	}
+	var gone []int64
+	for it := t.deleted.Iterator(); it.HasNext(); {
+		gone = append(gone, int64(it.Next()))
+	}
+	f.Deleted = ranges(gone)
+	names := map[format.UUID]format.UUID{}
+	for id, side := range t.full {
+		switch side := side.(type) {
+		case *chunkmap.StoredSide:
+			names[id] = side.Name
+		case chunkmap.SidePage:
+			f.Sides = append(f.Sides, format.FragmentSide{ID: id, Dirs: side.Dirs})
+		}
+	}
+	slices.SortFunc(f.Sides, func(a, b format.FragmentSide) int { return slices.Compare(a.ID[:], b.ID[:]) })
+	named := func(entries []format.Entry) []format.Entry {
+		out := slices.Clone(entries)
+		for i := range out {
+			if name, ok := names[out[i].Side]; ok {
+				out[i].Side = name
+			}
+		}
+		return out
+	}
+	for _, ts := range t.schema.Tensors {
+		c := t.columns[ts.ID]
+		if c == nil {
+			continue
+		}
+		col := format.FragmentColumn{Tensor: ts.ID, Bytes: c.bytes, Unknown: c.mixed, Appended: named(c.appended)}
+		if !c.mixed {
+			col.Min, col.Max = c.min, c.max
+		}
+		slices.SortFunc(col.Appended, func(a, b format.Entry) int { return cmp.Compare(a.Row, b.Row) })
+		for _, of := range []struct {
+			to    *[]format.FragmentEdit
+			edits []chunkmap.Edit
+		}{{&col.Updated, c.updates(t.base.Record.Rows, t.base.Record.Rows)}, {&col.Filled, chunkmap.InOrder(c.filled)}, {&col.Rewrites, chunkmap.InOrder(c.rewrites)}} {
+			for _, e := range of.edits {
+				*of.to = append(*of.to, format.FragmentEdit{Rows: format.RowRange{Start: e.From, Count: e.To - e.From}, Entries: named(e.Entries)})
+			}
+		}
+		f.Columns = append(f.Columns, col)
+	}
+	return f, nil
+}
+
+// mayBePart refuses changes that several tasks cannot make side by side.
+func (t *Txn) mayBePart() error {
+	what := ""
+	here := t.schema.Index()
+	if t.info {
+		what = "sets the info of the dataset"
+	}
+	for i := range t.base.Schema.Tensors {
+		old := &t.base.Schema.Tensors[i]
+		switch my := here[old.ID]; {
+		case my == nil:
+			what = fmt.Sprintf("deletes tensor %q", old.Name)
+		case my.Name != old.Name:
+			what = fmt.Sprintf("renames tensor %q to %q", old.Name, my.Name)
+		case my.ClassChange != old.ClassChange:
+			what = fmt.Sprintf("renames, merges or removes classes of tensor %q", old.Name)
+		}
+	}
+	if what == "" {
+		return nil
+	}
+	return errs.Op("make fragment", "").New(errs.Invalid, "a task appends, updates and deletes rows and creates tensors, and this one %s; do that in a commit before the write", what)
+}
+
+// inlineBytes is the size of the directories that are not stored yet.
+func (t *Txn) inlineBytes() (n int) {
+	for _, side := range t.full {
+		if side, ok := side.(chunkmap.SidePage); ok {
+			for _, dir := range side.Dirs {
+				n += len(dir)
+			}
+		}
+	}
+	return n
+}
+
+// Join makes a transaction that has done nothing take fragments of w in. leased reports whether the
+// lease of the write is known to stand; nil: it is not.
+func (t *Txn) Join(w format.Write, leased func() bool) {
+	t.joined = &joined{write: w, tasks: map[string]bool{}, ids: map[format.UUID]string{}, chunks: map[format.UUID]map[int64]int64{}, leased: leased}
+}
+
+// Classes returns the renumberings that the labels of a fragment need before Absorb: tasks that add
+// classes beside each other number them alike.
+func (t *Txn) Classes(f *format.Fragment) []Renumbering {
+	var out []Renumbering
+	for i := range f.Tensors {
+		theirs := &f.Tensors[i]
+		mine := t.schema.ByID(theirs.ID)
+		if mine == nil || theirs.ClassNames == nil || mine.ClassNames == nil {
+			continue
+		}
+		names, numbers := uniteClasses(theirs.ClassNames, mine.ClassNames)
+		if !inPlace(numbers) {
+			out = append(out, Renumbering{Tensor: theirs.ID, Names: names, Numbers: numbers})
+		}
+	}
+	return out
+}
+
+// Absorb takes a fragment of the joined write in, behind those before it. It returns false, and
+// takes nothing, if another attempt of the task is in already. A fragment that contradicts one
+// before it is errs.Conflict, and the transaction can only be dropped.
+func (t *Txn) Absorb(f *format.Fragment) (bool, error) {
+	j := t.joined
+	if f.Write != j.write {
+		return false, foreignFragment(f, j.write)
+	}
+	if j.tasks[f.Task] {
+		return false, nil
+	}
+	j.tasks[f.Task] = true
+	if err := t.absorbSchema(f); err != nil {
+		return false, err
+	}
+	base, from := t.base.Record.Rows, t.rows
+	shift := func(row int64) int64 {
+		if row >= base {
+			return row + from
+		}
+		return row
+	}
+	for i := range f.Columns {
+		if err := t.absorbColumn(f, &f.Columns[i], shift); err != nil {
+			return false, err
+		}
+	}
+	for _, r := range f.Deleted {
+		if r.Start+r.Count > base+f.Rows {
+			return false, badFragment(f, "it deletes row %d of %d", r.Start+r.Count-1, base+f.Rows)
+		}
+		for row := r.Start; row < r.Start+r.Count; row++ {
+			t.deleted.Add(uint64(shift(row)))
+		}
+	}
+	if len(f.Deleted) > 0 {
+		t.live = nil
+	}
+	if f.Rows > 0 {
+		id := j.write.AppendID(f.Task)
+		j.parts, j.ids[id] = append(j.parts, part{id, from, f.Rows}), f.Task
+		t.rows += f.Rows
+	}
+	if f.Time.Before(t.began) {
+		t.began = f.Time
+	}
+	t.changes++
+	return true, nil
+}
+
+func badFragment(f *format.Fragment, what string, args ...any) error {
+	return errs.Op("commit fragment of task", f.Task).New(errs.Invalid, "%s; make the fragment again", fmt.Sprintf(what, args...))
+}
+
+func foreignFragment(f *format.Fragment, w format.Write) error {
+	op := errs.Op("commit fragment of task", f.Task)
+	switch {
+	case f.Write.Dataset != w.Dataset:
+		return op.New(errs.Invalid, "it is of dataset %s, and this write is of %s; commit it where its write began", f.Write.Dataset, w.Dataset)
+	case f.Write.ID != w.ID:
+		return op.New(errs.Invalid, "it is of write %s, and this is write %s; commit it with the write that its task belongs to", f.Write.ID, w.ID)
+	}
+	return op.New(errs.Invalid, "it was made on commit %s, and its write began on commit %s; make the fragment again", f.Write.Commit, w.Commit)
+}
+
+// clashOf is the conflict of a fragment with those before it.
+func clashOf(f *format.Fragment, what string, args ...any) error {
+	return errs.Op("commit fragment of task", f.Task).New(errs.Conflict, "%s; leave one of the two out, or make it again", fmt.Sprintf(what, args...))
+}
+
+// absorbSchema lays the schema of a fragment on that of the fragments before it.
+func (t *Txn) absorbSchema(f *format.Fragment) error {
+	if len(f.Tensors) == 0 {
+		return nil
+	}
+	theirs := t.base.Schema.Clone()
+	known := theirs.Index()
+	added := []format.TensorSchema{}
+	for i := range f.Tensors {
+		ts := f.Tensors[i]
+		switch old := known[ts.ID]; {
+		case old == nil && ts.ID != f.Write.TensorID(ts.Name):
+			return badFragment(f, "it has the tensor %q, which is none of version %d", ts.Name, t.base.Record.Version)
+		case old == nil:
+			added = append(added, ts)
+		case old.Name != ts.Name || old.HType != ts.HType || old.ClassChange != ts.ClassChange:
+			return badFragment(f, "it makes another tensor of %q", old.Name)
+		default:
+			*old = ts
+		}
+	}
+	theirs.Tensors = append(theirs.Tensors, added...)
+	here := t.schema.Index()
+	for i := range added {
+		my := here[added[i].ID]
+		if my == nil {
+			continue
+		}
+		for _, p := range []struct{ what, mine, theirs string }{
+			{"htype", my.HType, added[i].HType}, {"dtype", stateOf(my), stateOf(&added[i])}, {"compression", my.Compression, added[i].Compression},
+		} {
+			if p.mine != p.theirs && (p.what != "dtype" || p.mine != "" && p.theirs != "") {
+				return clashOf(f, "it creates tensor %q with %s %s, a task before it with %s; create the tensor before the write, or state its %s", my.Name, p.what, p.theirs, p.mine, p.what)
+			}
+		}
+	}
+	out, c := layTensors(t.base.Schema, theirs, t.schema, sides{"a task before it", "here"})
+	if c != nil {
+		return clashOf(f, "%s", c.what)
+	}
+	t.schema = out
+	return nil
+}
+
+// stateOf is the dtype that samples have decided, "" if none has.
+func stateOf(ts *format.TensorSchema) string {
+	if undecided(ts) {
+		return ""
+	}
+	return dtypeName(ts)
+}
+
+// absorbColumn takes in what a fragment does to one tensor.
+func (t *Txn) absorbColumn(f *format.Fragment, fc *format.FragmentColumn, shift func(int64) int64) error {
+	ts := t.schema.ByID(fc.Tensor)
+	if ts == nil {
+		return badFragment(f, "it has samples of a tensor %s, which it does not create and version %d has not", fc.Tensor, t.base.Record.Version)
+	}
+	c := t.column(fc.Tensor)
+	base, fresh := t.base.Record.Rows, t.base.Schema.ByID(fc.Tensor) == nil
+	if !fresh && len(fc.Filled) > 0 {
+		return badFragment(f, "it fills tensor %q, which has samples", ts.Name)
+	}
+	for _, edits := range [][]format.FragmentEdit{fc.Filled, fc.Rewrites} {
+		if n := len(edits); n > 0 && edits[n-1].Rows.Start+edits[n-1].Rows.Count > base {
+			return badFragment(f, "it writes rows of tensor %q behind the %d of version %d", ts.Name, base, t.base.Record.Version)
+		}
+	}
+	if n := len(fc.Updated); n > 0 && fc.Updated[n-1].Rows.Start+fc.Updated[n-1].Rows.Count > base+f.Rows {
+		return badFragment(f, "it updates rows of tensor %q that it does not have", ts.Name)
+	}
+	c.bytes += fc.Bytes
+	if fc.Unknown || fc.Max != nil {
+		c.widen(fc.Min, fc.Max, fc.Unknown)
+	}
+	place := t.placer(f, c)
+	for _, e := range fc.Appended {
+		e = place(e)
+		e.Row += t.rows
+		c.appended = append(c.appended, e)
+	}
+	if err := t.absorbUpdates(f, fc, c, shift, place); err != nil {
+		return err
+	}
+	for _, edit := range fc.Filled {
+		run := chunkmap.Edit{From: edit.Rows.Start, To: edit.Rows.Start + edit.Rows.Count}
+		for _, e := range edit.Entries {
+			run.Entries = append(run.Entries, place(e))
+		}
+		if k, found := slices.BinarySearchFunc(c.filled, run, overlap); found {
+			return clashOf(f, "it writes tensor %q at row %d, as a task before it does", ts.Name, max(run.From, c.filled[k].From))
+		} else {
+			c.filled = slices.Insert(c.filled, k, run)
+		}
+	}
+	if len(fc.Rewrites) > 0 {
+		// Both layouts hold the same samples.
+		var rows []format.RowRange
+		for _, edit := range fc.Rewrites {
+			rows = append(rows, edit.Rows)
+		}
+		c.rewrites = chunkmap.Without(chunkmap.InOrder(c.rewrites), rows)
+		for _, edit := range fc.Rewrites {
+			run := chunkmap.Edit{From: edit.Rows.Start, To: edit.Rows.Start + edit.Rows.Count}
+			for _, e := range edit.Entries {
+				run.Entries = append(run.Entries, place(e))
+			}
+			c.rewrites = append(c.rewrites, run)
+		}
+	}
+	return nil
+}
+
+// overlap compares disjoint edits; those that overlap are equal.
+func overlap(a, b chunkmap.Edit) int {
+	switch {
+	case a.To <= b.From:
+		return -1
+	case b.To <= a.From:
+		return 1
+	}
+	return 0
+}
+
+// absorbUpdates takes in the rows that a fragment updates.
+func (t *Txn) absorbUpdates(f *format.Fragment, fc *format.FragmentColumn, c *columnChange, shift func(int64) int64, place func(format.Entry) format.Entry) error {
+	for _, edit := range fc.Updated {
+		at := edit.Rows.Start
+		one := func(row int64, e format.Entry) error {
+			if row = shift(row); row < t.base.Record.Rows {
+				if _, twice := c.updated[row]; twice {
+					return clashOf(f, "it updates tensor %q at row %d, as a task before it does", t.tensorName(fc.Tensor), t.base.Live.Logical(row))
+				}
+				if t.deleted.Contains(uint64(row)) {
+					return clashOf(f, "it updates tensor %q at row %d, which a task before it deletes", t.tensorName(fc.Tensor), t.base.Live.Logical(row))
+				}
+			}
+			e.Row = row
+			c.updated[row] = e
+			return nil
+		}
+		for _, e := range edit.Entries {
+			for ; at < e.Row; at++ {
+				if err := one(at, format.Entry{}); err != nil {
+					return err
+				}
+			}
+			e = place(e)
+			for n := e.Rows; n > 0; n-- {
+				e.Rows = 1
+				if err := one(at, e); err != nil {
+					return err
+				}
+				e.First++
+				at++
+			}
+		}
+		for ; at < edit.Rows.Start+edit.Rows.Count; at++ {
+			if err := one(at, format.Entry{}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// placer gives the chunks of a fragment their places in side pages, and notes their sizes.
+func (t *Txn) placer(f *format.Fragment, c *columnChange) func(format.Entry) format.Entry {
+	dirs := map[format.UUID][][]byte{}
+	for i := range f.Sides {
+		dirs[f.Sides[i].ID] = f.Sides[i].Dirs
+	}
+	type slot struct {
+		side format.UUID
+		slot int64
+	}
+	placed := map[slot]slot{}
+	return func(e format.Entry) format.Entry {
+		t.joined.note(&e)
+		own, ok := dirs[e.Side]
+		if !ok {
+			return e
+		}
+		at := slot{e.Side, e.Slot}
+		to, ok := placed[at]
+		if !ok {
+			to.side, to.slot = c.slot(t, &e, own[e.Slot:e.Slot+max(1, e.Tiles)])
+			placed[at] = to
+		}
+		e.Side, e.Slot = to.side, to.slot
+		return e
+	}
+}
+
+// note keeps the size of the chunks of an entry.
+func (j *joined) note(e *format.Entry) {
+	sizes := j.chunks[e.Session]
+	if sizes == nil {
+		sizes = map[int64]int64{}
+		j.chunks[e.Session] = sizes
+	}
+	if e.Tiles == 0 {
+		sizes[e.Ordinal] = e.Bytes
+		return
+	}
+	for i := range e.Tiles {
+		sizes[e.Ordinal+i] = -1
+	}
+}
+
+// Written returns the rows that have samples of the transaction in a tensor, as the axis counts them.
+func (t *Txn) Written(id format.UUID) []format.RowRange {
+	c := t.columns[id]
+	if c == nil {
+		return nil
+	}
+	out := append(ranges(t.Updated(id)), chunkmap.RangesOf(c.filled)...)
+	return rowset.Of(append(out, format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))
+}
+
+// Uncovered returns the first rows of the base, as the user counts them, that lack a sample in a
+// tensor which fragments have filled in part. all is their number.
+func (t *Txn) Uncovered() (tensor string, rows []int64, all int64) {
+	whole := rowset.Of([]format.RowRange{{Start: 0, Count: t.base.Record.Rows}}).Minus(t.base.deletedRows())
+	for _, ts := range t.schema.Tensors {
+		c := t.columns[ts.ID]
+		if c == nil || len(c.filled) == 0 || strings.HasPrefix(ts.Name, "_") {
+			continue
+		}
+		given := append(chunkmap.RangesOf(c.filled), ranges(t.Updated(ts.ID))...)
+		given = append(given, ranges(t.DeletedRows())...)
+		missing := whole.Minus(rowset.Of(given))
+		for _, r := range missing {
+			for row := r.Start; row < r.Start+r.Count && len(rows) < shownRows; row++ {
+				rows = append(rows, t.base.Live.Logical(row))
+			}
+		}
+		if all = missing.Count(); all > 0 {
+			return ts.Name, rows, all
+		}
+	}
+	return "", nil, 0
+}
+
+// checkAppended refuses rows that another commit has of the same task.
+func (t *Txn) checkAppended(rec *format.Record, op format.Op) error {
+	if t.joined == nil {
+		return nil
+	}
+	task, twice := t.joined.ids[op.Append]
+	if !twice {
+		return nil
+	}
+	return errs.New(errs.Conflict, "%w", &ConflictError{
+		Kind: "append x append", Winner: Describe(rec), op: "commit",
+		What: fmt.Sprintf("it has the rows of task %q of this write", task), Remedy: "leave out the fragments that are committed",
+	})
+}
+
+// presence refuses fragments whose chunks are not there, or that a gc may remove before the commit
+// is done. One listing tells of all sessions of the write.
+func (t *Txn) presence(ctx context.Context) error {
+	j, r := t.joined, t.repo
+	left := 0
+	for _, sizes := range j.chunks {
+		left += len(sizes)
+	}
+	if left == 0 {
+		return nil
+	}
+	var oldest, wrong storage.Object
+	err := List(ctx, r.Store, "data/", j.write.SessionsFrom(), func(o storage.Object) bool {
+		session, ordinal, err := format.ParseDataKey(o.Key)
+		if err != nil || !j.write.Owns(session) {
+			return err != nil && left > 0
+		}
+		want, named := j.chunks[session][ordinal]
+		if !named {
+			return true
+		}
+		if left--; want >= 0 && want != o.Size {
+			wrong = o
+		}
+		if oldest.Key == "" || o.Modified.Before(oldest.Modified) {
+			oldest = o
+		}
+		return left > 0 && wrong.Key == ""
+	})
+	switch {
+	case err != nil:
+		return errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+	case wrong.Key != "":
+		session, ordinal, _ := format.ParseDataKey(wrong.Key)
+		return errs.Op("commit to", r.Store.URI()).New(errs.Invalid, "%q has %d bytes, and a fragment says %d; make the fragment again", wrong.Key, wrong.Size, j.chunks[session][ordinal])
+	case left > 0:
+		return errs.Op("commit to", r.Store.URI()).New(errs.Conflict, "%d chunks that fragments name are missing: a gc has removed them, or they were never written; run their tasks again", left)
+	case j.leased != nil && j.leased():
+		return nil
+	}
+	now, err := r.storeTime(ctx, "commit to", false)
+	if err != nil {
+		return err
+	}
+	return t.ripe(oldest.Key, oldest.Modified, now)
+}
