@@ -41,6 +41,7 @@ from deeplake._version import __version__
 if TYPE_CHECKING:
     from deeplake import tql
     from deeplake._data.dataset import create, delete, exists, open, query
+    from deeplake._data.deeplake4 import Deeplake4, deeplake4
     from deeplake._data.ingest import ingest
     from deeplake._data.mix import Mix, mix
     from deeplake._data.view import Dataset, QueryView, View
@@ -67,6 +68,7 @@ __all__ = [
     "ConflictError",
     "CorruptError",
     "Dataset",
+    "Deeplake4",
     "DeviceError",
     "Diff",
     "Error",
@@ -95,6 +97,7 @@ __all__ = [
     "__version__",
     "copy",
     "create",
+    "deeplake4",
     "delete",
     "exists",
     "ingest",
@@ -111,6 +114,7 @@ _MODULES = {
     "Cache": "_load.cache",
     "Commit": "_versions.commit",
     "Dataset": "_data.view",
+    "Deeplake4": "_data.deeplake4",
     "Diff": "_versions.refs",
     "Explanation": "_query.query",
     "Group": "_rows.tensor",
@@ -126,6 +130,7 @@ _MODULES = {
     "Visualizer": "_show.visualize",
     "copy": "_versions.copy",
     "create": "_data.dataset",
+    "deeplake4": "_data.deeplake4",
     "ingest": "_data.ingest",
     "delete": "_data.dataset",
     "exists": "_data.dataset",

@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from deeplake import _native
+from deeplake._data.files import deeplake4_hint
 from deeplake._data.spec import schema_specs
 from deeplake._data.view import Dataset, QueryView, ask
+from deeplake._errors import NotFoundError
 from deeplake._names import checks_keywords
 from deeplake._rows.live import Live
 from deeplake._stores import storage as _storage
@@ -104,7 +106,12 @@ def open(
     """
     stores = _storage.access(storage, link_storage)
     place, ref = _uri.resolve(uri), "" if at is None else ref_of(at)
-    handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(stores))
+    try:
+        handle = _native.open(place, branch=branch, at=ref, read_only=read_only, store=_storage.reach(stores))
+    except NotFoundError:
+        if way := deeplake4_hint(place):
+            raise NotFoundError(f'open dataset "{place}": {way}') from None
+        raise
     if ref:
         # A time or the start of an id may mean another commit later, in a process that opens it
         # again.

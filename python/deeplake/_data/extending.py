@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index
+from deeplake._data.deeplake4 import Deeplake4, Run
 from deeplake._data.hugging_face import is_of_hugging_face, reader_of
 from deeplake._data.reading import Reading
 from deeplake._data.rows import columns_of, own_columns
@@ -44,7 +45,10 @@ class Upserted(NamedTuple):
 def extend(ds: Writing, rows: Any) -> None:
     """Appends rows, all or none."""
     live = ds._source
-    if is_of_hugging_face(rows):
+    if isinstance(rows, Deeplake4):
+        with rows.opened() as run:
+            _extend_by_batches(ds, run)
+    elif is_of_hugging_face(rows):
         live.append_stream(reader_of(rows))
     elif is_stream(rows):
         check_frame(rows)
@@ -53,6 +57,31 @@ def extend(ds: Writing, rows: Any) -> None:
         _extend_new(ds, rows.schema, own_columns(rows))
     else:
         live.append(ds._samples("extend", _columns(rows)))
+
+
+def _extend_by_batches(ds: Writing, run: Run) -> None:
+    """Appends the rows that another process writes, all or none. Its batches are read here: the
+    core's own thread would wait for them through Ctrl-C.
+    """
+    live = ds._source
+    before, dirty = live.length(), ds.dirty
+    made: list[str] = []
+    try:
+        if not live.handle().describe()["tensors"]:
+            for name, about in run.tensors.items():
+                ds.create_tensor(name, **about)
+                made.append(name)
+        for batch in run:
+            live.append_stream(batch)
+    except BaseException:
+        if not dirty:
+            ds.discard()
+            raise
+        if live.length() > before:
+            ds.delete(slice(before, live.length()))
+        for name in made:
+            ds.delete_tensor(name)
+        raise
 
 
 def _extend_new(ds: Writing, schema: Mapping[str, Any], columns: Mapping[str, Any]) -> None:

@@ -34,6 +34,7 @@ _NODES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")  # of a folder of Zar
 FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds", "litdata")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 _CHUNK = re.compile(r"chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin")  # the name of a chunk of LitData
+FOLDER4 = "_deeplake_log"  # of a dataset of Deep Lake 4
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
 
@@ -73,6 +74,8 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     place = Path(text.removeprefix("file://"))
     if not place.exists():
         raise NotFoundError(f"{called}: there is no such file or folder on this machine")
+    if format is None and (way := deeplake4_hint(text)):
+        raise InvalidArgumentError(f"{called}: {way}")
     found = format or format_of(place)
     if found is None and _has_images(place):
         return None
@@ -81,6 +84,18 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
             f"{called}: its names tell no format, or several; give format=, one of {', '.join((*FORMATS, *ARRAYS))}"
         )
     return found
+
+
+def deeplake4_hint(path: str) -> str:
+    """Returns the way to a dataset of Deep Lake 4 that lies at a path of this machine, or ""."""
+    if "://" in path and not path.startswith("file://"):
+        return ""
+    if not (Path(path.removeprefix("file://")) / FOLDER4).is_dir():
+        return ""
+    return (
+        "Deep Lake 4 wrote the dataset there; copy it by deeplake.ingest(deeplake.deeplake4(path, python=...), uri), "
+        'see "Deep Lake 4" in docs/coming-from.md'
+    )
 
 
 def array_format(path: str | os.PathLike[str], format: str | None) -> str | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import create, delete, exists, make
+from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
 from deeplake._data.importing import import_files
 from deeplake._data.reading import Reading
@@ -63,12 +64,13 @@ def ingest(
             `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split"; an object of
-            NumPy, h5py or zarr with arrays, whose first axis counts rows. Or the path of a file of
-            arrays: .npy, .npz, HDF5 or a folder of Zarr (docs/arrays.md). Or the path of a file:
-            Parquet, Feather, CSV, JSON lines or TFRecord, or of a folder of them, whose partitions
-            ("year=2026") become columns. Or a folder of images, with their annotations in one of
-            the layouts of docs/annotations.md, or with a folder for each class. They may lie on any
-            store ("s3://bucket/folder"), and one file on a web server.
+            NumPy, h5py or zarr with arrays, whose first axis counts rows; a dataset of Deep Lake 4,
+            which `deeplake.deeplake4` reads. Or the path of a file of arrays: .npy, .npz, HDF5 or a
+            folder of Zarr (docs/arrays.md). Or the path of a file: Parquet, Feather, CSV, JSON
+            lines or TFRecord, or of a folder of them, whose partitions ("year=2026") become
+            columns. Or a folder of images, with their annotations in one of the layouts of
+            docs/annotations.md, or with a folder for each class. They may lie on any store
+            ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
@@ -164,11 +166,20 @@ def ingest(
         found: arrays.Arrays | None = None
         if has_arrays:
             found = spool.enter_context(arrays.opened(source, format, columns, schema or {}))
-        batches = _batches(source, columns, format, schema or {}) if found is None else found.batches()
-        ds = _filled(batches, found, uri, schema, splits, overwrite, storage, message, verbose)
+        info = None if found is None else found.info
+        if isinstance(source, Deeplake4):
+            _check_format(format)
+            run = spool.enter_context(source.opened(columns))
+            schema, info = {**run.tensors, **(schema or {})}, run.info
+            batches: Iterator[Any] = iter(run)
+        else:
+            batches = _batches(source, columns, format, schema or {}) if found is None else found.batches()
+        ds = _filled(batches, found, info, uri, schema, splits, overwrite, storage, message, verbose)
     if verbose:
         if found is not None:
             arrays.report(found)
+        if isinstance(source, Deeplake4):
+            run.report()
         print(repr(ds), file=sys.stderr)
     return ds
 
@@ -176,6 +187,7 @@ def ingest(
 def _filled(
     batches: Iterator[Any],
     found: arrays.Arrays | None,
+    info: Mapping[str, Any] | None,
     uri: str | os.PathLike[str],
     schema: Mapping[str, Any] | None,
     splits: Sequence[str],
@@ -194,8 +206,8 @@ def _filled(
                 if ds is None:
                     made = _schema(batch, schema) if found is None else found.schema()
                     ds = make(uri, made, overwrite, _storage.access(storage, None), at_commit=overwrite)
-                    if found is not None and found.info:
-                        ds.info = found.info
+                    if info:
+                        ds.info = info
                 _extend(ds, batch)
                 if verbose:
                     advance(len(ds))
