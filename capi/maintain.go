@@ -86,7 +86,7 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (mai
 	o := maintain.GCOptions{OlderThan: version.GCGrace}
 	var err error
 	if olderThan != nil {
-		if o.OlderThan, err = seconds("older_than", float64(*olderThan)); err != nil {
+		if o.OlderThan, err = seconds("gc", "older_than", float64(*olderThan)); err != nil {
 			return o, err
 		}
 	}
@@ -95,7 +95,7 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (mai
 	}
 	if expire != nil {
 		o.Expire = &maintain.Retention{}
-		if o.Expire.Age, err = seconds("expire", float64(*expire)); err != nil {
+		if o.Expire.Age, err = seconds("gc", "expire", float64(*expire)); err != nil {
 			return o, err
 		}
 		if keepLast != nil {
@@ -105,9 +105,9 @@ func gcOptions(olderThan, expire *C.dl_const_f64, keepLast *C.dl_const_i64) (mai
 	return o, nil
 }
 
-func seconds(name string, n float64) (time.Duration, error) {
+func seconds(op, name string, n float64) (time.Duration, error) {
 	if !(n >= 0 && n < math.MaxInt64/1e9) {
-		return 0, errs.Op("gc", "").New(errs.Invalid, "%s is %g seconds, want 0 or more", name, n)
+		return 0, errs.Op(op, "").New(errs.Invalid, "%s is %g seconds, want 0 or more", name, n)
 	}
 	return time.Duration(n * float64(time.Second)), nil
 }

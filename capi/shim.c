@@ -168,6 +168,25 @@ FORWARD(dataset_set_info, (dl_context ctx, dl_dataset ds, dl_text* json, dl_erro
 FORWARD(dataset_commit,
         (dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json, dl_error* err),
         (ctx, ds, message, json, err))
+FORWARD(dataset_commit_once,
+        (dl_context ctx, dl_dataset ds, dl_text* message, dl_text* key, dl_buffer* json,
+         dl_error* err),
+        (ctx, ds, message, key, json, err))
+FORWARD(dataset_begin_write,
+        (dl_context ctx, dl_dataset ds, dl_const_f64* lease, dl_buffer* token, dl_error* err),
+        (ctx, ds, lease, token, err))
+FORWARD(dataset_end_write, (dl_context ctx, dl_dataset ds, dl_text* token, dl_error* err),
+        (ctx, ds, token, err))
+FORWARD(task_open,
+        (dl_context ctx, dl_text* uri, dl_text* token, dl_text* key, dl_text* options,
+         dl_dataset* out, dl_error* err),
+        (ctx, uri, token, key, options, out, err))
+FORWARD(dataset_fragment, (dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err),
+        (ctx, ds, json, err))
+FORWARD(dataset_commit_fragments,
+        (dl_context ctx, dl_dataset ds, dl_text* token, dl_texts* fragments, int64_t n,
+         dl_text* options, dl_buffer* json, dl_error* err),
+        (ctx, ds, token, fragments, n, options, json, err))
 FORWARD(dataset_discard, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_refresh, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_log, (dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err),

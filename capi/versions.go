@@ -272,3 +272,94 @@ func gitSetting(name string) string {
 	}
 	return strings.TrimSpace(string(out))
 }
+
+//export dlgo_dataset_commit_once
+func dlgo_dataset_commit_once(c C.dl_context, h C.dl_dataset, message, key *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("commit", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		return ds.CommitOnce(ctx, text(message), text(key))
+	})
+}
+
+//export dlgo_dataset_begin_write
+func dlgo_dataset_begin_write(c C.dl_context, h C.dl_dataset, lease *C.dl_const_f64, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		if err := wantOut("begin distributed write", out != nil); err != nil {
+			return err
+		}
+		within := dataset.DefaultLease
+		if lease != nil {
+			var err error
+			if within, err = seconds("begin distributed write", "lease", float64(*lease)); err != nil {
+				return err
+			}
+		}
+		token, err := ds.BeginWrite(ctx, within)
+		if err == nil {
+			err = fill(out, token)
+		}
+		return err
+	})
+}
+
+//export dlgo_dataset_end_write
+func dlgo_dataset_end_write(c C.dl_context, h C.dl_dataset, token *C.dl_text, e *C.dl_error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		return ds.EndWrite(ctx, []byte(text(token)))
+	})
+}
+
+//export dlgo_task_open
+func dlgo_task_open(c C.dl_context, uri, token, key, options *C.dl_text, out *C.dl_dataset, e *C.dl_error) C.dl_status {
+	return call(e, func() error {
+		place, err := reach("open task", text(options))
+		if err != nil {
+			return err
+		}
+		if err := wantOut("open task", out != nil); err != nil {
+			return err
+		}
+		ctx, err := contextOf(c)
+		if err != nil {
+			return err
+		}
+		ds, err := dataset.OpenTask(ctx, lib.env, text(uri), []byte(text(token)), text(key), place)
+		if err != nil {
+			return err
+		}
+		out.id = C.uint64_t(lib.datasets.put(ds))
+		return nil
+	})
+}
+
+//export dlgo_dataset_fragment
+func dlgo_dataset_fragment(c C.dl_context, h C.dl_dataset, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
+		if err := wantOut("make fragment", out != nil); err != nil {
+			return err
+		}
+		fragment, err := ds.Fragment(ctx)
+		if err == nil {
+			err = fill(out, fragment)
+		}
+		return err
+	})
+}
+
+//export dlgo_dataset_commit_fragments
+func dlgo_dataset_commit_fragments(c C.dl_context, h C.dl_dataset, token *C.dl_text, fragments *C.dl_texts, n C.int64_t, options *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("commit fragments", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		var o dataset.CommitFragmentsOptions
+		if err := parse("commit fragments", text(options), &o); err != nil {
+			return nil, err
+		}
+		texts, err := textsOf("fragments", fragments, n)
+		if err != nil {
+			return nil, err
+		}
+		parts := make([][]byte, len(texts))
+		for i, one := range texts {
+			parts[i] = []byte(one)
+		}
+		return ds.CommitFragments(ctx, []byte(text(token)), parts, o)
+	})
+}

@@ -157,6 +157,11 @@ DL_API dl_status dl_dataset_set_info(dl_context ctx, dl_dataset ds, dl_text* jso
 DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* message, dl_buffer* json,
                                    dl_error* err);
 
+/* dl_dataset_commit, unless a commit in the branch's history has the key (not ""): *json gets that
+ * one then, and the changes are dropped. */
+DL_API dl_status dl_dataset_commit_once(dl_context ctx, dl_dataset ds, dl_text* message,
+                                        dl_text* key, dl_buffer* json, dl_error* err);
+
 /* Drops uncommitted changes. */
 DL_API dl_status dl_dataset_discard(dl_context ctx, dl_dataset ds, dl_error* err);
 
@@ -176,6 +181,35 @@ DL_API dl_status dl_dataset_view(dl_context ctx, dl_dataset ds, dl_view* out, dl
 
 /* Closes the dataset and drops uncommitted rows. The handle is dead then, also after a failure. */
 DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
+
+/* ---- Distributed writes ---- */
+
+/* Begins a write by many programs on top of the dataset's commit. *token gets the JSON object that
+ * its tasks and its commit need; the caller releases it. No gc removes what the tasks write, until
+ * lease seconds (NULL: 3600) after dl_dataset_end_write or the end of the program. */
+DL_API dl_status dl_dataset_begin_write(dl_context ctx, dl_dataset ds, dl_const_f64* lease,
+                                        dl_buffer* token, dl_error* err);
+
+/* Ends the lease of a write. */
+DL_API dl_status dl_dataset_end_write(dl_context ctx, dl_dataset ds, dl_text* token, dl_error* err);
+
+/* Opens a dataset for one task of a write, at the commit that the write began on. options are those
+ * of a store. Of the attempts of a task, which have one key, one is committed. The caller closes
+ * *out. */
+DL_API dl_status dl_task_open(dl_context ctx, dl_text* uri, dl_text* token, dl_text* key,
+                              dl_text* options, dl_dataset* out, dl_error* err);
+
+/* Makes the changes of a task durable. *json gets the fragment that dl_dataset_commit_fragments
+ * takes in; the caller releases it. The dataset can be read then, and not changed. */
+DL_API dl_status dl_dataset_fragment(dl_context ctx, dl_dataset ds, dl_buffer* json, dl_error* err);
+
+/* Commits n fragments of a write in the order given, all or none. options is a JSON object
+ * {"message", "idempotency_key", "allow_missing"}. *json gets the commit, with "fragments" (those
+ * taken in) and "repeated" (tasks of which another attempt was left out); the caller releases it. A
+ * task that is committed already is DL_CONFLICT; the same fragments again are the same commit. */
+DL_API dl_status dl_dataset_commit_fragments(dl_context ctx, dl_dataset ds, dl_text* token,
+                                             dl_texts* fragments, int64_t n, dl_text* options,
+                                             dl_buffer* json, dl_error* err);
 
 /* ---- Versions ---- */
 
@@ -511,7 +545,8 @@ DL_API dl_status dl_batches_close(dl_batches batches, dl_error* err);
     X(context_cancel) X(context_close) X(uri_resolve) X(uri_root) X(uri_orgs) X(dataset_create) \
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
     X(dataset_create_tensor) X(dataset_append) X(dataset_append_stream) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
-    X(dataset_update_rows_of) X(dataset_delete_rows_of) X(dataset_commit) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
+    X(dataset_update_rows_of) X(dataset_delete_rows_of) X(dataset_commit) X(dataset_commit_once) X(dataset_begin_write) X(dataset_end_write) \
+    X(task_open) X(dataset_fragment) X(dataset_commit_fragments) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \

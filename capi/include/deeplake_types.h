@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 #define DL_ABI_MAJOR 2
-#define DL_ABI_MINOR 8
+#define DL_ABI_MINOR 9
 
 #if defined(__GNUC__)
 #define DL_API __attribute__((visibility("default")))

@@ -72,6 +72,9 @@ def open(
             variables that credentials and proxies are found by; without it, those that the core was loaded with).
     """
 
+def open_task(uri: str, token: str, key: str, *, store: Mapping[str, Any] | None = None) -> Dataset:
+    """Opens a dataset for one task of a distributed write; store is as in `open`."""
+
 def copy(src: str, dst: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Copies a dataset; Ctrl-C stops it, and copying again goes on.
 
@@ -204,6 +207,18 @@ class Dataset(_Handle):
         """Looks for missing and damaged objects. Returns core/version.FsckReport."""
     def progress(self) -> dict[str, int]:
         """Returns items, bytes, total_items and total_bytes of the gc, fsck, copy or rechunk that began last."""
+    def commit_once(self, message: str, key: str) -> dict[str, Any]:
+        """Commits, unless a commit of the history has the key, which is not "". Returns the commit."""
+    def begin_write(self, lease: float | None = None) -> str:
+        """Begins a distributed write, whose lease lasts that many seconds. Returns its token, JSON."""
+    def end_write(self, token: str) -> None:
+        """Ends the lease of a distributed write."""
+    def fragment(self) -> str:
+        """Makes the changes of a task durable. Returns what they are, JSON."""
+    def commit_fragments(
+        self, token: str, fragments: list[str], options: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Commits fragments: message, idempotency_key, allow_missing. Returns the commit, fragments and repeated."""
     def copy_to(
         self, uri: str, history: bool = False, message: str = "", store: Mapping[str, Any] | None = None
     ) -> dict[str, int]:

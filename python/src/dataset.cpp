@@ -53,6 +53,14 @@ Dataset open(const Text& uri, const Text& branch, const Text& at, bool read_only
     });
 }
 
+Dataset open_task(const Text& uri, const Text& token, const Text& key, const py::object& store) {
+    const Core& c = core();
+    const std::string options = options_json(store);
+    return make(c, [&](dl_context ctx, dl_dataset* out, dl_error* err) {
+        return c.task_open(ctx, uri.c_str(), token.c_str(), key.c_str(), options.c_str(), out, err);
+    });
+}
+
 bool exists(const Text& uri, const py::object& store) {
     const Core& c = core();
     const std::string options = options_json(store);
@@ -278,6 +286,8 @@ void register_dataset(py::module_& m) {
           arg("tensors") = py::list(), arg("store") = py::none(), arg("at_commit") = false);
     m.def("open", open, arg("uri"), py::kw_only(), arg("branch") = "", arg("at") = "",
           arg("read_only") = false, arg("store") = py::none());
+    m.def("open_task", open_task, arg("uri"), arg("token"), arg("key"), py::kw_only(),
+          arg("store") = py::none());
     m.def("exists", exists, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("delete", remove, arg("uri"), py::kw_only(), arg("store") = py::none());
     m.def("resolve", resolve, arg("uri"), arg("environ"));

@@ -258,6 +258,55 @@ py::dict copy(const Text& src, const Text& dst, const py::object& options) {
     return copied(r);
 }
 
+py::object commit_once(const Dataset& self, const py::object& message, const py::object& key) {
+    const std::string text = to_text("commit", "message", message);
+    const std::string name = to_text("commit", "idempotency_key", key);
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) {
+        return c.dataset_commit_once(ctx, h, text.c_str(), name.c_str(), out, err);
+    });
+}
+
+py::str begin_write(const Dataset& self, const py::object& lease) {
+    const auto within = to_real("distributed_write", "lease", lease);
+    Buffer token;
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_begin_write(ctx, h, within ? &*within : nullptr, token.out(), err);
+    });
+    return token.text();
+}
+
+void end_write(const Dataset& self, const Text& token) {
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_end_write(ctx, h, token.c_str(), err);
+    });
+}
+
+py::str fragment(const Dataset& self) {
+    Buffer json;
+    with_dataset(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_error* err) {
+        return c.dataset_fragment(ctx, h, json.out(), err);
+    });
+    return json.text();
+}
+
+py::object commit_fragments(const Dataset& self, const Text& token, const py::list& fragments,
+                            const py::object& options) {
+    std::vector<std::string> texts;
+    for (py::handle one : fragments)
+        texts.push_back(
+            to_text("commit", "fragments", py::reinterpret_borrow<py::object>(one)));
+    std::vector<const char*> list;
+    for (const std::string& one : texts) list.push_back(one.c_str());
+    const std::string json = options_json(options);
+    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
+                         dl_error* err) {
+        return c.dataset_commit_fragments(ctx, h, token.c_str(), list.data(),
+                                          static_cast<std::int64_t>(list.size()), json.c_str(),
+                                          out, err);
+    });
+}
+
 }  // namespace
 
 void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
@@ -288,6 +337,12 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
              arg("keep_last") = py::none(), arg("dry_run") = false)
         .def("fsck", fsck, arg("data") = true, arg("repair") = false)
         .def("progress", progress)
+        .def("commit_once", commit_once, arg("message"), arg("key"))
+        .def("begin_write", begin_write, arg("lease") = py::none())
+        .def("end_write", end_write, arg("token"))
+        .def("fragment", fragment)
+        .def("commit_fragments", commit_fragments, arg("token"), arg("fragments"),
+             arg("options") = py::none())
         .def("copy_to", copy_to, arg("uri"), arg("history") = false, arg("message") = "",
              arg("store") = py::none());
 }

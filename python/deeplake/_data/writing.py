@@ -7,22 +7,21 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from deeplake import _index
+from deeplake._data.committing import Committing
 from deeplake._data.extending import Matched, Unmatched, Upserted, extend, upsert
 from deeplake._data.reading import Reading
 from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import check_dict, check_text, checks_keywords
-from deeplake._rows.live import Live
 from deeplake._rows.tensor import Tensor
 from deeplake._samples.frames import is_column, samples_of
 from deeplake._versions.commit import Commit, commit_of
 
 
-class Writing:
+class Writing(Committing):
     """The methods of `Dataset` that write. They need its source alone."""
 
     __slots__ = ()
-    _source: Live
 
     @property
     def branch(self) -> str:
@@ -348,29 +347,6 @@ class Writing:
         wanted = _index.as_array(range(picked, picked + 1) if isinstance(picked, int) else picked)
         self._source.write(lambda handle: handle.delete_rows(wanted))
 
-    def commit(self, message: str = "") -> Commit:
-        """Makes all changes durable and visible to others.
-
-        The commit takes in the commits of other writers since the dataset was opened.
-
-        Args:
-            message: the message of the version.
-
-        Returns:
-            The new version, or the present one if nothing changed.
-
-        Raises:
-            ConflictError: another writer changed the same. The changes are still uncommitted.
-        """
-        done = self._source.write(lambda handle: handle.commit(message), types=True)
-        self._source.settled()
-        return commit_of(done)
-
-    def discard(self) -> None:
-        """Drops all changes since the last commit."""
-        self._source.handle().discard()
-        self._source.settled()
-
     def _samples(self, called: str, columns: Mapping[str, Any]) -> Mapping[str, Any]:
         """Returns columns with samples in the place of columns of pandas, Arrow and polars."""
         if not any(map(is_column, columns.values())):
@@ -380,11 +356,6 @@ class Writing:
             name: samples_of(called, name, values, described.get(name)) if is_column(values) else values
             for name, values in columns.items()
         }
-
-    def refresh(self) -> None:
-        """Moves to the newest version of the branch."""
-        self._source.handle().refresh()
-        self._source.settled()
 
 
 def _check_row(called: str, row: Any) -> None:
