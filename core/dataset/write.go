@@ -14,8 +14,8 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// A distributed write: BeginWrite in one program, OpenTask and Fragment in any number of others, and
-// CommitFragments in one. FORMAT.md has what travels between them.
+// A distributed write: BeginWrite in one program, OpenTask and Fragment in any number of others,
+// and CommitFragments in one. FORMAT.md has what travels between them.
 
 // DefaultLease is the time within which a lease is renewed, unless the caller says otherwise.
 const DefaultLease = time.Hour
@@ -114,16 +114,12 @@ func (l *leasing) stop() {
 
 // BeginWrite begins a distributed write on top of the dataset's commit, and returns its token: a
 // JSON object for OpenTask and CommitFragments. The lease keeps the chunks of the tasks from every
-// gc. It is renewed until EndWrite or Close, and ends within the given time after that; 0 is
-// DefaultLease.
+// gc. It is renewed until EndWrite or Close, and ends within the given time after that.
 func (d *Dataset) BeginWrite(ctx context.Context, within time.Duration) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.mayBegin(); err != nil {
 		return nil, err
-	}
-	if within == 0 {
-		within = DefaultLease
 	}
 	rec := d.head.Record
 	w := format.Write{Dataset: d.repo.TSF.UUID, Base: format.BranchPoint{Branch: rec.Branch, Version: rec.Version}, Commit: rec.UUID, ID: format.NewUUID()}
@@ -234,8 +230,8 @@ func (d *Dataset) Fragment(ctx context.Context) ([]byte, error) {
 // CommitFragmentsOptions are the options of CommitFragments.
 type CommitFragmentsOptions struct {
 	Message string `json:"message"`
-	// Key is as in CommitOnce. "": a commit of the same fragments, since the write began, stands for
-	// this one.
+	// Key is as in CommitOnce. "": a commit of the same fragments, since the write began, stands
+	// for this one.
 	Key string `json:"idempotency_key"`
 	// AllowMissing accepts a new tensor that has samples in some of the rows before the write only.
 	AllowMissing bool `json:"allow_missing"`
@@ -248,9 +244,10 @@ type WriteReport struct {
 	Repeated  []string `json:"repeated"`  // keys of tasks of which it left an attempt out
 }
 
-// CommitFragments commits the fragments of a distributed write, their rows in the order given, all or
-// none of them. The commits of others since the write began are taken in as Commit does. A fragment
-// of a task that is committed already is errs.Conflict. The dataset moves to the new version.
+// CommitFragments commits the fragments of a distributed write, their rows in the order given, all
+// or none of them. The commits of others since the write began are taken in as Commit does. A
+// fragment of a task that is committed already is errs.Conflict. The dataset moves to the new
+// version.
 func (d *Dataset) CommitFragments(ctx context.Context, token []byte, fragments [][]byte, o CommitFragmentsOptions) (WriteReport, error) {
 	report := WriteReport{Repeated: []string{}}
 	plan, err := format.DecodeWrite(token)
@@ -373,8 +370,8 @@ func (w *writer) absorb(ctx context.Context, plan format.Write, parts []*format.
 	return w.resolveTypes()
 }
 
-// renumbered returns a fragment with labels of which the classes have other numbers in the fragments
-// before it.
+// renumbered returns a fragment with labels of which the classes have other numbers in the
+// fragments before it.
 func (w *writer) renumbered(ctx context.Context, plan format.Write, f *format.Fragment, r version.Renumbering) (*format.Fragment, error) {
 	alone, err := newWriterOn(w.d, w.txn.Base())
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 func begin(t *testing.T, d *Dataset) []byte {
 	t.Helper()
-	return must[[]byte](t)(d.BeginWrite(context.Background(), 0))
+	return must[[]byte](t)(d.BeginWrite(context.Background(), DefaultLease))
 }
 
 // inTask runs a task, and returns its fragment.
@@ -317,6 +317,13 @@ func TestFragmentSchemas(t *testing.T) {
 	wantWhole(t, d)
 }
 
+func deleteRows(t *testing.T, d *Dataset, rows ...int64) {
+	t.Helper()
+	if err := d.DeleteRows(context.Background(), rows); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestFragmentErrors: what a task or a commit cannot do names the way out, and changes nothing.
 func TestFragmentErrors(t *testing.T) {
 	t.Parallel()
@@ -337,7 +344,7 @@ func TestFragmentErrors(t *testing.T) {
 		"branch":  func() error { return task.Checkout(ctx, "b", true) },
 		"tag":     func() error { _, err := task.Versions().CreateTag(ctx, "v", "", ""); return err },
 		"rechunk": func() error { _, err := task.Rechunk(ctx, RechunkOptions{}); return err },
-		"begin":   func() error { _, err := task.BeginWrite(ctx, 0); return err },
+		"begin":   func() error { _, err := task.BeginWrite(ctx, DefaultLease); return err },
 	} {
 		if err := do(); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "fragment()") {
 			t.Errorf("%s in a task: %v", name, err)
@@ -375,6 +382,14 @@ func TestFragmentErrors(t *testing.T) {
 			inTask(t, env, "mem://d", token, "u", func(d *Dataset) { updateNumbers(t, d, 1, 7) }),
 			inTask(t, env, "mem://d", token, "v", func(d *Dataset) { updateNumbers(t, d, 1, 8) }),
 		}, errs.Conflict, "row 1"},
+		"update and delete": {token, [][]byte{
+			inTask(t, env, "mem://d", token, "u", func(d *Dataset) { updateNumbers(t, d, 1, 7) }),
+			inTask(t, env, "mem://d", token, "v", func(d *Dataset) { deleteRows(t, d, 0, 1) }),
+		}, errs.Conflict, "row 1"},
+		"delete and update": {token, [][]byte{
+			inTask(t, env, "mem://d", token, "v", func(d *Dataset) { deleteRows(t, d, 2, 1) }),
+			inTask(t, env, "mem://d", token, "u", func(d *Dataset) { updateNumbers(t, d, 1, 7) }),
+		}, errs.Conflict, "row 1"},
 	} {
 		_, err := d.CommitFragments(ctx, c.token, c.parts, CommitFragmentsOptions{})
 		if !errs.Is(err, c.kind) || !strings.Contains(fmt.Sprint(err), c.want) {
@@ -397,8 +412,8 @@ func TestFragmentErrors(t *testing.T) {
 	}
 }
 
-// TestFragmentWithoutChunks: chunks that a gc has removed, or that have other sizes, are found before
-// the commit.
+// TestFragmentWithoutChunks: chunks that a gc has removed, or that have other sizes, are found
+// before the commit.
 func TestFragmentWithoutChunks(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

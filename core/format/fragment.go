@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"deeplake/core/errs"
@@ -26,6 +27,10 @@ const MaxTaskBytes = 256
 
 // inlineFragment is the size up to which the content of a fragment is in the fragment itself.
 const inlineFragment = 6 << 10
+
+// maxAlikeEntries bounds the entries of a fragment beyond one a byte. Only in a leaf of the first
+// chunks of a session can entries take no bytes, and no tasks write many such leaves.
+const maxAlikeEntries = 1 << 16
 
 // EncodeWrite makes the JSON object that a program sends to its tasks.
 func EncodeWrite(w Write) ([]byte, error) {
@@ -197,10 +202,12 @@ func (f *Fragment) decode(m *members) error {
 	if err := first(f.Write.check(), CheckTask(f.Task)); err != nil {
 		return err
 	}
-	if (content == nil) == (f.Object == nil) {
+	switch {
+	case (content == nil) == (f.Object == nil):
 		return errors.New("want exactly one of content and object")
-	}
-	if f.Object != nil {
+	case f.Object != nil && f.Object.IsZero():
+		return errors.New("a uuid is zero")
+	case f.Object != nil:
 		return nil
 	}
 	text, err := text(content)
@@ -208,7 +215,7 @@ func (f *Fragment) decode(m *members) error {
 		return err
 	}
 	frame, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder skips
 		return errors.New("its content is not base64")
 	}
 	return f.DecodeContent(frame)
@@ -219,43 +226,58 @@ func CheckTask(task string) error {
 	switch {
 	case task == "" || len(task) > MaxTaskBytes:
 		return fmt.Errorf("the key of a task has %d bytes, want 1 to %d", len(task), MaxTaskBytes)
-	case !utf8.ValidString(task) || strings.ContainsFunc(task, func(r rune) bool { return r < ' ' }):
+	case !utf8.ValidString(task) || strings.ContainsFunc(task, unicode.IsControl):
 		return errors.New("the key of a task is not UTF-8, or has control characters")
 	}
 	return nil
 }
 
 // DecodeContent decodes the content of a fragment: a frame, which the caller has held against
-// Object if it is an object.
+// Object if it is an object. On error f keeps the content that it has.
 func (f *Fragment) DecodeContent(frame []byte) error {
 	payload, err := DecodeFrame(KindFragment, frame)
 	if err != nil {
 		return err
 	}
-	r := reader{b: payload}
-	schema, err := decodeSchema(r.bytes(r.uvarint(MaxBlobRaw, "bytes of the schema"), "schema"))
-	if r.err == nil {
-		r.err = err
-	}
-	if r.err == nil {
-		f.Tensors = schema.Tensors
-	}
-	f.Deleted = r.ranges("deleted rows")
-	for range r.count(MaxRows, 18, "side pages") {
-		f.Sides = append(f.Sides, r.side())
-	}
-	for range r.count(MaxTensors, 16, "columns") {
-		f.Columns = append(f.Columns, r.fragmentColumn())
-	}
-	if err := r.end(); err != nil {
+	of := Fragment{Write: f.Write, Task: f.Task, Time: f.Time, Rows: f.Rows, Object: f.Object}
+	if err := of.decodePayload(payload); err != nil {
 		return damaged("fragment", err)
 	}
-	return damaged("fragment", f.check())
+	*f = of
+	return nil
+}
+
+func (f *Fragment) decodePayload(payload []byte) error {
+	r := fragmentReader{reader{b: payload}, maxAlikeEntries + len(payload)}
+	schema, err := decodeSchema(r.bytes(r.uvarint(MaxBlobRaw, "bytes of the schema"), "schema"))
+	if err = first(r.err, err); err != nil {
+		return err
+	}
+	if f.Tensors = schema.Tensors; len(schema.Info) > 0 {
+		return errors.New("its schema has info, which only a dataset has")
+	}
+	f.Deleted = r.ranges("deleted rows")
+	for range r.count(MaxRows, 19, "side pages") {
+		f.Sides = append(f.Sides, r.side())
+	}
+	for range r.count(MaxTensors, 25, "columns") {
+		f.Columns = append(f.Columns, r.column())
+	}
+	return first(r.end(), f.check())
+}
+
+// fragmentReader takes the content of a fragment apart.
+type fragmentReader struct {
+	reader
+	left int // entries that may still come
 }
 
 func (f *Fragment) payload() ([]byte, error) {
 	if err := first(f.Write.check(), CheckTask(f.Task), f.check()); err != nil {
 		return nil, err
+	}
+	if y := f.Time.UTC().Year(); y < 0 || y > 9999 {
+		return nil, fmt.Errorf("time is in the year %d", y)
 	}
 	schema, err := (&Schema{Tensors: f.Tensors}).payload()
 	if err != nil {
@@ -272,27 +294,42 @@ func (f *Fragment) payload() ([]byte, error) {
 		}
 	}
 	b = appendUvarint(b, int64(len(f.Columns)))
+	entries := 0
 	for i := range f.Columns {
 		if b, err = f.Columns[i].append(b); err != nil {
 			return nil, err
 		}
+		for _, edits := range f.Columns[i].edits() {
+			for k := range edits {
+				entries += len(edits[k].Entries)
+			}
+		}
+		entries += len(f.Columns[i].Appended)
+	}
+	if most := maxAlikeEntries + len(b); entries > most {
+		return nil, fmt.Errorf("it has %d chunks or parts of chunks, want at most %d; give its task fewer rows", entries, most)
 	}
 	return b, nil
 }
 
-func (r *reader) side() (s FragmentSide) {
+func (r *fragmentReader) side() (s FragmentSide) {
 	s.ID = r.uuid("side page")
-	for range r.count(MaxSideSlots, 1, "directories") {
+	for range r.count(MaxSideSlots, 2, "directories") {
 		s.Dirs = append(s.Dirs, r.bytes(r.uvarint(MaxDirectoryRaw, "bytes of a directory"), "directory"))
 	}
 	return s
 }
 
-// Flags of a column of a fragment.
+// Flags of a column of a fragment. It has one at most.
 const (
 	fragmentBounds  = 1
 	fragmentUnknown = 2
 )
+
+// edits are those of all kinds, in the order of their bytes.
+func (c *FragmentColumn) edits() [3][]FragmentEdit {
+	return [...][]FragmentEdit{c.Updated, c.Filled, c.Rewrites}
+}
 
 func (c *FragmentColumn) append(b []byte) ([]byte, error) {
 	b = appendUvarint(append(b, c.Tensor[:]...), c.Bytes)
@@ -305,7 +342,7 @@ func (c *FragmentColumn) append(b []byte) ([]byte, error) {
 		b = append(b, 0)
 	}
 	b, err := appendEntries(b, c.Appended)
-	for _, edits := range [][]FragmentEdit{c.Updated, c.Filled, c.Rewrites} {
+	for _, edits := range c.edits() {
 		rows := make([]RowRange, len(edits))
 		var entries []Entry
 		for i := range edits {
@@ -320,7 +357,7 @@ func (c *FragmentColumn) append(b []byte) ([]byte, error) {
 	return b, err
 }
 
-func (r *reader) fragmentColumn() (c FragmentColumn) {
+func (r *fragmentReader) column() (c FragmentColumn) {
 	c.Tensor = r.uuid("tensor")
 	c.Bytes = r.uvarint(1<<62, "bytes of a column")
 	switch flags := r.byte("flags of a column"); flags {
@@ -334,7 +371,7 @@ func (r *reader) fragmentColumn() (c FragmentColumn) {
 			c.Min, c.Max = both[:n:n], both[n:]
 		}
 	default:
-		r.fail("flags of a column are %#02x", flags)
+		r.fail("%w", errs.New(errs.Unsupported, "a column has flags %#02x, which are not known; use one version of this library on all machines", flags))
 	}
 	c.Appended = r.entries()
 	c.Updated, c.Filled, c.Rewrites = r.edits(), r.edits(), r.edits()
@@ -342,7 +379,7 @@ func (r *reader) fragmentColumn() (c FragmentColumn) {
 }
 
 // edits takes ranges and entries, each of which lies in a range.
-func (r *reader) edits() []FragmentEdit {
+func (r *fragmentReader) edits() []FragmentEdit {
 	ranges, entries := r.ranges("rows"), r.entries()
 	var out []FragmentEdit
 	for _, rows := range ranges {
@@ -359,8 +396,8 @@ func (r *reader) edits() []FragmentEdit {
 	return out
 }
 
-// appendRanges appends rising ranges: their number, and each as the distance from the end of the one
-// before, and its rows.
+// appendRanges appends rising ranges: their number, and each as the distance from the end of the
+// one before, and its rows.
 func appendRanges(b []byte, ranges []RowRange) []byte {
 	b = appendUvarint(b, int64(len(ranges)))
 	end := int64(0)
@@ -371,16 +408,17 @@ func appendRanges(b []byte, ranges []RowRange) []byte {
 	return b
 }
 
-func (r *reader) ranges(what string) []RowRange {
+func (r *fragmentReader) ranges(what string) []RowRange {
 	var out []RowRange
 	end := int64(0)
 	for range r.count(MaxRows, 2, what) {
 		start := end + r.uvarint(MaxRows, what)
 		n := r.uvarint(MaxRows, what)
-		if end = start + n; end > MaxRows || n < 1 {
-			r.fail("%s: a range of %d rows from %d", what, n, start)
+		if err := checkRange(start, n, end); err != nil {
+			r.fail("%s: %w", what, err)
 			return nil
 		}
+		end = start + n
 		out = append(out, RowRange{Start: start, Count: n})
 	}
 	return out
@@ -401,9 +439,12 @@ func appendEntries(b []byte, entries []Entry) ([]byte, error) {
 	return b, nil
 }
 
-func (r *reader) entries() []Entry {
+func (r *fragmentReader) entries() []Entry {
 	var out []Entry
-	for range r.count(MaxRows, 3, "leaves") {
+	for range r.count(MaxRows, 26, "leaves") {
+		if len(out)%MaxPageEntries != 0 {
+			r.fail("a leaf that is not the last has %d entries, want %d", len(out)%MaxPageEntries, MaxPageEntries)
+		}
 		leaf, err := decodeLeaf(r.bytes(r.uvarint(MaxPageRaw, "bytes of a leaf"), "leaf"))
 		if err != nil {
 			r.fail("%w", err)
@@ -414,6 +455,10 @@ func (r *reader) entries() []Entry {
 		if k := len(out); k > 0 && leaf.Entries[0].Row < out[k-1].Row+out[k-1].Rows {
 			r.fail("the rows of leaves overlap at %d", leaf.Entries[0].Row)
 		}
+		if r.left -= len(leaf.Entries); r.left < 0 {
+			r.fail("it has more chunks, or parts of chunks, than its bytes can stand for")
+			return nil
+		}
 		out = append(out, leaf.Entries...)
 	}
 	return out
@@ -421,13 +466,17 @@ func (r *reader) entries() []Entry {
 
 // check validates the content of a fragment. Encoder and decoder call it.
 func (f *Fragment) check() error {
-	sides := map[UUID]int64{}
-	for i := range f.Sides {
-		s := &f.Sides[i]
-		if s.ID.IsZero() || len(s.Dirs) == 0 || sides[s.ID] > 0 {
-			return errors.New("a side page is empty, or is there twice")
-		}
-		sides[s.ID] = int64(len(s.Dirs))
+	if f.Rows < 0 || f.Rows > MaxRows {
+		return fmt.Errorf("it appends %d rows, want 0 to %d", f.Rows, int64(MaxRows))
+	}
+	at := int64(0)
+	sides, err := f.checkSides()
+	for _, r := range f.Deleted {
+		err = first(err, checkRange(r.Start, r.Count, at))
+		at = r.Start + r.Count
+	}
+	if err != nil {
+		return err
 	}
 	seen := map[UUID]bool{}
 	for i := range f.Columns {
@@ -436,36 +485,69 @@ func (f *Fragment) check() error {
 			return errors.New("the tensor of a column is zero, or has two columns")
 		}
 		seen[c.Tensor] = true
-		if err := first(checkBounds(c.Min, c.Max), c.checkEntries(f, sides)); err != nil {
+		if err := c.check(f, sides); err != nil {
 			return fmt.Errorf("column %s: %w", c.Tensor, err)
 		}
 	}
 	return nil
 }
 
-func (c *FragmentColumn) checkEntries(f *Fragment, sides map[UUID]int64) error {
-	bounds := func(entries []Entry) error {
-		for i := range entries {
-			e := &entries[i]
-			if !f.Write.Owns(e.Session) {
-				return fmt.Errorf("row %d has a chunk of session %s, which is not one of the write", e.Row, e.Session)
-			}
-			if n, ok := sides[e.Side]; ok && e.Slot+e.step() > n {
-				return fmt.Errorf("row %d has slots %d to %d of %d", e.Row, e.Slot, e.Slot+e.step()-1, n)
+// checkSides returns the number of directories of each side page.
+func (f *Fragment) checkSides() (map[UUID]int64, error) {
+	sides := map[UUID]int64{}
+	for i := range f.Sides {
+		s := &f.Sides[i]
+		if n := len(s.Dirs); s.ID.IsZero() || n == 0 || n > MaxSideSlots || sides[s.ID] > 0 {
+			return nil, fmt.Errorf("side page %s has %d directories, or is there twice", s.ID, n)
+		}
+		for _, dir := range s.Dirs {
+			if n := len(dir); n == 0 || n > MaxDirectoryRaw {
+				return nil, fmt.Errorf("a directory of side page %s has %d bytes", s.ID, n)
 			}
 		}
-		return nil
+		sides[s.ID] = int64(len(s.Dirs))
 	}
-	if n := len(c.Appended); n > 0 && c.Appended[n-1].Row+c.Appended[n-1].Rows > f.Rows {
-		return fmt.Errorf("it has rows up to %d, but the fragment appends %d", c.Appended[n-1].Row+c.Appended[n-1].Rows, f.Rows)
+	return sides, nil
+}
+
+func (c *FragmentColumn) check(f *Fragment, sides map[UUID]int64) error {
+	switch {
+	case c.Bytes < 0 || c.Bytes > 1<<62:
+		return fmt.Errorf("it has %d bytes", c.Bytes)
+	case c.Unknown && (c.Min != nil || c.Max != nil):
+		return errors.New("it has bounds, and samples without bounds")
 	}
-	err := bounds(c.Appended)
-	for _, edits := range [][]FragmentEdit{c.Updated, c.Filled, c.Rewrites} {
+	err := first(checkBounds(c.Min, c.Max), f.checkEntries(c.Appended, RowRange{Count: f.Rows}, sides))
+	for _, edits := range c.edits() {
+		at := int64(0)
 		for i := range edits {
-			err = first(err, bounds(edits[i].Entries))
+			rows := edits[i].Rows
+			err = first(err, checkRange(rows.Start, rows.Count, at), f.checkEntries(edits[i].Entries, rows, sides))
+			at = rows.Start + rows.Count
 		}
 	}
 	return err
+}
+
+// checkEntries holds entries against the rows in which they lie, and against the side pages.
+func (f *Fragment) checkEntries(entries []Entry, rows RowRange, sides map[UUID]int64) error {
+	at := rows.Start
+	for i := range entries {
+		e := &entries[i]
+		if err := checkRange(e.Row, e.Rows, at); err != nil {
+			return err
+		}
+		if at = e.Row + e.Rows; at > rows.Start+rows.Count {
+			return fmt.Errorf("a chunk has rows up to %d, and its rows are [%d, +%d)", at, rows.Start, rows.Count)
+		}
+		if !f.Write.Owns(e.Session) {
+			return fmt.Errorf("row %d has a chunk of session %s, which is not one of the write", e.Row, e.Session)
+		}
+		if n, ok := sides[e.Side]; ok && (e.Slot < 0 || e.Slot > n-e.step()) {
+			return fmt.Errorf("row %d has directories %d to %d of the %d of side page %s", e.Row, e.Slot, e.Slot+e.step()-1, n, e.Side)
+		}
+	}
+	return nil
 }
 
 const leasePrefix = "leases/"
@@ -495,12 +577,13 @@ func ParseLeaseKey(key string) (write UUID, renewed bool, err error) {
 // MaxLease is the longest time that a lease may have between renewals.
 const MaxLease = 30 * 24 * time.Hour
 
-// EncodeLease makes an object of a lease that ends unless it is renewed within a time.
+// EncodeLease makes an object of a lease that ends unless it is renewed within a time, which is
+// rounded up to seconds.
 func EncodeLease(b Binding, within time.Duration) ([]byte, error) {
 	if within < time.Second || within > MaxLease {
 		return nil, refused("lease", fmt.Errorf("it is renewed within %s, want a second to %s", within, MaxLease))
 	}
-	return sealJSON(fmt.Appendf(b.members(), `"seconds":%d,`, int64(within/time.Second))), nil
+	return sealJSON(fmt.Appendf(b.members(), `"seconds":%d,`, int64((within+time.Second-1)/time.Second))), nil
 }
 
 // DecodeLease is the strict inverse of EncodeLease.

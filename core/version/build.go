@@ -124,8 +124,8 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 	return b.run(ctx)
 }
 
-// identities are the entries of the appended rows in the tree of row identities, for an axis on which
-// they begin at start.
+// identities are the entries of the appended rows in the tree of row identities, for an axis on
+// which they begin at start.
 func (t *Txn) identities(start int64) []format.Entry {
 	if t.joined == nil {
 		return []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}

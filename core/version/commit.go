@@ -355,8 +355,8 @@ func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*fo
 	}
 }
 
-// keyed returns the commit up to the base that has the key of the transaction, nil if there is none,
-// or if it need not be known.
+// keyed returns the commit up to the base that has the key of the transaction, nil if there is
+// none, or if it need not be known.
 func (t *Txn) keyed(ctx context.Context) (*Snapshot, error) {
 	if t.Key == "" || !t.KeyBefore {
 		return nil, nil

@@ -204,6 +204,13 @@ func (t *Txn) Absorb(f *format.Fragment) (bool, error) {
 	if err := t.absorbSchema(f); err != nil {
 		return false, err
 	}
+	if len(f.Deleted) > 0 {
+		for id := range t.columns {
+			if rows := common(f.Deleted, t.updatedRows(id)); len(rows) > 0 {
+				return false, clashOf(f, "it deletes row %d, where a task before it updates tensor %q", t.base.Live.Logical(rows[0]), t.tensorName(id))
+			}
+		}
+	}
 	base, from := t.base.Record.Rows, t.rows
 	shift := func(row int64) int64 {
 		if row >= base {
@@ -220,8 +227,12 @@ func (t *Txn) Absorb(f *format.Fragment) (bool, error) {
 		if r.Start+r.Count > base+f.Rows {
 			return false, badFragment(f, "it deletes row %d of %d", r.Start+r.Count-1, base+f.Rows)
 		}
-		for row := r.Start; row < r.Start+r.Count; row++ {
-			t.deleted.Add(uint64(shift(row)))
+		// A range may lie on both sides of the end of the base.
+		if end := min(r.Start+r.Count, base); r.Start < end {
+			t.deleted.AddRange(uint64(r.Start), uint64(end))
+		}
+		if start := max(r.Start, base); start < r.Start+r.Count {
+			t.deleted.AddRange(uint64(start+from), uint64(r.Start+r.Count+from))
 		}
 	}
 	if len(f.Deleted) > 0 {
@@ -383,9 +394,16 @@ func overlap(a, b chunkmap.Edit) int {
 	return 0
 }
 
+// mostUpdated bounds the rows of a tensor that one task updates one by one: each takes memory here.
+const mostUpdated = 1 << 26
+
 // absorbUpdates takes in the rows that a fragment updates.
 func (t *Txn) absorbUpdates(f *format.Fragment, fc *format.FragmentColumn, c *columnChange, shift func(int64) int64, place func(format.Entry) format.Entry) error {
+	taken := int64(0)
 	for _, edit := range fc.Updated {
+		if taken += edit.Rows.Count; taken > mostUpdated {
+			return badFragment(f, "it updates more than %d rows of tensor %q", mostUpdated, t.tensorName(fc.Tensor))
+		}
 		at := edit.Rows.Start
 		one := func(row int64, e format.Entry) error {
 			if row = shift(row); row < t.base.Record.Rows {
@@ -469,7 +487,8 @@ func (j *joined) note(e *format.Entry) {
 	}
 }
 
-// Written returns the rows that have samples of the transaction in a tensor, as the axis counts them.
+// Written returns the rows that have samples of the transaction in a tensor, as the axis counts
+// them.
 func (t *Txn) Written(id format.UUID) []format.RowRange {
 	c := t.columns[id]
 	if c == nil {
@@ -485,12 +504,14 @@ func (t *Txn) Uncovered() (tensor string, rows []int64, all int64) {
 	whole := rowset.Of([]format.RowRange{{Start: 0, Count: t.base.Record.Rows}}).Minus(t.base.deletedRows())
 	for _, ts := range t.schema.Tensors {
 		c := t.columns[ts.ID]
-		if c == nil || len(c.filled) == 0 || strings.HasPrefix(ts.Name, "_") {
+		if c == nil || t.base.Schema.ByID(ts.ID) != nil || strings.HasPrefix(ts.Name, "_") {
 			continue
 		}
 		given := append(chunkmap.RangesOf(c.filled), ranges(t.Updated(ts.ID))...)
-		given = append(given, ranges(t.DeletedRows())...)
-		missing := whole.Minus(rowset.Of(given))
+		if len(given) == 0 {
+			continue // the tensor is of appended rows alone
+		}
+		missing := whole.Minus(rowset.Of(append(given, ranges(t.DeletedRows())...)))
 		for _, r := range missing {
 			for row := r.Start; row < r.Start+r.Count && len(rows) < shownRows; row++ {
 				rows = append(rows, t.base.Live.Logical(row))

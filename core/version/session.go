@@ -201,8 +201,8 @@ func (l *Lease) put(ctx context.Context, key string) error {
 	return errs.Wrap(errs.Storage, "lease for a write to", l.repo.Store.URI(), err)
 }
 
-// Leases returns when the oldest lease that stands at now began, the zero time if there is none; and
-// the objects of leases that have ended. A lease that cannot be read stands.
+// Leases returns when the oldest lease that stands at now began, the zero time if there is none;
+// and the objects of leases that have ended. A lease that cannot be read stands.
 func (o Objects) Leases(ctx context.Context, now time.Time) (oldest time.Time, ended []storage.Object, err error) {
 	type lease struct{ begun, renewed storage.Object }
 	leases := map[format.UUID]*lease{}

@@ -70,8 +70,8 @@ type attempt struct {
 type columnChange struct {
 	appended []format.Entry         // Row counted from the first appended row
 	updated  map[int64]format.Entry // one row each, rows as in Txn; without rows: a hole
-	// rows of the base that got samples in a tensor that the base does not have; updated is laid over
-	// them
+	// rows of the base that got samples in a tensor that the base does not have; updated is laid
+	// over them
 	filled []chunkmap.Edit
 	// rows of the base that got other chunks with the same samples, in any order
 	rewrites []chunkmap.Edit
@@ -270,7 +270,8 @@ func (t *Txn) AddChunk(id format.UUID, e format.Entry, runs []format.RowRange, u
 	}
 }
 
-// fillRows is the least run of rows that is kept as one. A commit may rewrite shorter ones, row by row.
+// fillRows is the least run of rows that is kept as one. A commit may rewrite shorter ones, row by
+// row.
 const fillRows = 64
 
 // fill gives rows of the base samples in a tensor that it does not have. A column of many rows

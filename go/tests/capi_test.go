@@ -37,7 +37,7 @@ func TestC(t *testing.T) {
 		library, "-Wl,-rpath,"+filepath.Dir(library), "-lpthread")
 
 	for _, c := range []struct{ name, arg string }{
-		{"batches", ""}, {"loader", ""}, {"exports", ""}, {"stored", ""}, {"arguments", ""}, {"queries", ""}, {"versions", ""}, {"forked", ""}, {"threads", ""},
+		{"batches", ""}, {"loader", ""}, {"exports", ""}, {"stored", ""}, {"arguments", ""}, {"queries", ""}, {"versions", ""}, {"forked", ""}, {"threads", ""}, {"distributed", ""},
 		{"panic", "call"}, {"panic", "task"},
 	} {
 		t.Run(c.name+c.arg, func(t *testing.T) {

@@ -91,6 +91,38 @@ func (s *site) counted(ctx context.Context, label int64, message string) (int, e
 // take gives a label that no row had.
 func (s *site) take() int64 { s.next++; return s.next - 1 }
 
+// distributed is a job of one task, whose commit has a key: a program that runs it again begins
+// another write.
+func distributed(ctx context.Context, s *site, label int64, message string) (err error) {
+	d, err := s.open(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	token, err := d.BeginWrite(ctx, dataset.DefaultLease)
+	if err != nil {
+		return err
+	}
+	env, o := s.program()
+	part, err := dataset.OpenTask(ctx, env, s.uri, token, "task", o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, part.Close()) }()
+	if err = extend(ctx, part, label); err != nil {
+		return err
+	}
+	fragment, err := part.Fragment(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = d.CommitFragments(ctx, token, [][]byte{fragment}, dataset.CommitFragmentsOptions{Message: message, Key: message})
+	if err != nil {
+		return err
+	}
+	return d.EndWrite(ctx, token)
+}
+
 func commitOperations() []operation {
 	message := func(i int) string { return fmt.Sprintf("commit %d", i) }
 	commit := func(ctx context.Context, s *site, i int) error {
@@ -116,6 +148,15 @@ func commitOperations() []operation {
 			return commit(ctx, s, i)
 		},
 		times: func(ctx context.Context, s *site, i int) (int, error) { return s.counted(ctx, s.next-1, message(i)) },
+	}, {
+		name: "distributed write", inside: true,
+		prepare: func(_ context.Context, s *site, _ int) error { s.take(); return nil },
+		run: func(ctx context.Context, s *site, i int) error {
+			return distributed(ctx, s, s.next-1, fmt.Sprintf("write %d", i))
+		},
+		times: func(ctx context.Context, s *site, i int) (int, error) {
+			return s.counted(ctx, s.next-1, fmt.Sprintf("write %d", i))
+		},
 	}, {
 		name: "merge",
 		prepare: func(ctx context.Context, s *site, i int) error {

@@ -76,11 +76,7 @@ def open_task(uri: str, token: str, key: str, *, store: Mapping[str, Any] | None
     """Opens a dataset for one task of a distributed write; store is as in `open`."""
 
 def copy(src: str, dst: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Copies a dataset; Ctrl-C stops it, and copying again goes on.
-
-    Args:
-        options: `history` (bool), `branch`, `at`, `message`; `from` and `to`, each as `store` of `open`.
-    """
+    """Copies a dataset; options are history, branch, at, message; from and to, each as `store` of `open`."""
 
 def exists(uri: str, *, store: Mapping[str, Any] | None = None) -> bool:
     """Returns whether a dataset is there; `store` as in `open`."""
@@ -215,9 +211,7 @@ class Dataset(_Handle):
         """Ends the lease of a distributed write."""
     def fragment(self) -> str:
         """Makes the changes of a task durable. Returns what they are, JSON."""
-    def commit_fragments(
-        self, token: str, fragments: list[str], options: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    def commit_fragments(self, token: str, fragments: list[str], options: Any = None) -> dict[str, Any]:
         """Commits fragments: message, idempotency_key, allow_missing. Returns the commit, fragments and repeated."""
     def copy_to(
         self, uri: str, history: bool = False, message: str = "", store: Mapping[str, Any] | None = None
@@ -264,9 +258,7 @@ class Dataset(_Handle):
     def delete_rows(self, rows: npt.ArrayLike) -> None:
         """Deletes rows; later rows move up."""
     def update_rows_of(self, view: View, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
-        """Replaces the samples of the rows of a view of any version, found by their identities; columns as in
-        `append`.
-        """
+        """Replaces the samples of the rows of a view of any version; columns as in `append`."""
     def delete_rows_of(self, view: View) -> None:
         """Deletes the rows of a view of any version, found by their identities."""
     def set_info(self, info: Mapping[str, Any]) -> None:

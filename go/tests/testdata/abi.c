@@ -688,6 +688,69 @@ static void* close_asked(void* unused) {
 }
 
 /* A view is closed during a call: either the call is refused, or its answer can be read. */
+/* fragment_of runs a task that appends one row, and returns its fragment. */
+static char* fragment_of(const char* uri, const char* token, const char* key) {
+    dl_dataset ds = {0};
+    dl_buffer json = {0};
+    OK(dl_task_open(none, uri, token, key, "", &ds, &err));
+    int32_t x[WIDTH] = {7, 8, 9};
+    int64_t shape[] = {WIDTH};
+    dl_sample hole = {.form = DL_FORM_HOLE};
+    dl_rows columns[] = {
+        {.tensor = "x",
+         .n = 1,
+         .data = x,
+         .bytes = sizeof x,
+         .shape = shape,
+         .ndim = 1,
+         .dtype = DL_INT32},
+        {.tensor = "t", .n = 1, .samples = &hole, .samples_n = 1},
+    };
+    OK(dl_dataset_append(none, ds, columns, 2, 1, &err));
+    FAILS(DL_INVALID, dl_dataset_commit(none, ds, "", &json, &err));
+    OK(dl_dataset_fragment(none, ds, &json, &err));
+    char* out = strdup(json.data);
+    json.release(&json);
+    FAILS(DL_INVALID, dl_dataset_append(none, ds, columns, 2, 1, &err));
+    OK(dl_dataset_close(ds, &err));
+    return out;
+}
+
+static void distributed(const char* uri) {
+    dl_dataset ds = make(uri);
+    dl_buffer json = {0}, token = {0};
+    const double no_time = 0, minute = 60;
+    FAILS(DL_INVALID, dl_dataset_begin_write(none, ds, &no_time, &token, &err));
+    FAILS(DL_INVALID, dl_dataset_begin_write(none, ds, &minute, NULL, &err));
+    OK(dl_dataset_begin_write(none, ds, &minute, &token, &err));
+    FAILS(DL_INVALID, dl_task_open(none, uri, token.data, "", "", &ds, &err));
+    FAILS(DL_INVALID, dl_task_open(none, uri, "{}", "a", "", &ds, &err));
+    FAILS(DL_INVALID, dl_dataset_fragment(none, ds, &json, &err));
+    char* parts[] = {fragment_of(uri, token.data, "a"), fragment_of(uri, token.data, "b"),
+                     fragment_of(uri, token.data, "a")};
+    const char* list[] = {parts[1], parts[0], parts[2]};
+    FAILS(DL_INVALID, dl_dataset_commit_fragments(none, ds, token.data, list, 3,
+                                                  "{\"unknown\": 1}", &json, &err));
+    FAILS(DL_INVALID, dl_dataset_commit_fragments(none, ds, token.data, NULL, 3, "", &json, &err));
+    OK(dl_dataset_commit_fragments(none, ds, token.data, list, 3, "{\"message\": \"two tasks\"}",
+                                   &json, &err));
+    WANT(contains(&json, "\"version\":2"));
+    OK(dl_dataset_commit_fragments(none, ds, token.data, list, 3, "", &json, &err));
+    WANT(contains(&json, "\"message\":\"two tasks\""));
+    FAILS(DL_CONFLICT,
+          dl_dataset_commit_fragments(none, ds, token.data, list, 1, "", &json, &err));
+    OK(dl_dataset_end_write(none, ds, token.data, &err));
+    OK(dl_dataset_set_info(none, ds, "{\"a\": 1}", &err));
+    OK(dl_dataset_commit_once(none, ds, "once", "job 1", &json, &err));
+    WANT(contains(&json, "\"version\":3"));
+    OK(dl_dataset_set_info(none, ds, "{\"a\": 2}", &err));
+    OK(dl_dataset_commit_once(none, ds, "twice", "job 1", &json, &err));
+    WANT(contains(&json, "\"message\":\"once\""));
+    for (int i = 0; i < 3; i++) free(parts[i]);
+    token.release(&token);
+    OK(dl_dataset_close(ds, &err));
+}
+
 static void asked_and_closed(const char* uri) {
     char text[600];
     snprintf(text, sizeof text, "SELECT x, SUM(x) AS y FROM \"%s\"", uri);
@@ -734,7 +797,7 @@ int main(int argc, char** argv) {
     } cases[] = {{"batches", batches},   {"loader", loader},       {"exports", exports},
                  {"stored", stored},     {"arguments", arguments}, {"queries", queries},
                  {"versions", versions}, {"forked", forked},       {"threads", threads},
-                 {"panic", panics}};
+                 {"panic", panics},       {"distributed", distributed}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv[2]);

@@ -15,7 +15,7 @@ from deeplake._names import check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.source import open_native
 from deeplake._stores import storage as _storage
-from deeplake._stores.storage import Stores
+from deeplake._stores.storage import Storage, Stores
 from deeplake._versions.commit import Commit, commit_of
 
 if TYPE_CHECKING:
@@ -80,12 +80,15 @@ class DistributedWrite:
     def __repr__(self) -> str:
         return f"DistributedWrite({self.uri!r}, version={json.loads(self._token)['version']})"
 
-    def task(self, key: str | int) -> Dataset:
+    @checks_keywords
+    def task(self, key: str | int, *, storage: Storage | None = None) -> Dataset:
         """Opens the dataset for one task.
 
         Args:
             key: the name of the task, the same for all its attempts; at most 256 bytes. If a task
                 runs twice, one of its fragments is committed.
+            storage: settings of the store. None takes those of the dataset that began the write;
+                its secrets do not travel, so another process finds credentials in its environment.
 
         Returns:
             The dataset at the version on which the write began. Rows can be appended, updated and
@@ -96,8 +99,9 @@ class DistributedWrite:
         """
         if not isinstance(key, int):
             check_text("open task", "key", key)
-        handle = _native.open_task(self.uri, self._token, str(key), store=_storage.reach(self._stores))
-        return self._kind(Live(self.uri, handle, branch=self._branch, storage=self._stores))
+        stores = self._stores if storage is None else _storage.access(storage, None)
+        handle = _native.open_task(self.uri, self._token, str(key), store=_storage.reach(stores))
+        return self._kind(Live(self.uri, handle, branch=self._branch, storage=stores))
 
     @checks_keywords
     def commit(
@@ -163,6 +167,13 @@ class DistributedWrite:
         self.close()
 
 
+def write_of(ds: Committing, token: str) -> DistributedWrite:
+    """Returns the distributed write of a token, which this or another program has begun."""
+    source, kind = ds._source, type(ds)
+    stores = source.pinned().version.storage
+    return DistributedWrite(source.uri, token, kind, branch=source.branch, stores=stores, live=source)  # type: ignore[arg-type]
+
+
 def _again(uri: str, token: str, kind: Callable[[Live], Dataset], branch: str, stores: Stores) -> DistributedWrite:
     return DistributedWrite(uri, token, kind, branch=branch, stores=stores)
 
@@ -213,13 +224,13 @@ class Committing:
         self._source.settled()
 
     @checks_keywords
-    def distributed_write(self, *, lease: float | timedelta = 3600.0) -> DistributedWrite:
+    def distributed_write(self, *, lease: timedelta = timedelta(hours=1)) -> DistributedWrite:
         """Begins a write by many programs, on top of the dataset's version.
 
         Args:
-            lease: the time for which `gc` spares what tasks have written, in seconds, after this
-                program has closed the dataset or has died. While the dataset is open, the lease is
-                renewed.
+            lease: the time for which `gc` spares what tasks have written, after this program has
+                closed the dataset or has died: a second to 30 days. While the dataset is open, the
+                lease is renewed.
 
         Returns:
             The write, which is sent to the tasks.
@@ -233,8 +244,11 @@ class Committing:
                 write.commit(pool.map(partial(work, write), range(100)))
         """
         source = self._source
-        within = lease.total_seconds() if isinstance(lease, timedelta) else lease
-        token = source.handle().begin_write(within)
+        if not isinstance(lease, timedelta):
+            raise InvalidArgumentError(
+                f"distributed_write: lease is {lease!r}, want a timedelta like timedelta(hours=1)"
+            )
+        token = source.handle().begin_write(lease.total_seconds())
         stores = source.pinned().version.storage  # with the links of this session
         kind: Any = type(self)
         return DistributedWrite(source.uri, token, kind, branch=source.branch, stores=stores, live=source)
