@@ -40,6 +40,8 @@ from deeplake._version import __version__
 
 if TYPE_CHECKING:
     from deeplake import tql
+    from deeplake._compute.transform import Compute, compute, transform
+    from deeplake._data.committing import DistributedWrite, Fragment
     from deeplake._data.dataset import create, delete, exists, open, query
     from deeplake._data.deeplake4 import Deeplake4, deeplake4
     from deeplake._data.ingest import ingest
@@ -65,15 +67,18 @@ __all__ = [
     "CanceledError",
     "ClosedError",
     "Commit",
+    "Compute",
     "ConflictError",
     "CorruptError",
     "Dataset",
     "Deeplake4",
     "DeviceError",
     "Diff",
+    "DistributedWrite",
     "Error",
     "Explanation",
     "ForkedError",
+    "Fragment",
     "Group",
     "InternalError",
     "InvalidArgumentError",
@@ -95,6 +100,7 @@ __all__ = [
     "Visualizer",
     "WorkerError",
     "__version__",
+    "compute",
     "copy",
     "create",
     "deeplake4",
@@ -108,15 +114,19 @@ __all__ = [
     "query",
     "read",
     "tql",
+    "transform",
 ]
 
 _MODULES = {
     "Cache": "_load.cache",
     "Commit": "_versions.commit",
+    "Compute": "_compute.transform",
     "Dataset": "_data.view",
     "Deeplake4": "_data.deeplake4",
     "Diff": "_versions.refs",
+    "DistributedWrite": "_data.committing",
     "Explanation": "_query.query",
+    "Fragment": "_data.committing",
     "Group": "_rows.tensor",
     "Link": "_samples.link",
     "Mix": "_data.mix",
@@ -128,6 +138,7 @@ _MODULES = {
     "Tensor": "_rows.tensor",
     "View": "_data.view",
     "Visualizer": "_show.visualize",
+    "compute": "_compute.transform",
     "copy": "_versions.copy",
     "create": "_data.dataset",
     "deeplake4": "_data.deeplake4",
@@ -140,10 +151,11 @@ _MODULES = {
     "pad": "_load.collate",
     "query": "_data.dataset",
     "read": "_samples.sample",
+    "transform": "_compute.transform",
 }
 
 
-_PUBLIC = ("tql", "transforms")  # modules
+_PUBLIC = ("ray", "tql", "transforms")  # modules
 
 
 def __getattr__(name: str) -> object:

@@ -20,7 +20,9 @@ FOLDERS: dict[str, set[str]] = {
     "_load": {"_samples", "_rows"},
     "_show": {"_stores"},
     "_hosts": {"_rows", "_load"},
-    "_data": {"_stores", "_samples", "_rows", "_versions", "_query", "_load", "_show", "_hosts"},
+    "_engines": {"_stores", "_rows", "_query", "_load"},
+    "_data": {"_stores", "_samples", "_rows", "_versions", "_query", "_load", "_show", "_hosts", "_engines"},
+    "_compute": {"_stores", "_samples", "_rows", "_load", "_data"},
     "_cli": {"_stores", "_rows", "_versions", "_query", "_load", "_show", "_data"},
 }
 MOST_FILES = 25

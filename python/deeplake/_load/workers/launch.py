@@ -26,6 +26,7 @@ from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._load.steps import Steps
 from deeplake._load.workers.channel import Channel
 from deeplake._load.workers.process import Setup, ended, run_child
+from deeplake._load.workers.task import Job
 
 # Before sys.path is set, an import would search the current folder. sys is built in.
 _BOOT = (
@@ -38,9 +39,9 @@ _GONE = 5.0  # seconds for the last worker to end; each ends itself at once
 
 
 class Processes:
-    """The workers of one loader: a connection to each, and what started them."""
+    """The workers of one loader or job: a connection to each, and what started them."""
 
-    def __init__(self, steps: Steps, count: int, start: str) -> None:
+    def __init__(self, steps: Steps | Job, count: int, start: str) -> None:
         """Starts `count` workers by "forkserver", "spawn" or "fork". It does not wait for them.
 
         Raises:
@@ -102,7 +103,7 @@ class Processes:
                 )
             )
 
-    def _fork(self, steps: Steps, number: int, count: int) -> None:
+    def _fork(self, steps: Steps | Job, number: int, count: int) -> None:
         ours, theirs = _pair()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -191,10 +192,24 @@ def _pair() -> tuple[Channel, socket.socket]:
     return Channel(ours), theirs
 
 
-def _pickled(steps: Steps, count: int) -> bytes:
+def how_ended(code: int | None) -> str:
+    """Returns how a process with an exit code ended."""
+    if code is None:
+        return "has ended"
+    if code >= 0:
+        return f"has ended with exit code {code}"
+    return f"was ended by {signal.Signals(-code).name if -code in set(signal.Signals) else f'signal {-code}'}"
+
+
+def _pickled(steps: Steps | Job, count: int) -> bytes:
     try:
         data: bytes = cloudpickle.dumps(steps)
     except Exception as err:
+        if isinstance(steps, Job):
+            raise InvalidArgumentError(
+                f"{steps.called}: workers need a function that pickles: {err}; open files, locks and handles inside "
+                "it, or take workers=0"
+            ) from err
         raise InvalidArgumentError(
             f"load: python_workers={count} needs a transform that pickles: {err}; open files, locks and handles "
             'inside the callable, use worker_start="fork", or leave python_workers out'

@@ -16,7 +16,7 @@ from typing import Any
 from deeplake import _native
 from deeplake._errors import ClosedError, WorkerError
 from deeplake._load.steps import Steps
-from deeplake._load.workers.launch import Processes
+from deeplake._load.workers.launch import Processes, how_ended
 from deeplake._load.workers.task import Result, Task
 
 # Files that a worker keeps mapped.
@@ -105,13 +105,10 @@ class _State:
 
 def _ending(code: int | None) -> str:
     """Returns how a process ended, and what may be done."""
-    if code is not None and code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        why = "; the system may have run out of memory: use fewer python_workers or smaller batches"
-        return f"was ended by {name}{why if -code == signal.SIGKILL else ''}"
-    if code is None:
-        return "has ended"
-    return f"has ended with exit code {code}: the transform left the interpreter"
+    text = how_ended(code)
+    if code == -signal.SIGKILL:
+        return f"{text}; the system may have run out of memory: use fewer python_workers or smaller batches"
+    return text if code is None or code < 0 else f"{text}: the transform left the interpreter"
 
 
 class Pool:

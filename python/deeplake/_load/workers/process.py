@@ -21,7 +21,7 @@ import cloudpickle
 from deeplake._load.steps import Steps
 from deeplake._load.workers.channel import Channel
 from deeplake._load.workers.memory import Maps, common_spec, dump, is_dense, samples_of, write
-from deeplake._load.workers.task import Failure, Part, Result, Task
+from deeplake._load.workers.task import Failure, Job, Part, Result, Task
 
 # Seconds for workers to end by themselves once their loader has ended.
 _GRACE = 0.05
@@ -62,7 +62,7 @@ def main(connection: int, life: int) -> None:
         work(channel, life, steps, setup.number, setup.count)
 
 
-def _settle(steps: Steps) -> None:
+def _settle(steps: Steps | Job) -> None:
     """Makes the libraries of a process use one thread: there is a process for each core."""
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -73,7 +73,7 @@ def _settle(steps: Steps) -> None:
     _ = steps.generators
 
 
-def _serve(control: Channel, life: int, steps: Steps, count: int) -> None:
+def _serve(control: Channel, life: int, steps: Steps | Job, count: int) -> None:
     """Forks workers. They share the modules that the steps have imported."""
     children: dict[int, int] = {}
     _ = steps.generators
@@ -98,7 +98,7 @@ def _serve(control: Channel, life: int, steps: Steps, count: int) -> None:
             continue
 
 
-def run_child(channel: Channel, life: int, steps: Steps, number: int, count: int) -> None:
+def run_child(channel: Channel, life: int, steps: Steps | Job, number: int, count: int) -> None:
     """Runs a worker in a forked process, and ends the process."""
     status = 1
     try:
@@ -117,10 +117,13 @@ def ended(pid: int) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def work(channel: Channel, life: int, steps: Steps, number: int, count: int) -> None:
+def work(channel: Channel, life: int, steps: Steps | Job, number: int, count: int) -> None:
     """Carries out tasks until the loader is gone."""
     threading.Thread(target=_watch, args=(life,), daemon=True).start()
     _settle(steps)
+    if isinstance(steps, Job):
+        _do(channel, steps)
+        return
     worker = _Worker(steps, number, count)
     while (got := channel.receive()) is not None:
         task: Task = pickle.loads(got[0])
@@ -130,6 +133,19 @@ def work(channel: Channel, life: int, steps: Steps, number: int, count: int) -> 
             channel.send(pickle.dumps(result))
         except OSError:
             return  # the loader has ended
+
+
+def _do(channel: Channel, job: Job) -> None:
+    """Carries out the tasks of a job. Failures are results."""
+    while (got := channel.receive()) is not None:
+        try:
+            answer = pickle.dumps((job.do(pickle.loads(got[0])), None))
+        except BaseException as err:  # a callable may call sys.exit
+            answer = pickle.dumps((None, _failure(err)))
+        try:
+            channel.send(answer)
+        except OSError:
+            return  # the program has ended
 
 
 def _watch(life: int) -> None:

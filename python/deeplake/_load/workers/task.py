@@ -6,6 +6,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
+from deeplake._load.seeds import Generators
 from deeplake._load.workers.memory import Spec, Target
 
 
@@ -23,6 +24,22 @@ class Task:
     target: Target = field(default_factory=Target)
     files: list[tuple[int, int]] = field(default_factory=list)  # new files: their numbers and sizes
     forget: list[int] = field(default_factory=list)  # files that are not used again
+
+
+class Job:
+    """Work on tasks of any kind, which a worker process does one after the other. It pickles.
+
+    Attributes:
+        called: the function that starts the processes, for messages.
+        generators: the generators of random numbers that its callables draw from.
+    """
+
+    called = "run"
+    generators: Generators
+
+    def do(self, task: Any) -> Any:
+        """Returns the result of a task."""
+        raise NotImplementedError
 
 
 @dataclass

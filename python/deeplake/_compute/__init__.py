@@ -1,0 +1,1 @@
+"""Functions over the rows of datasets, whose results are rows or columns of datasets."""

@@ -1,0 +1,250 @@
+"""Rows of a dataset through a function of the user, in parallel, into one new version."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from deeplake._compute.checkpoint import Checkpoint
+from deeplake._compute.work import Done, Part, Work
+from deeplake._data.committing import write_of
+from deeplake._data.dataset import create, delete, exists, open
+from deeplake._data.reading import Reading
+from deeplake._data.view import Dataset, View
+from deeplake._errors import InvalidArgumentError
+from deeplake._load.workers.crew import Crew
+from deeplake._names import check_names, checks_keywords
+from deeplake._progress import bar
+from deeplake._stores.storage import Storage
+from deeplake._text import printable
+
+_FEWEST, _MOST = 64, 8192  # rows of a task, if the caller does not say
+_TASKS = 8  # of a worker, at least: the last ones end at about the same time
+_SHOWN = 10  # reasons for rows that are left out
+
+
+@checks_keywords
+def transform(
+    source: View,
+    function: Callable[[Any], Any],
+    into: str | os.PathLike[str] | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    schema: Mapping[str, Any] | None = None,
+    batch_size: int | None = None,
+    workers: int | None = None,
+    task_rows: int | None = None,
+    on_error: Literal["raise", "skip"] = "raise",
+    checkpoint: str | os.PathLike[str] | None = None,
+    engine: Literal["local", "ray"] = "local",
+    seed: int = 0,
+    message: str = "",
+    storage: Storage | None = None,
+    verbose: bool = False,
+) -> Dataset:
+    """Sends rows through a function, in parallel, and commits the results as one version.
+
+    The order of results is that of the rows. Nothing is visible before the commit. An image that
+    the function returns as it got it is stored as the file that it was.
+
+    Args:
+        source: the rows: a dataset or a view.
+        function: gets a dict from tensor names to samples, as `Row` gives them. It returns a dict,
+            one row; a list or an iterator of dicts, several rows; or None, no row. A class is
+            called once in each worker, without arguments, and its object is the function: it may
+            hold a model.
+        into: the dataset that gets the rows: a URI as of `deeplake.create`. It is created if there
+            is none. None adds the results to the rows of the source themselves, as tensors: the
+            function then returns one dict for each row. The source is a dataset at its newest
+            version then, or rows of it.
+        columns: the tensors that the function gets; None takes all.
+        schema: new tensors by name, as of `deeplake.create`. Other tensors of `into` are as in the
+            source, if it has them, else as their first samples make them.
+        batch_size: the function gets this many rows at once: a dict from tensor names to arrays of
+            shape (rows, ...), or lists of samples that differ in shape or dtype. It returns a dict
+            of columns, of any length for new rows.
+        workers: processes; None takes one for each core, 0 this process alone. They need Linux.
+        task_rows: rows of a task. A task is written at once, and runs again as a whole.
+        on_error: "raise" ends the transform at the first exception of the function; "skip" leaves
+            its row out, or its whole batch. New tensors then have no sample there.
+        checkpoint: a file that finished tasks are noted in. After a kill, the same call with the
+            same file goes on, within six days. It is removed at the end.
+        engine: "local", or "ray": the tasks run on the Ray cluster that this program is connected
+            to, with `workers` actors.
+        seed: of the generators of `random`, NumPy and torch. They are seeded before each call, by
+            the number of the row, so that results do not depend on the workers.
+        message: of the version.
+        storage: settings of the store of `into`.
+        verbose: print what was left out to standard error. A terminal shows a bar in any case.
+
+    Returns:
+        The dataset at the new version.
+
+    Raises:
+        InvalidArgumentError: the function returned something else, or arguments are wrong.
+        ConflictError: another writer changed the same rows.
+        WorkerError: workers died in three attempts of a task.
+
+    Example:
+        def smaller(row):
+            return {"images": np.asarray(Image.fromarray(row["images"]).resize((256, 256)))}
+
+        deeplake.transform(ds, smaller, "flowers-256", columns=["images"])
+    """
+    _check(source, function, columns, batch_size, workers, task_rows, on_error, engine)
+    count = (os.cpu_count() or 1) if workers is None else workers
+    names = tuple(source.tensors) if columns is None else tuple(columns)
+    pinned = source._source.pinned()
+    rows = len(source)
+    size = task_rows or min(_MOST, max(_FEWEST, -(-rows // (max(1, count) * _TASKS))))
+    parts = [Part(start, min(start + size, rows)) for start in range(0, rows, size)]
+    job = {
+        "source": source.uri, "commit": pinned.version.commit, "rows": rows, "into": "" if into is None else str(into),
+        "function": getattr(function, "__qualname__", type(function).__qualname__), "columns": list(names),
+        "batch_size": batch_size, "task_rows": size, "seed": seed,
+    }  # fmt: skip
+    notes = Checkpoint(checkpoint, job)
+    is_new = into is not None and not exists(into, storage=storage)
+    if into is None:
+        target = open(source.uri, branch=pinned.version.branch, storage=_storage_of(pinned.version.storage, storage))
+        if not notes.token and target.head.id != pinned.version.commit:
+            raise InvalidArgumentError(
+                f'transform: the rows are of version {pinned.version.commit[:8]} of "{source.uri}", and the newest is '
+                f"{target.head.id[:8]}; refresh() the dataset, or give into="
+            )
+    else:
+        target = create(into, storage=storage) if is_new else open(into, storage=storage)
+    try:
+        write = write_of(target, notes.token) if notes.token else target.distributed_write()
+        if not notes.token:
+            notes.begin(write._token)
+        work = Work(
+            View(pinned), write, function, names, dict(schema or {}), batch_size, on_error == "skip", into is None, seed
+        )
+        _run(work, [part for part in parts if part.key not in notes.done], count, engine, notes, rows)
+        done = [notes.done[part.key] for part in parts]
+        write.commit([one["fragment"] for one in done], message, allow_missing=on_error == "skip" or into is None)
+        write.close()
+    except BaseException:
+        if is_new and checkpoint is None:
+            target.close()
+            delete(into, storage=storage)  # type: ignore[arg-type]
+        raise
+    notes.end()
+    if verbose:
+        _report(done)
+    return target
+
+
+def _check(
+    source: Any,
+    function: Any,
+    columns: Sequence[str] | None,
+    batch_size: int | None,
+    workers: int | None,
+    task_rows: int | None,
+    on_error: str,
+    engine: str,
+) -> None:
+    if not isinstance(source, Reading):
+        raise InvalidArgumentError(
+            f"transform: source is a {type(source).__name__}, want a dataset or a view; ingest() takes other rows"
+        )
+    if not callable(function):
+        raise InvalidArgumentError(f"transform: function is a {type(function).__name__}, want a callable")
+    check_names("transform", columns, "columns")
+    for name in columns or ():
+        source._source.pinned().require(name)
+    for what, number, least in (("batch_size", batch_size, 1), ("workers", workers, 0), ("task_rows", task_rows, 1)):
+        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < least):
+            raise InvalidArgumentError(f"transform: {what} is {number!r}, want an int of {least} or more, or None")
+    for what, word, words in (("on_error", on_error, ("raise", "skip")), ("engine", engine, ("local", "ray"))):
+        if word not in words:
+            raise InvalidArgumentError(f"transform: {what} is {word!r}, want one of {words}")
+
+
+def _storage_of(stores: Any, storage: Storage | None) -> Storage | None:
+    return storage if storage is not None else getattr(stores, "storage", stores)
+
+
+def _run(work: Work, parts: list[Part], count: int, engine: str, notes: Checkpoint, rows: int) -> None:
+    """Does the tasks that are left, and notes them."""
+    with bar("transform", total=rows, unit="rows") as advance:
+        finished = sum(one["rows"] for one in notes.done.values())
+        advance(finished)
+        for part, done in _done(work, parts, count, engine):
+            notes.note({"task": part.key, **asdict(done)})
+            finished += done.rows
+            advance(finished)
+
+
+def _done(work: Work, parts: list[Part], count: int, engine: str) -> Iterator[tuple[Part, Done]]:
+    if not parts:
+        return
+    if engine == "ray":
+        from deeplake._compute.on_ray import done_by_ray
+
+        yield from done_by_ray(work, parts, count)
+    elif count == 0:
+        for part in parts:
+            yield part, work.do(part)
+    else:
+        with Crew(work, min(count, len(parts))) as crew:
+            yield from crew.run(parts)
+
+
+def _report(done: list[dict[str, Any]]) -> None:
+    skipped = sum(one["skipped"] for one in done)
+    if not skipped:
+        return
+    print(f"  {skipped:,} rows were left out:", file=sys.stderr)
+    reasons = [reason for one in done for reason in one["reasons"]]
+    for number, reason in reasons[:_SHOWN]:
+        print(printable(f"    row {number}: {reason}"), file=sys.stderr)
+    if skipped > len(reasons[:_SHOWN]):
+        print(f"    and {skipped - len(reasons[:_SHOWN]):,} more", file=sys.stderr)
+
+
+class Compute:
+    """A function with arguments, for rows of any dataset: what `deeplake.compute` makes."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Compute:
+        """Returns the function with these arguments behind the row."""
+        return Compute(_Bound(self._function, args, kwargs))
+
+    def eval(self, source: View, into: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+        """Returns `deeplake.transform(source, function, into, **options)`."""
+        return transform(source, self._function, into, **options)
+
+
+class _Bound:
+    """A function with arguments behind the row. It pickles if they do."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._function, self._args, self._kwargs = function, args, kwargs
+        self.__qualname__ = getattr(function, "__qualname__", "function")
+
+    def __call__(self, row: Any) -> Any:
+        return self._function(row, *self._args, **self._kwargs)
+
+
+def compute(function: Callable[..., Any]) -> Compute:
+    """Makes a function of a row, and maybe of more arguments, one that whole datasets go through.
+
+    Example:
+        @deeplake.compute
+        def resize(row, width, height):
+            picture = Image.fromarray(row["images"]).resize((width, height))
+            return {**row, "images": np.asarray(picture)}
+
+        resize(256, 256).eval(ds, "flowers-256", workers=8)
+    """
+    return Compute(function)

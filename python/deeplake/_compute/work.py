@@ -1,0 +1,380 @@
+"""The tasks of a transform: rows through a function, and its results into a fragment."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from deeplake import _index
+from deeplake._data.committing import DistributedWrite
+from deeplake._data.dataset import create
+from deeplake._data.reading import Reading
+from deeplake._data.view import Dataset
+from deeplake._errors import InvalidArgumentError, UnsupportedError
+from deeplake._load.seeds import Generators, row_seeds
+from deeplake._load.workers.task import Job
+from deeplake._rows.row import rows_at
+from deeplake._samples.sample import Sample
+
+_BLOCK = 64  # rows that are read together
+_MOST_ROWS = 512  # of results that are written together
+_MOST_BYTES = 32 << 20  # of them
+_SHOWN = 10  # reasons for rows that are left out
+_FILES = ("jpeg", "png", "webp")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A task: the rows [start, stop) of the source."""
+
+    start: int
+    stop: int
+
+    @property
+    def key(self) -> str:
+        """The key of the task."""
+        return f"rows {self.start} to {self.stop}"
+
+    def __str__(self) -> str:
+        return self.key
+
+
+@dataclass
+class Done:
+    """The result of a task."""
+
+    fragment: str  # the text
+    rows: int  # that were read
+    skipped: int
+    reasons: list[tuple[int, str]] = field(default_factory=list)  # the first ones, by row
+
+
+@dataclass
+class Work(Job):
+    """Rows through a function. It pickles if the function does."""
+
+    called = "transform"
+
+    source: Any
+    write: DistributedWrite
+    function: Callable[[Any], Any]
+    columns: tuple[str, ...]
+    schema: Mapping[str, Any]
+    batch_size: int | None
+    skips: bool
+    adds_columns: bool  # results are columns of the rows of the source
+    seed: int
+    _made: list[Any] = field(default_factory=list)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (self.source, self.write, self.function, self.columns, self.schema, self.batch_size, self.skips)
+        return Work, (*parts, self.adds_columns, self.seed)
+
+    @property
+    def callable(self) -> Callable[[Any], Any]:
+        """The function. Of a class an object, which this process keeps."""
+        if not self._made:
+            function = self.function
+            made = function() if isinstance(function, type) else function
+            self._made = [made, Generators([made])]
+        called: Callable[[Any], Any] = self._made[0]
+        return called
+
+    @property
+    def generators(self) -> Generators:  # type: ignore[override]
+        """The generators that the function draws from."""
+        _ = self.callable
+        made: Generators = self._made[1]
+        return made
+
+    def do(self, task: Part) -> Done:
+        """Returns the fragment of a task."""
+        done = Done("", task.stop - task.start, 0)
+        with self.write.task(task.key) as out:
+            try:
+                target = _Columns(out, self) if self.adds_columns else _Rows(out, self)
+                for rows, results in self._results(task, done):
+                    target.take(rows, results)
+                target.flush()
+                done.fragment = out.fragment().text
+            except BaseException:
+                out.discard()
+                raise
+        return done
+
+    def _results(self, task: Part, done: Done) -> Iterator[tuple[range, list[Any]]]:
+        """Yields rows of the source with the results of the function, one for each call."""
+        step = self.batch_size or _BLOCK
+        for start in range(task.start, task.stop, step):
+            rows = range(start, min(start + step, task.stop))
+            given = self._given(rows)
+            numbers = row_seeds(self.seed, 0, np.arange(rows.start, rows.stop, dtype=np.int64), None)
+            if self.batch_size:
+                unread = [row for row in given if isinstance(row, _Unread)]
+                if unread:
+                    if self.adds_columns:
+                        raise unread[0].error  # a batch has all of its rows
+                    done.skipped += len(unread)
+                    done.reasons += [(row.number, f"{type(row.error).__name__}: {row.error}") for row in unread]
+                    given = [row for row in given if not isinstance(row, _Unread)]
+                    if not given:
+                        continue
+                batch = {name: _stacked([row[name] for row in given]) for name in self.columns}
+                yield rows, self._called([batch], rows[:1], numbers[:1], done, len(rows))
+            else:
+                yield rows, self._called(given, rows, numbers, done, 1)
+
+    def _given(self, rows: range) -> list[dict[str, Any]]:
+        read = rows_at(self.source._source, rows)
+        given = []
+        for number, row in zip(rows, read, strict=True):
+            try:
+                given.append({name: row[name] for name in self.columns})
+            except Exception as err:
+                if not self.skips:
+                    raise
+                given.append(_Unread(number, err))
+        return given
+
+    def _called(self, given: list[Any], rows: range, seeds: list[int], done: Done, each: int) -> list[Any]:
+        """Returns the results of the function, which takes `each` rows at a time."""
+        results: list[Any] = []
+        function = self.callable
+        with self.generators:
+            for number, value, seed in zip(rows, given, seeds, strict=True):
+                try:
+                    if isinstance(value, _Unread):
+                        raise value.error
+                    self.generators.seed(seed)
+                    result = function(value)
+                    results.append(_kept(value, result, self, number) if not self.batch_size else result)
+                except StopIteration as err:
+                    raise InvalidArgumentError("transform: the function raised StopIteration") from err
+                except Exception as err:
+                    if not self.skips:
+                        if hasattr(err, "add_note"):
+                            err.add_note(f"transform: row {number}")
+                        raise
+                    done.skipped += each
+                    if len(done.reasons) < _SHOWN:
+                        done.reasons.append((number, f"{type(err).__name__}: {err}"))
+                    results.append(_SKIPPED)
+        return results
+
+
+_SKIPPED = object()
+
+
+class _Unread(dict[str, Any]):
+    """A row that cannot be read."""
+
+    def __init__(self, number: int, error: Exception) -> None:
+        super().__init__()
+        self.number, self.error = number, error
+
+
+def _stacked(values: list[Any]) -> Any:
+    """Returns samples as one array, if they are arrays or numbers of one shape and dtype."""
+    first = values[0]
+    if isinstance(first, np.ndarray | np.generic) and all(
+        isinstance(value, np.ndarray | np.generic) and value.dtype == first.dtype and value.shape == first.shape
+        for value in values
+    ):
+        return np.stack(values)
+    return values
+
+
+def _kept(given: Mapping[str, Any], result: Any, work: Work, row: int) -> Any:
+    """Returns a result with the stored files in the place of images that the function returned as
+    it got them: they are not encoded again.
+    """
+    if not isinstance(result, Mapping):
+        return result
+    found = dict(result)
+    for name, value in result.items():
+        if isinstance(value, np.ndarray) and value is given.get(name) and name in _encoded(work.source):
+            try:
+                file = work.source._source.column(name).bytes_many(_index.as_array(range(row, row + 1)))[0]
+            except UnsupportedError:
+                continue  # it is stored in tiles
+            found[name] = Sample(file)
+    return found
+
+
+def _encoded(source: Reading) -> set[str]:
+    """Returns the tensors whose samples are files."""
+    return {
+        name
+        for name, about in source._source.tensors().items()
+        if about["compression"] in _FILES and not about["sequence"]
+    }
+
+
+class _Rows:
+    """Results that become rows of the target."""
+
+    def __init__(self, out: Dataset, work: Work) -> None:
+        self._out, self._work = out, work
+        self._columns: dict[str, list[Any]] = {}
+        self._rows, self._bytes = 0, 0
+
+    def take(self, rows: range, results: list[Any]) -> None:
+        """Takes the results of rows."""
+        for number, result in zip(rows, results, strict=False):
+            if result is _SKIPPED or result is None:
+                continue
+            if self._work.batch_size:
+                self._batch(number, result)
+            elif isinstance(result, Mapping):
+                self._row(number, result)
+            elif isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
+                raise InvalidArgumentError(
+                    f"transform: the function returned a {type(result).__name__} for row {number}, want a dict from "
+                    "tensor names to samples, a list of such dicts, or None"
+                )
+            else:
+                for one in result:
+                    self._row(number, one)
+
+    def _row(self, number: int, row: Mapping[str, Any]) -> None:
+        if not isinstance(row, Mapping):
+            raise InvalidArgumentError(
+                f"transform: the function returned a list with a {type(row).__name__} for row {number}, want dicts"
+            )
+        self._same(number, row)
+        for name, value in row.items():
+            self._columns.setdefault(name, []).append(value)
+            self._bytes += _size(value)
+        self._rows += 1
+        if self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES:
+            self.flush()
+
+    def _batch(self, number: int, batch: Any) -> None:
+        if not isinstance(batch, Mapping):
+            raise InvalidArgumentError(
+                f"transform: the function returned a {type(batch).__name__} for the batch of row {number}, want a dict "
+                "from tensor names to columns, or None"
+            )
+        columns = {name: list(values) for name, values in batch.items()}
+        lengths = {name: len(values) for name, values in columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise InvalidArgumentError(
+                f"transform: the columns of the batch of row {number} have the lengths {lengths}, want equal ones"
+            )
+        for position in range(next(iter(lengths.values()), 0)):
+            self._row(number, {name: values[position] for name, values in columns.items()})
+
+    def _same(self, number: int, row: Mapping[str, Any]) -> None:
+        if self._columns and row.keys() != self._columns.keys():
+            raise InvalidArgumentError(
+                f"transform: the function returned the tensors {sorted(row)} for row {number}, and "
+                f"{sorted(self._columns)} for rows before it; give None for rows without a sample"
+            )
+
+    def flush(self) -> None:
+        """Writes the results so far."""
+        if self._rows == 0:
+            return
+        create_tensors(self._out, self._columns, self._work)
+        # Tensors of the target that the function does not make have no samples.
+        rest = {name: [None] * self._rows for name in self._out.tensors if name not in self._columns}
+        self._out.extend({**self._columns, **rest})
+        self._columns = {name: [] for name in self._columns}
+        self._rows, self._bytes = 0, 0
+
+
+class _Columns:
+    """Results that become samples of the rows that they are made of."""
+
+    def __init__(self, out: Dataset, work: Work) -> None:
+        self._out, self._work = out, work
+        self._numbers = work.source.rows  # in the dataset
+        self._rows: list[int] = []
+        self._columns: dict[str, list[Any]] = {}
+        self._bytes = 0
+
+    def take(self, rows: range, results: list[Any]) -> None:
+        """Takes the results of rows."""
+        if self._work.batch_size:
+            (batch,) = results
+            if batch is _SKIPPED:
+                return
+            results = self._spread(rows, batch)
+        for number, result in zip(rows, results, strict=True):
+            if result is _SKIPPED:
+                continue
+            if not isinstance(result, Mapping):
+                raise InvalidArgumentError(
+                    f"transform: the function returned a {type(result).__name__} for row {number}, want a dict: new "
+                    "columns need one result for each row; give into= for other rows"
+                )
+            if self._columns and result.keys() != self._columns.keys():
+                raise InvalidArgumentError(
+                    f"transform: the function returned the tensors {sorted(result)} for row {number}, and "
+                    f"{sorted(self._columns)} for rows before it; give None for rows without a sample"
+                )
+            self._rows.append(int(self._numbers[number]))
+            for name, value in result.items():
+                self._columns.setdefault(name, []).append(value)
+                self._bytes += _size(value)
+            if len(self._rows) >= 8 * _MOST_ROWS or self._bytes >= _MOST_BYTES:
+                self.flush()
+
+    def _spread(self, rows: range, batch: Any) -> list[Any]:
+        if not isinstance(batch, Mapping) or any(len(values) != len(rows) for values in batch.values()):
+            what = (
+                {name: len(values) for name, values in batch.items()}
+                if isinstance(batch, Mapping)
+                else type(batch).__name__
+            )
+            raise InvalidArgumentError(
+                f"transform: the function returned {what} for the batch of row {rows.start}, want a dict of columns of "
+                f"{len(rows)} samples: new columns need one for each row"
+            )
+        return [{name: values[position] for name, values in batch.items()} for position in range(len(rows))]
+
+    def flush(self) -> None:
+        """Writes the results so far."""
+        if not self._rows:
+            return
+        create_tensors(self._out, self._columns, self._work)
+        self._out.update(self._rows, self._columns)
+        self._rows, self._bytes = [], 0
+        self._columns = {name: [] for name in self._columns}
+
+
+def create_tensors(out: Dataset, columns: Mapping[str, Sequence[Any]], work: Work) -> None:
+    """Creates the tensors that the target lacks: as the schema says, as they are in the source, or
+    as their samples make them.
+    """
+    there = out.tensors
+    new = {name: values for name, values in columns.items() if name not in there}
+    known = work.source.schema
+    made: dict[str, Any] = {}
+    rest = {}
+    for name, values in new.items():
+        if name in work.schema:
+            made[name] = work.schema[name]
+        elif name in known and not work.adds_columns:
+            made[name] = known[name]
+        else:
+            rest[name] = values
+    if rest:
+        with create(f"mem://transform-{uuid.uuid4().hex}") as probe:
+            probe.extend({name: list(values) for name, values in rest.items()})
+            made.update(probe.schema)
+            probe.discard()
+    for name in new:
+        about = made[name]
+        out.create_tensor(name, **({"htype": about} if isinstance(about, str) else about))
+
+
+def _size(value: Any) -> int:
+    """Returns about the bytes of a sample."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return len(value) if isinstance(value, Sample | str | bytes) else 8
