@@ -187,6 +187,9 @@ FORWARD(dataset_commit_fragments,
         (dl_context ctx, dl_dataset ds, dl_text* token, dl_texts* fragments, int64_t n,
          dl_text* options, dl_buffer* json, dl_error* err),
         (ctx, ds, token, fragments, n, options, json, err))
+FORWARD(dataset_rechunk_rows,
+        (dl_context ctx, dl_dataset ds, dl_text* options, dl_buffer* report, dl_error* err),
+        (ctx, ds, options, report, err))
 FORWARD(dataset_discard, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_refresh, (dl_context ctx, dl_dataset ds, dl_error* err), (ctx, ds, err))
 FORWARD(dataset_log, (dl_context ctx, dl_dataset ds, int64_t limit, dl_buffer* json, dl_error* err),

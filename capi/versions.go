@@ -276,7 +276,7 @@ func gitSetting(name string) string {
 //export dlgo_dataset_commit_once
 func dlgo_dataset_commit_once(c C.dl_context, h C.dl_dataset, message, key *C.dl_text, out *C.dl_buffer, e *C.dl_error) C.dl_status {
 	return tell("commit", c, h, out, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
-		return ds.CommitOnce(ctx, text(message), text(key))
+		return dataset.CommitOnce(ctx, ds, text(message), text(key))
 	})
 }
 
@@ -293,7 +293,7 @@ func dlgo_dataset_begin_write(c C.dl_context, h C.dl_dataset, lease *C.dl_const_
 				return err
 			}
 		}
-		token, err := ds.BeginWrite(ctx, within)
+		token, err := dataset.WritesTo(ds).Begin(ctx, within)
 		if err == nil {
 			err = fill(out, token)
 		}
@@ -304,7 +304,7 @@ func dlgo_dataset_begin_write(c C.dl_context, h C.dl_dataset, lease *C.dl_const_
 //export dlgo_dataset_end_write
 func dlgo_dataset_end_write(c C.dl_context, h C.dl_dataset, token *C.dl_text, e *C.dl_error) C.dl_status {
 	return onDataset(c, h, e, func(ctx context.Context, ds *dataset.Dataset) error {
-		return ds.EndWrite(ctx, []byte(text(token)))
+		return dataset.WritesTo(ds).End(ctx, []byte(text(token)))
 	})
 }
 
@@ -337,7 +337,7 @@ func dlgo_dataset_fragment(c C.dl_context, h C.dl_dataset, out *C.dl_buffer, e *
 		if err := wantOut("make fragment", out != nil); err != nil {
 			return err
 		}
-		fragment, err := ds.Fragment(ctx)
+		fragment, err := dataset.FragmentOf(ctx, ds)
 		if err == nil {
 			err = fill(out, fragment)
 		}
@@ -360,6 +360,17 @@ func dlgo_dataset_commit_fragments(c C.dl_context, h C.dl_dataset, token *C.dl_t
 		for i, one := range texts {
 			parts[i] = []byte(one)
 		}
-		return ds.CommitFragments(ctx, []byte(text(token)), parts, o)
+		return dataset.WritesTo(ds).Commit(ctx, []byte(text(token)), parts, o)
+	})
+}
+
+//export dlgo_dataset_rechunk_rows
+func dlgo_dataset_rechunk_rows(c C.dl_context, h C.dl_dataset, options *C.dl_text, report *C.dl_buffer, e *C.dl_error) C.dl_status {
+	return tell("rechunk", c, h, report, e, func(ctx context.Context, ds *dataset.Dataset) (any, error) {
+		var o dataset.RechunkOptions
+		if err := parse("rechunk", text(options), &o); err != nil {
+			return nil, err
+		}
+		return ds.Rechunk(ctx, o)
 	})
 }

@@ -211,6 +211,12 @@ DL_API dl_status dl_dataset_commit_fragments(dl_context ctx, dl_dataset ds, dl_t
                                              dl_texts* fragments, int64_t n, dl_text* options,
                                              dl_buffer* json, dl_error* err);
 
+/* Rechunks a part of the rows: options is a JSON object {"tensors": [...], "chunk_bytes", "all",
+ * "message", "start", "stop"}. In a task the fragment has the new layout, and nothing is committed.
+ * *report gets {"rows", "bytes", "before", "after", "commit"}; the caller releases it. */
+DL_API dl_status dl_dataset_rechunk_rows(dl_context ctx, dl_dataset ds, dl_text* options,
+                                         dl_buffer* report, dl_error* err);
+
 /* ---- Versions ---- */
 
 /* A ref names a version: a number, a commit, a branch, a tag, a time, or branch@number, as "at" of
@@ -546,7 +552,7 @@ DL_API dl_status dl_batches_close(dl_batches batches, dl_error* err);
     X(dataset_open) X(dataset_exists) X(dataset_delete) X(dataset_list) X(dataset_describe) \
     X(dataset_create_tensor) X(dataset_append) X(dataset_append_stream) X(dataset_update) X(dataset_delete_rows) X(dataset_set_info) \
     X(dataset_update_rows_of) X(dataset_delete_rows_of) X(dataset_commit) X(dataset_commit_once) X(dataset_begin_write) X(dataset_end_write) \
-    X(task_open) X(dataset_fragment) X(dataset_commit_fragments) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
+    X(task_open) X(dataset_fragment) X(dataset_commit_fragments) X(dataset_rechunk_rows) X(dataset_discard) X(dataset_refresh) X(dataset_log) X(dataset_at) \
     X(dataset_view) X(dataset_close) X(dataset_branches) X(dataset_create_branch) \
     X(dataset_delete_branch) X(dataset_checkout) X(dataset_tags) X(dataset_create_tag) \
     X(dataset_delete_tag) X(dataset_graph) X(dataset_diff) X(dataset_merge) \

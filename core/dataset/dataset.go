@@ -447,12 +447,12 @@ func (d *Dataset) DeleteRows(_ context.Context, rows []int64) error {
 // Commit makes the changes durable and visible as a new version. With nothing to commit it makes no
 // version and returns the head. After errs.Conflict the changes are still there.
 func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed, error) {
-	return d.CommitOnce(ctx, message, "")
+	return CommitOnce(ctx, d, message, "")
 }
 
 // CommitOnce is Commit, unless a commit of the branch's history has the key: then that one is the
 // result, and the changes are dropped. "" is no key.
-func (d *Dataset) CommitOnce(ctx context.Context, message, key string) (version.Committed, error) {
+func CommitOnce(ctx context.Context, d *Dataset, message, key string) (version.Committed, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var none version.Committed

@@ -21,6 +21,9 @@ type RechunkOptions struct {
 	ChunkBytes int64  `json:"chunk_bytes"`
 	All        bool   `json:"all"` // also ranges that are laid out well
 	Message    string `json:"message"`
+	// pieces of chunks that begin in these rows, as the user counts them; Stop 0: all
+	Start int64 `json:"start"`
+	Stop  int64 `json:"stop"`
 }
 
 // RechunkReport has the counts of a Rechunk.
@@ -41,7 +44,8 @@ const rangesInFlight = 8
 // Rechunk rewrites samples in small or half-used chunks, as updates and deletions leave them, to
 // full chunks in row order, and commits. Samples, rows and their identities do not change. Stored
 // files are not encoded again. A gc frees the space once no version needs the old chunks. After an
-// error nothing has changed.
+// error nothing has changed. In a task of a distributed write it does not commit: the fragment has
+// the new layout.
 func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -51,8 +55,16 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	if err != nil {
 		return report, err
 	}
-	if err := d.settled("rechunk"); err != nil {
+	if d.task == nil {
+		err = d.settled("rechunk")
+	} else if !w.empty() {
+		err = errs.New(errs.Conflict, "rechunk in task %q: it has changed rows; rechunk in a task of its own", d.task.key)
+	}
+	if err != nil {
 		return report, err
+	}
+	if n := d.head.Rows(); o.Start < 0 || o.Stop < 0 || o.Stop > n || o.Stop > 0 && o.Start >= o.Stop {
+		return report, errs.Op("rechunk", "").New(errs.Range, "rows %d to %d of %d", o.Start, o.Stop, n)
 	}
 	if o.ChunkBytes != 0 && (o.ChunkBytes < format.MinChunkBytes || o.ChunkBytes > format.MaxChunkBytes) {
 		return report, errs.Op("rechunk", "").New(errs.Invalid, "chunk_bytes is %d, want %d to %d", o.ChunkBytes, format.MinChunkBytes, format.MaxChunkBytes)
@@ -61,6 +73,9 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	if err := r.run(ctx); err != nil {
 		d.drop()
 		return report, err
+	}
+	if d.task != nil {
+		return report, nil
 	}
 	if w.empty() {
 		d.drop()
@@ -145,8 +160,20 @@ type placedEntry struct {
 
 func (t *retensor) run(ctx context.Context) error {
 	var entries []format.Entry
-	if err := t.tree.Scan(ctx, 0, t.w.txn.Base().Record.Rows, func(e format.Entry) bool {
-		entries = append(entries, e)
+	base := t.w.txn.Base()
+	from, to := int64(0), base.Record.Rows
+	if t.o.Stop > 0 {
+		if t.o.Start > 0 {
+			from = base.Live.Physical(t.o.Start)
+		}
+		if t.o.Stop < base.Rows() {
+			to = base.Live.Physical(t.o.Stop)
+		}
+	}
+	if err := t.tree.Scan(ctx, from, to, func(e format.Entry) bool {
+		if e.Row >= from && e.Row < to { // else it is of the rows before
+			entries = append(entries, e)
+		}
 		return true
 	}); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"deeplake/core/version/chunkmap"
 )
 
-// A distributed write: BeginWrite in one program, OpenTask and Fragment in any number of others,
-// and CommitFragments in one. FORMAT.md has what travels between them.
+// A distributed write: Writes.Begin in one program, OpenTask and FragmentOf in any number of
+// others, and Writes.Commit in one. FORMAT.md has what travels between them.
 
 // DefaultLease is the time within which a lease is renewed, unless the caller says otherwise.
 const DefaultLease = time.Hour
@@ -71,7 +71,7 @@ type leasing struct {
 }
 
 func lease(ctx context.Context, r *version.Repo, write format.UUID, within time.Duration) (*leasing, error) {
-	l := &leasing{lease: r.NewLease(write, within), within: within, group: task.New(context.Background(), 0), last: make(chan time.Time, 1)}
+	l := &leasing{lease: version.NewLease(r, write, within), within: within, group: task.New(context.Background(), 0), last: make(chan time.Time, 1)}
 	began := time.Now()
 	if err := l.lease.Begin(ctx); err != nil {
 		return nil, err
@@ -112,29 +112,36 @@ func (l *leasing) stop() {
 	_ = l.group.Wait()
 }
 
-// BeginWrite begins a distributed write on top of the dataset's commit, and returns its token: a
-// JSON object for OpenTask and CommitFragments. The lease keeps the chunks of the tasks from every
-// gc. It is renewed until EndWrite or Close, and ends within the given time after that.
-func (d *Dataset) BeginWrite(ctx context.Context, within time.Duration) ([]byte, error) {
+// Writes are the distributed writes to a dataset.
+type Writes struct{ d *Dataset }
+
+// WritesTo returns the distributed writes to d.
+func WritesTo(d *Dataset) Writes { return Writes{d} }
+
+// Begin begins a distributed write on top of the dataset's commit, and returns its token: a
+// JSON object for OpenTask and Commit. The lease keeps the chunks of the tasks from every
+// gc. It is renewed until End or Close, and ends within the given time after that.
+func (w Writes) Begin(ctx context.Context, within time.Duration) ([]byte, error) {
+	d := w.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.mayBegin(); err != nil {
 		return nil, err
 	}
 	rec := d.head.Record
-	w := format.Write{Dataset: d.repo.TSF.UUID, Base: format.BranchPoint{Branch: rec.Branch, Version: rec.Version}, Commit: rec.UUID, ID: format.NewUUID()}
-	token, err := format.EncodeWrite(w)
+	plan := format.Write{Dataset: d.repo.TSF.UUID, Base: format.BranchPoint{Branch: rec.Branch, Version: rec.Version}, Commit: rec.UUID, ID: format.NewUUID()}
+	token, err := format.EncodeWrite(plan)
 	if err != nil {
 		return nil, err
 	}
-	l, err := lease(ctx, d.repo, w.ID, within)
+	l, err := lease(ctx, d.repo, plan.ID, within)
 	if err != nil {
 		return nil, err
 	}
 	if d.leases == nil {
 		d.leases = map[format.UUID]*leasing{}
 	}
-	d.leases[w.ID] = l
+	d.leases[plan.ID] = l
 	return token, nil
 }
 
@@ -146,9 +153,10 @@ func (d *Dataset) mayBegin() error {
 	return d.settled("begin a distributed write to")
 }
 
-// EndWrite ends the lease of a write. What its tasks have written, and no commit names, is garbage.
-func (d *Dataset) EndWrite(ctx context.Context, token []byte) error {
-	w, err := format.DecodeWrite(token)
+// End ends the lease of a write. What its tasks have written, and no commit names, is garbage.
+func (w Writes) End(ctx context.Context, token []byte) error {
+	d := w.d
+	plan, err := format.DecodeWrite(token)
 	if err != nil {
 		return err
 	}
@@ -157,16 +165,16 @@ func (d *Dataset) EndWrite(ctx context.Context, token []byte) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	if l := d.leases[w.ID]; l != nil {
+	if l := d.leases[plan.ID]; l != nil {
 		l.stop()
-		delete(d.leases, w.ID)
+		delete(d.leases, plan.ID)
 	}
-	return d.repo.NewLease(w.ID, DefaultLease).End(ctx)
+	return version.NewLease(d.repo, plan.ID, DefaultLease).End(ctx)
 }
 
 // OpenTask opens the dataset at uri for one task of a distributed write. Rows are those of the
 // commit that the write began on, for all tasks. Attempts of a task have the same key; one of them
-// is committed. Fragment takes the place of Commit.
+// is committed. FragmentOf takes the place of Commit.
 func OpenTask(ctx context.Context, env *Env, uri string, token []byte, key string, o storage.Options) (*Dataset, error) {
 	w, err := format.DecodeWrite(token)
 	if err == nil {
@@ -191,9 +199,9 @@ func OpenTask(ctx context.Context, env *Env, uri string, token []byte, key strin
 	return d, nil
 }
 
-// Fragment makes all changes durable, and returns what they are as a JSON object for
-// CommitFragments. The dataset can be read, and not changed any more.
-func (d *Dataset) Fragment(ctx context.Context) ([]byte, error) {
+// FragmentOf makes all changes of a task durable, and returns what they are as a JSON object for
+// Writes.Commit. The dataset can be read, and not changed any more.
+func FragmentOf(ctx context.Context, d *Dataset) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.open(); err != nil {
@@ -212,7 +220,7 @@ func (d *Dataset) Fragment(ctx context.Context) ([]byte, error) {
 	if err := w.fold(ctx); err != nil {
 		return nil, err
 	}
-	f, err := w.txn.Fragment(ctx, d.task.write, d.task.key)
+	f, err := version.MakeFragment(ctx, w.txn, d.task.write, d.task.key)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +235,7 @@ func (d *Dataset) Fragment(ctx context.Context) ([]byte, error) {
 	return message, nil
 }
 
-// CommitFragmentsOptions are the options of CommitFragments.
+// CommitFragmentsOptions are the options of Writes.Commit.
 type CommitFragmentsOptions struct {
 	Message string `json:"message"`
 	// Key is as in CommitOnce. "": a commit of the same fragments, since the write began, stands
@@ -244,11 +252,12 @@ type WriteReport struct {
 	Repeated  []string `json:"repeated"`  // keys of tasks of which it left an attempt out
 }
 
-// CommitFragments commits the fragments of a distributed write, their rows in the order given, all
+// Commit commits the fragments of a distributed write, their rows in the order given, all
 // or none of them. The commits of others since the write began are taken in as Commit does. A
 // fragment of a task that is committed already is errs.Conflict. The dataset moves to the new
 // version.
-func (d *Dataset) CommitFragments(ctx context.Context, token []byte, fragments [][]byte, o CommitFragmentsOptions) (WriteReport, error) {
+func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o CommitFragmentsOptions) (WriteReport, error) {
+	d := w.d
 	report := WriteReport{Repeated: []string{}}
 	plan, err := format.DecodeWrite(token)
 	if err != nil {
@@ -277,29 +286,29 @@ func (d *Dataset) CommitFragments(ctx context.Context, token []byte, fragments [
 	if err != nil {
 		return report, err
 	}
-	w, err := newWriterOn(&Dataset{env: d.env, store: d.store, repo: repo, head: base, chunks: d.chunks, links: d.links}, base)
+	on, err := newWriterOn(&Dataset{env: d.env, store: d.store, repo: repo, head: base, chunks: d.chunks, links: d.links}, base)
 	if err != nil {
 		return report, err
 	}
-	defer func() { w.abort() }()
-	w.session.ID = plan.Session()
+	defer func() { on.abort() }()
+	on.session.ID = plan.Session()
 	var leased func() bool
 	if l := d.leases[plan.ID]; l != nil {
 		leased = l.stands
 	}
-	w.txn.Join(plan, leased)
-	if err := w.absorb(ctx, plan, parts, &report); err != nil {
+	joined := version.Join(on.txn, plan, leased)
+	if err := on.absorb(ctx, joined, plan, parts, &report); err != nil {
 		return report, err
 	}
-	if name, rows, all := w.txn.Uncovered(); all > 0 && !o.AllowMissing {
+	if name, rows, all := joined.Uncovered(); all > 0 && !o.AllowMissing {
 		return report, errs.Op("commit to", d.URI()).New(errs.Invalid, "no fragment has samples of the new tensor %q for %d rows, of which the first are %d; add the fragments of those rows, or allow missing ones (allow_missing=True)", name, all, rows)
 	}
-	if w.untouched() {
+	if on.untouched() {
 		report.Committed = version.Describe(d.head.Record)
 		return report, nil
 	}
-	w.txn.Key, w.txn.KeyBefore = key, before
-	head, err := w.txn.Commit(ctx, o.Message, d.env.author())
+	on.txn.Key, on.txn.KeyBefore = key, before
+	head, err := on.txn.Commit(ctx, o.Message, d.env.author())
 	if err != nil {
 		return report, err
 	}
@@ -347,9 +356,9 @@ func (d *Dataset) decodeFragments(ctx context.Context, fragments [][]byte) ([]*f
 }
 
 // absorb gives the transaction the fragments in turn.
-func (w *writer) absorb(ctx context.Context, plan format.Write, parts []*format.Fragment, report *WriteReport) error {
+func (w *writer) absorb(ctx context.Context, joined *version.Joined, plan format.Write, parts []*format.Fragment, report *WriteReport) error {
 	for _, f := range parts {
-		moved := w.txn.Classes(f)
+		moved := joined.Classes(f)
 		for _, r := range moved {
 			again, err := w.renumbered(ctx, plan, f, r)
 			if err != nil {
@@ -357,7 +366,7 @@ func (w *writer) absorb(ctx context.Context, plan format.Write, parts []*format.
 			}
 			f = again
 		}
-		taken, err := w.txn.Absorb(f)
+		taken, err := joined.Absorb(f)
 		switch {
 		case err != nil:
 			return err
@@ -379,16 +388,16 @@ func (w *writer) renumbered(ctx context.Context, plan format.Write, f *format.Fr
 	}
 	defer alone.abort()
 	alone.session.ID = plan.Session()
-	alone.txn.Join(plan, nil)
-	if _, err := alone.txn.Absorb(f); err != nil {
+	joined := version.Join(alone.txn, plan, nil)
+	if _, err := joined.Absorb(f); err != nil {
 		return nil, err
 	}
 	if err := alone.resolveTypes(); err != nil {
 		return nil, err
 	}
-	r.Rows = alone.txn.Written(r.Tensor)
+	r.Rows = joined.Written(r.Tensor)
 	if _, err := alone.renumber(ctx, r); err != nil {
 		return nil, err
 	}
-	return alone.txn.Fragment(ctx, plan, f.Task)
+	return version.MakeFragment(ctx, alone.txn, plan, f.Task)
 }

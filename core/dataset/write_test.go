@@ -22,7 +22,7 @@ import (
 
 func begin(t *testing.T, d *Dataset) []byte {
 	t.Helper()
-	return must[[]byte](t)(d.BeginWrite(context.Background(), DefaultLease))
+	return must[[]byte](t)(WritesTo(d).Begin(context.Background(), DefaultLease))
 }
 
 // inTask runs a task, and returns its fragment.
@@ -31,7 +31,7 @@ func inTask(t *testing.T, env *Env, uri string, token []byte, key string, work f
 	d := must[*Dataset](t)(OpenTask(context.Background(), env, uri, token, key, storage.Options{}))
 	defer func() { _ = d.Close() }()
 	work(d)
-	return must[[]byte](t)(d.Fragment(context.Background()))
+	return must[[]byte](t)(FragmentOf(context.Background(), d))
 }
 
 // TestFragments: tasks append, update and delete side by side, attempts run twice, others commit
@@ -73,7 +73,7 @@ func TestFragments(t *testing.T) {
 	}
 	// the order of the commit is the one given
 	slices.Reverse(parts)
-	report := must[WriteReport](t)(d.CommitFragments(ctx, token, parts, CommitFragmentsOptions{Message: "tasks"}))
+	report := must[WriteReport](t)(WritesTo(d).Commit(ctx, token, parts, CommitFragmentsOptions{Message: "tasks"}))
 	if report.Fragments != 4 || !slices.Equal(report.Repeated, []string{"task 3", "task 1"}) || report.Message != "tasks" || report.Version != 4 {
 		t.Errorf("the report is %+v", report)
 	}
@@ -88,28 +88,28 @@ func TestFragments(t *testing.T) {
 		t.Errorf("the rows are %v, want %v", got, want)
 	}
 	// The same commit once more is the same version.
-	if twice := must[WriteReport](t)(d.CommitFragments(ctx, token, parts, CommitFragmentsOptions{Message: "tasks"})); twice.Commit != report.Commit {
+	if twice := must[WriteReport](t)(WritesTo(d).Commit(ctx, token, parts, CommitFragmentsOptions{Message: "tasks"})); twice.Commit != report.Commit {
 		t.Errorf("the second commit is %+v", twice)
 	}
 	// Others with one of these tasks are a conflict.
 	late := inTask(t, env, "mem://d", token, "late", func(d *Dataset) { appendNumbers(t, d, 9) })
 	for name, list := range map[string][][]byte{"one of them": parts[:1], "with another": {late, parts[2]}} {
-		_, err := d.CommitFragments(ctx, token, list, CommitFragmentsOptions{})
+		_, err := WritesTo(d).Commit(ctx, token, list, CommitFragmentsOptions{})
 		if !errs.Is(err, errs.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if r := must[WriteReport](t)(again.CommitFragments(ctx, token, [][]byte{late}, CommitFragmentsOptions{})); r.Version != 5 {
+	if r := must[WriteReport](t)(WritesTo(again).Commit(ctx, token, [][]byte{late}, CommitFragmentsOptions{})); r.Version != 5 {
 		t.Errorf("the late one is %+v", r)
 	}
 	if got := numbersIn(t, again); !slices.Equal(got, append(want, 9)) {
 		t.Errorf("the rows are %v", got)
 	}
-	if err := d.EndWrite(ctx, token); err != nil {
+	if err := WritesTo(d).End(ctx, token); err != nil {
 		t.Error(err)
 	}
 	// Rows are known by the identity of their task: a branch and main have the same ones.
-	if _, err := d.CommitFragments(ctx, token, nil, CommitFragmentsOptions{}); err != nil {
+	if _, err := WritesTo(d).Commit(ctx, token, nil, CommitFragmentsOptions{}); err != nil {
 		t.Errorf("no fragments: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestFragmentsAtRandom(t *testing.T) {
 				added = append(added, own...)
 			}))
 		}
-		must[WriteReport](t)(d.CommitFragments(ctx, token, parts, CommitFragmentsOptions{}))
+		must[WriteReport](t)(WritesTo(d).Commit(ctx, token, parts, CommitFragmentsOptions{}))
 		want := []int64{}
 		for row, v := range values {
 			if !gone[int64(row)] {
@@ -228,15 +228,15 @@ func TestFragmentsOfColumns(t *testing.T) {
 		})
 	}
 	a, b, c := fill("a", 0, 400), fill("b", 400, 610), fill("c", 610, n-3)
-	_, err := d.CommitFragments(ctx, token, [][]byte{a, c}, CommitFragmentsOptions{})
+	_, err := WritesTo(d).Commit(ctx, token, [][]byte{a, c}, CommitFragmentsOptions{})
 	if !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "210 rows, of which the first are [400 401") {
 		t.Errorf("rows without a fragment: %v", err)
 	}
-	_, err = d.CommitFragments(ctx, token, [][]byte{a, b, c, fill("d", 390, 500)}, CommitFragmentsOptions{})
+	_, err = WritesTo(d).Commit(ctx, token, [][]byte{a, b, c, fill("d", 390, 500)}, CommitFragmentsOptions{})
 	if !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "row") {
 		t.Errorf("rows of two fragments: %v", err)
 	}
-	must[WriteReport](t)(d.CommitFragments(ctx, token, [][]byte{c, a, b}, CommitFragmentsOptions{}))
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{c, a, b}, CommitFragmentsOptions{}))
 	v := must[*View](t)(d.View(ctx))
 	for row, got := range readAll(t, v, "e") {
 		if !bytes.Equal(got, int64s(2*int64(row))) {
@@ -276,7 +276,28 @@ func TestFragmentClasses(t *testing.T) {
 	a := inTask(t, env, "mem://d", token, "a", func(d *Dataset) { labels(d, "dog", "cat", "cow") })
 	b := inTask(t, env, "mem://d", token, "b", func(d *Dataset) { labels(d, "cow", "eel", "dog", "cat") })
 	c := inTask(t, env, "mem://d", token, "c", func(d *Dataset) { labels(d, "cat") })
-	must[WriteReport](t)(d.CommitFragments(ctx, token, [][]byte{a, b, c}, CommitFragmentsOptions{}))
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{a, b, c}, CommitFragmentsOptions{}))
+	if err := d.CreateTensor(ctx, TensorSpec{Name: "m", HType: "class_label"}); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, d, "another")
+	second := begin(t, d)
+	mixed := func(key string, col tensor.Rows) []byte {
+		return inTask(t, env, "mem://d", second, key, func(d *Dataset) {
+			col.Tensor = "m"
+			l := tensor.Rows{Tensor: "l", Samples: []tensor.Sample{{Form: tensor.FormHole}}}
+			if err := d.Append(ctx, []tensor.Rows{l, col}, 1); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	number := mixed("number", tensor.Rows{Array: &tensor.Array{DType: tensor.Int64, Shape: tensor.Shape{}, Data: int64s(3)}})
+	name := mixed("name", tensor.Rows{Samples: []tensor.Sample{{Form: tensor.FormText, DType: tensor.String, Data: []byte("cat")}}})
+	for _, parts := range [][][]byte{{number, name}, {name, number}} {
+		if _, err := WritesTo(d).Commit(ctx, second, parts, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "labels by number") {
+			t.Errorf("numbers beside names: %v", err)
+		}
+	}
 	names := d.head.Schema.Find("l").ClassNames
 	var got []string
 	for _, data := range readAll(t, must[*View](t)(d.View(ctx)), "l") {
@@ -306,11 +327,11 @@ func TestFragmentSchemas(t *testing.T) {
 	}
 	a, b := inTask(t, env, "mem://d", token, "a", rows(tensor.Int64, 8)), inTask(t, env, "mem://d", token, "b", rows(tensor.Int64, 8))
 	f := inTask(t, env, "mem://d", token, "f", rows(tensor.Float32, 4))
-	_, err := d.CommitFragments(ctx, token, [][]byte{a, f}, CommitFragmentsOptions{})
+	_, err := WritesTo(d).Commit(ctx, token, [][]byte{a, f}, CommitFragmentsOptions{})
 	if !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), `tensor "n"`) || !strings.Contains(err.Error(), "float32") {
 		t.Errorf("two dtypes: %v", err)
 	}
-	must[WriteReport](t)(d.CommitFragments(ctx, token, [][]byte{a, b}, CommitFragmentsOptions{}))
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{a, b}, CommitFragmentsOptions{}))
 	if v := must[*View](t)(d.View(ctx)); v.Len() != 6 || len(v.Names()) != 1 {
 		t.Errorf("%d rows of %v", v.Len(), v.Names())
 	}
@@ -343,19 +364,18 @@ func TestFragmentErrors(t *testing.T) {
 		"refresh": func() error { return task.Refresh(ctx) },
 		"branch":  func() error { return task.Checkout(ctx, "b", true) },
 		"tag":     func() error { _, err := task.Versions().CreateTag(ctx, "v", "", ""); return err },
-		"rechunk": func() error { _, err := task.Rechunk(ctx, RechunkOptions{}); return err },
-		"begin":   func() error { _, err := task.BeginWrite(ctx, DefaultLease); return err },
+		"begin":   func() error { _, err := WritesTo(task).Begin(ctx, DefaultLease); return err },
 	} {
 		if err := do(); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "fragment()") {
 			t.Errorf("%s in a task: %v", name, err)
 		}
 	}
-	good := must[[]byte](t)(task.Fragment(ctx))
+	good := must[[]byte](t)(FragmentOf(ctx, task))
 	if err := task.Append(ctx, rowsOf([]int64{5}), 1); !errs.Is(err, errs.Invalid) {
 		t.Errorf("append behind the fragment: %v", err)
 	}
 	_ = task.Close()
-	if _, err := d.Fragment(ctx); !errs.Is(err, errs.Invalid) {
+	if _, err := FragmentOf(ctx, d); !errs.Is(err, errs.Invalid) {
 		t.Errorf("a fragment without a task: %v", err)
 	}
 	for _, key := range []string{"", strings.Repeat("k", 257), "a\nb", "\xff"} {
@@ -391,13 +411,13 @@ func TestFragmentErrors(t *testing.T) {
 			inTask(t, env, "mem://d", token, "u", func(d *Dataset) { updateNumbers(t, d, 1, 7) }),
 		}, errs.Conflict, "row 1"},
 	} {
-		_, err := d.CommitFragments(ctx, c.token, c.parts, CommitFragmentsOptions{})
+		_, err := WritesTo(d).Commit(ctx, c.token, c.parts, CommitFragmentsOptions{})
 		if !errs.Is(err, c.kind) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	appendNumbers(t, d, 6)
-	if _, err := d.CommitFragments(ctx, token, [][]byte{good}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) {
+	if _, err := WritesTo(d).Commit(ctx, token, [][]byte{good}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) {
 		t.Errorf("beside uncommitted changes: %v", err)
 	}
 	if err := d.Discard(ctx); err != nil {
@@ -406,7 +426,7 @@ func TestFragmentErrors(t *testing.T) {
 	if got := numbersIn(t, d); !slices.Equal(got, []int64{1, 2, 3}) || d.head.Record.Version != 2 {
 		t.Errorf("the rows are %v in version %d", got, d.head.Record.Version)
 	}
-	must[WriteReport](t)(d.CommitFragments(ctx, token, [][]byte{good}, CommitFragmentsOptions{}))
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{good}, CommitFragmentsOptions{}))
 	if got := numbersIn(t, d); !slices.Equal(got, []int64{1, 2, 3, 4}) {
 		t.Errorf("the rows are %v", got)
 	}
@@ -432,13 +452,13 @@ func TestFragmentWithoutChunks(t *testing.T) {
 	if err := store.Put(ctx, chunk, append(slices.Clone(data), 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.CommitFragments(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), chunk) {
+	if _, err := WritesTo(d).Commit(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), chunk) {
 		t.Errorf("a chunk of another size: %v", err)
 	}
 	if err := store.Put(ctx, chunk, data); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.EndWrite(ctx, token); err != nil {
+	if err := WritesTo(d).End(ctx, token); err != nil {
 		t.Fatal(err)
 	}
 	// Without its lease, a write has the grace period.
@@ -446,14 +466,14 @@ func TestFragmentWithoutChunks(t *testing.T) {
 	if r := must[maintain.GCReport](t)(d.Versions().GC(ctx, maintain.GCOptions{OlderThan: 7 * 24 * time.Hour})); r.Objects != 0 {
 		t.Errorf("a gc within the grace period removed %+v", r)
 	}
-	if _, err := d.CommitFragments(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "gc") {
+	if _, err := WritesTo(d).Commit(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "gc") {
 		t.Errorf("chunks that a gc may remove soon: %v", err)
 	}
 	clock.days.Store(8)
 	if r := must[maintain.GCReport](t)(d.Versions().GC(ctx, maintain.GCOptions{OlderThan: 7 * 24 * time.Hour})); r.Objects == 0 {
 		t.Errorf("a gc left the chunks of a write that ended: %+v", r)
 	}
-	if _, err := d.CommitFragments(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "missing") {
+	if _, err := WritesTo(d).Commit(ctx, token, [][]byte{part}, CommitFragmentsOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "missing") {
 		t.Errorf("chunks that are gone: %v", err)
 	}
 	if got := numbersIn(t, d); len(got) != 0 {
@@ -518,7 +538,7 @@ func TestFragmentsKilled(t *testing.T) {
 						}
 						var part []byte
 						if err == nil {
-							part, err = d.Fragment(ctx)
+							part, err = FragmentOf(ctx, d)
 						}
 						if err == nil {
 							parts = append(parts, part)
@@ -540,7 +560,7 @@ func TestFragmentsKilled(t *testing.T) {
 						s := store()
 						called := len(s.Calls())
 						s.SetPlan(plan)
-						_, _ = broken.CommitFragments(ctx, token, parts, CommitFragmentsOptions{})
+						_, _ = WritesTo(broken).Commit(ctx, token, parts, CommitFragmentsOptions{})
 						hit = len(s.Calls())-called > n
 						_ = broken.Close()
 						now := must[*Dataset](t)(Open(ctx, env, "x://d", OpenOptions{}))
@@ -550,7 +570,7 @@ func TestFragmentsKilled(t *testing.T) {
 						_ = now.Close()
 					}
 					now := must[*Dataset](t)(Open(ctx, env, "x://d", OpenOptions{}))
-					must[WriteReport](t)(now.CommitFragments(ctx, token, parts, CommitFragmentsOptions{}))
+					must[WriteReport](t)(WritesTo(now).Commit(ctx, token, parts, CommitFragmentsOptions{}))
 					if got := numbersIn(t, now); !slices.Equal(got, []int64{0, 9, 2, 10, 11}) || now.head.Record.Version != 3 {
 						t.Fatalf("call %d: the rows are %v in version %d", n, got, now.head.Record.Version)
 					}
@@ -576,7 +596,7 @@ func TestCommitOnce(t *testing.T) {
 	env := testEnv()
 	d := numberedDataset(t, env, "mem://d")
 	appendNumbers(t, d, 1)
-	first, err := d.CommitOnce(ctx, "job", "job 7")
+	first, err := CommitOnce(ctx, d, "job", "job 7")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -588,7 +608,7 @@ func TestCommitOnce(t *testing.T) {
 	for _, branch := range []string{"", "b"} {
 		again := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{Branch: branch}))
 		appendNumbers(t, again, 1)
-		if made, err := again.CommitOnce(ctx, "job", "job 7"); err != nil || made.Commit != first.Commit {
+		if made, err := CommitOnce(ctx, again, "job", "job 7"); err != nil || made.Commit != first.Commit {
 			t.Errorf("again on %q: %+v, %v", branch, made, err)
 		}
 		if branch == "" {
@@ -603,17 +623,17 @@ func TestCommitOnce(t *testing.T) {
 	a, b := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{})), must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
 	appendNumbers(t, a, 3)
 	appendNumbers(t, b, 3)
-	one, err := a.CommitOnce(ctx, "", "job 8")
+	one, err := CommitOnce(ctx, a, "", "job 8")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if two, err := b.CommitOnce(ctx, "", "job 8"); err != nil || two.Commit != one.Commit {
+	if two, err := CommitOnce(ctx, b, "", "job 8"); err != nil || two.Commit != one.Commit {
 		t.Errorf("the second is %+v, %v", two, err)
 	}
 	wantNumbers(t, b, 1, 2, 3)
 	for _, key := range []string{strings.Repeat("k", format.MaxKeyBytes+1), "\xff"} {
 		appendNumbers(t, a, 9)
-		if _, err := a.CommitOnce(ctx, "", key); !errs.Is(err, errs.Invalid) {
+		if _, err := CommitOnce(ctx, a, "", key); !errs.Is(err, errs.Invalid) {
 			t.Errorf("key %.9q: %v", key, err)
 		}
 		_ = a.Discard(ctx)
@@ -640,7 +660,7 @@ func TestManyFragments(t *testing.T) {
 		}
 	}
 	called := len(faults.Calls())
-	must[WriteReport](t)(d.CommitFragments(ctx, token, parts, CommitFragmentsOptions{}))
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, parts, CommitFragmentsOptions{}))
 	if calls := len(faults.Calls()) - called; calls > 20 {
 		t.Errorf("the commit of %d fragments made %d calls", n, calls)
 	}
@@ -651,4 +671,62 @@ func TestManyFragments(t *testing.T) {
 		t.Errorf("the commit has %d pages", sides)
 	}
 	wantWhole(t, d)
+}
+
+// TestFragmentsOfRechunk: tasks give the rows of a dataset full chunks, each those of a range.
+func TestFragmentsOfRechunk(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	env := testEnv()
+	d := numberedDataset(t, env, "mem://d")
+	for i := range int64(40) {
+		appendNumbers(t, d, 10*i, 10*i+1, 10*i+2, 10*i+3, 10*i+4)
+		commit(t, d, fmt.Sprint(i))
+	}
+	deleteRows(t, d, 7, 60, 61, 62, 63, 64, 199)
+	commit(t, d, "fewer")
+	for row := int64(3); row < 190; row += 9 {
+		updateNumbers(t, d, row, 1000+row)
+	}
+	commit(t, d, "updated")
+	want, before := numbersIn(t, d), d.head.Record.Columns
+	token := begin(t, d)
+	var parts [][]byte
+	for start := int64(0); start < d.head.Rows(); start += 50 {
+		parts = append(parts, inTask(t, env, "mem://d", token, fmt.Sprint(start), func(part *Dataset) {
+			r := must[RechunkReport](t)(part.Rechunk(ctx, RechunkOptions{Start: start, Stop: min(start+50, d.head.Rows())}))
+			if r.Rows == 0 || r.Commit != nil {
+				t.Errorf("a task has the report %+v", r)
+			}
+			if got := numbersIn(t, part); !slices.Equal(got, want) {
+				t.Errorf("a task sees the rows %v", got)
+			}
+		}))
+	}
+	other := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+	defer func() { _ = other.Close() }()
+	updateNumbers(t, other, 20, 2020)
+	commit(t, other, "meanwhile")
+	want[20] = 2020
+	must[WriteReport](t)(WritesTo(d).Commit(ctx, token, parts, CommitFragmentsOptions{}))
+	if got := numbersIn(t, d); !slices.Equal(got, want) {
+		t.Errorf("the rows are %v, want %v", got, want)
+	}
+	for id, col := range d.head.Record.Columns {
+		if col.Chunks > 8 || before[id].Chunks < 40 {
+			t.Errorf("%d pieces of chunks became %d", before[id].Chunks, col.Chunks)
+		}
+	}
+	wantWhole(t, d)
+	task := must[*Dataset](t)(OpenTask(ctx, env, "mem://d", begin(t, d), "k", storage.Options{}))
+	defer func() { _ = task.Close() }()
+	appendNumbers(t, task, 1)
+	if _, err := task.Rechunk(ctx, RechunkOptions{}); !errs.Is(err, errs.Conflict) || !strings.Contains(err.Error(), "a task of its own") {
+		t.Errorf("a rechunk behind changes: %v", err)
+	}
+	for _, o := range []RechunkOptions{{Start: -1, Stop: 3}, {Start: 5, Stop: 5}, {Stop: 1000}} {
+		if _, err := d.Rechunk(ctx, o); !errs.Is(err, errs.Range) {
+			t.Errorf("rows %d to %d: %v", o.Start, o.Stop, err)
+		}
+	}
 }

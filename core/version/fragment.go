@@ -25,8 +25,9 @@ type part struct {
 	start, rows int64
 }
 
-// joined is what a transaction knows of the fragments that it took in.
-type joined struct {
+// Joined takes fragments of a distributed write into a transaction.
+type Joined struct {
+	txn   *Txn
 	write format.Write
 	parts []part
 	tasks map[string]bool
@@ -60,9 +61,9 @@ func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.
 	return r, s, err
 }
 
-// Fragment returns what the transaction has done, as a part of the distributed write w. All chunks
-// are durable. The transaction is not used any more.
-func (t *Txn) Fragment(ctx context.Context, w format.Write, task string) (*format.Fragment, error) {
+// MakeFragment returns what the transaction has done, as a part of the distributed write w. All
+// chunks are durable. The transaction is not used any more.
+func MakeFragment(ctx context.Context, t *Txn, w format.Write, task string) (*format.Fragment, error) {
 	if err := t.mayBePart(); err != nil {
 		return nil, err
 	}
@@ -167,13 +168,15 @@ func (t *Txn) inlineBytes() (n int) {
 
 // Join makes a transaction that has done nothing take fragments of w in. leased reports whether the
 // lease of the write is known to stand; nil: it is not.
-func (t *Txn) Join(w format.Write, leased func() bool) {
-	t.joined = &joined{write: w, tasks: map[string]bool{}, ids: map[format.UUID]string{}, chunks: map[format.UUID]map[int64]int64{}, leased: leased}
+func Join(t *Txn, w format.Write, leased func() bool) *Joined {
+	t.joined = &Joined{txn: t, write: w, tasks: map[string]bool{}, ids: map[format.UUID]string{}, chunks: map[format.UUID]map[int64]int64{}, leased: leased}
+	return t.joined
 }
 
 // Classes returns the renumberings that the labels of a fragment need before Absorb: tasks that add
 // classes beside each other number them alike.
-func (t *Txn) Classes(f *format.Fragment) []Renumbering {
+func (j *Joined) Classes(f *format.Fragment) []Renumbering {
+	t := j.txn
 	var out []Renumbering
 	for i := range f.Tensors {
 		theirs := &f.Tensors[i]
@@ -192,8 +195,8 @@ func (t *Txn) Classes(f *format.Fragment) []Renumbering {
 // Absorb takes a fragment of the joined write in, behind those before it. It returns false, and
 // takes nothing, if another attempt of the task is in already. A fragment that contradicts one
 // before it is errs.Conflict, and the transaction can only be dropped.
-func (t *Txn) Absorb(f *format.Fragment) (bool, error) {
-	j := t.joined
+func (j *Joined) Absorb(f *format.Fragment) (bool, error) {
+	t := j.txn
 	if f.Write != j.write {
 		return false, foreignFragment(f, j.write)
 	}
@@ -201,6 +204,9 @@ func (t *Txn) Absorb(f *format.Fragment) (bool, error) {
 		return false, nil
 	}
 	j.tasks[f.Task] = true
+	if err := t.checkClasses(f); err != nil {
+		return false, err
+	}
 	if err := t.absorbSchema(f); err != nil {
 		return false, err
 	}
@@ -268,6 +274,29 @@ func foreignFragment(f *format.Fragment, w format.Write) error {
 // clashOf is the conflict of a fragment with those before it.
 func clashOf(f *format.Fragment, what string, args ...any) error {
 	return errs.Op("commit fragment of task", f.Task).New(errs.Conflict, "%s; leave one of the two out, or make it again", fmt.Sprintf(what, args...))
+}
+
+// checkClasses refuses labels by number beside classes with names.
+func (t *Txn) checkClasses(f *format.Fragment) error {
+	changed := map[format.UUID]*format.TensorSchema{}
+	for i := range f.Tensors {
+		changed[f.Tensors[i].ID] = &f.Tensors[i]
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		mine, theirs := t.schema.ByID(c.Tensor), changed[c.Tensor]
+		if theirs == nil {
+			theirs = t.base.Schema.ByID(c.Tensor)
+		}
+		if mine == nil || theirs == nil {
+			continue
+		}
+		has := len(c.Appended)+len(c.Updated)+len(c.Filled) > 0
+		if what := classesDiffer(theirs, mine, false, has, t.labels(c.Tensor)); what != "" {
+			return clashOf(f, "tensor %q: %s", mine.Name, fmt.Sprintf(what, "a task before it", "here"))
+		}
+	}
+	return nil
 }
 
 // absorbSchema lays the schema of a fragment on that of the fragments before it.
@@ -472,7 +501,7 @@ func (t *Txn) placer(f *format.Fragment, c *columnChange) func(format.Entry) for
 }
 
 // note keeps the size of the chunks of an entry.
-func (j *joined) note(e *format.Entry) {
+func (j *Joined) note(e *format.Entry) {
 	sizes := j.chunks[e.Session]
 	if sizes == nil {
 		sizes = map[int64]int64{}
@@ -489,7 +518,8 @@ func (j *joined) note(e *format.Entry) {
 
 // Written returns the rows that have samples of the transaction in a tensor, as the axis counts
 // them.
-func (t *Txn) Written(id format.UUID) []format.RowRange {
+func (j *Joined) Written(id format.UUID) []format.RowRange {
+	t := j.txn
 	c := t.columns[id]
 	if c == nil {
 		return nil
@@ -500,7 +530,8 @@ func (t *Txn) Written(id format.UUID) []format.RowRange {
 
 // Uncovered returns the first rows of the base, as the user counts them, that lack a sample in a
 // tensor which fragments have filled in part. all is their number.
-func (t *Txn) Uncovered() (tensor string, rows []int64, all int64) {
+func (j *Joined) Uncovered() (tensor string, rows []int64, all int64) {
+	t := j.txn
 	whole := rowset.Of([]format.RowRange{{Start: 0, Count: t.base.Record.Rows}}).Minus(t.base.deletedRows())
 	for _, ts := range t.schema.Tensors {
 		c := t.columns[ts.ID]

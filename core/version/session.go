@@ -168,7 +168,7 @@ type Lease struct {
 }
 
 // NewLease returns the lease of a write, which begins with Begin.
-func (r *Repo) NewLease(write format.UUID, within time.Duration) *Lease {
+func NewLease(r *Repo, write format.UUID, within time.Duration) *Lease {
 	return &Lease{r, write, within}
 }
 

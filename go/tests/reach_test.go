@@ -11,7 +11,7 @@ import (
 var followers = map[string][]string{
 	"Sources": {"core/dataset/link.go", "core/ingest/annotated.go", "core/ingest/source.go", "core/ingest/table/source.go"},
 	"Stores": {
-		"core/dataset/dataset.go", "core/dataset/describe.go", "core/dataset/saved.go", "core/dataset/versions.go", "core/export/run.go", "core/ingest/apart.go",
+		"core/dataset/dataset.go", "core/dataset/describe.go", "core/dataset/saved.go", "core/dataset/versions.go", "core/dataset/write.go", "core/export/run.go", "core/ingest/apart.go",
 		"core/scan/materialize.go",
 	},
 }

@@ -99,7 +99,7 @@ func distributed(ctx context.Context, s *site, label int64, message string) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	token, err := d.BeginWrite(ctx, dataset.DefaultLease)
+	token, err := dataset.WritesTo(d).Begin(ctx, dataset.DefaultLease)
 	if err != nil {
 		return err
 	}
@@ -112,15 +112,15 @@ func distributed(ctx context.Context, s *site, label int64, message string) (err
 	if err = extend(ctx, part, label); err != nil {
 		return err
 	}
-	fragment, err := part.Fragment(ctx)
+	fragment, err := dataset.FragmentOf(ctx, part)
 	if err != nil {
 		return err
 	}
-	_, err = d.CommitFragments(ctx, token, [][]byte{fragment}, dataset.CommitFragmentsOptions{Message: message, Key: message})
+	_, err = dataset.WritesTo(d).Commit(ctx, token, [][]byte{fragment}, dataset.CommitFragmentsOptions{Message: message, Key: message})
 	if err != nil {
 		return err
 	}
-	return d.EndWrite(ctx, token)
+	return dataset.WritesTo(d).End(ctx, token)
 }
 
 func commitOperations() []operation {

@@ -211,6 +211,8 @@ class Dataset(_Handle):
         """Ends the lease of a distributed write."""
     def fragment(self) -> str:
         """Makes the changes of a task durable. Returns what they are, JSON."""
+    def rechunk_rows(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Rechunks rows: tensors, chunk_bytes, all, message, start, stop. Returns as `rechunk`."""
     def commit_fragments(self, token: str, fragments: list[str], options: Any = None) -> dict[str, Any]:
         """Commits fragments: message, idempotency_key, allow_missing. Returns the commit, fragments and repeated."""
     def copy_to(

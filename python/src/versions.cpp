@@ -307,6 +307,14 @@ py::object commit_fragments(const Dataset& self, const Text& token, const py::li
     });
 }
 
+py::object rechunk_rows(const Dataset& self, const py::object& options) {
+    const std::string json = options_json(options);
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_rechunk_rows(ctx, h, json.c_str(), out, err);
+               });
+}
+
 }  // namespace
 
 void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
@@ -341,6 +349,7 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
         .def("begin_write", begin_write, arg("lease") = py::none())
         .def("end_write", end_write, arg("token"))
         .def("fragment", fragment)
+        .def("rechunk_rows", rechunk_rows, arg("options"))
         .def("commit_fragments", commit_fragments, arg("token"), arg("fragments"),
              arg("options") = py::none())
         .def("copy_to", copy_to, arg("uri"), arg("history") = false, arg("message") = "",

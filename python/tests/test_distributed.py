@@ -155,11 +155,56 @@ def test_updates_and_deletes(place: str) -> None:
     assert ds.head.version == 2
 
 
+def test_a_rechunk_by_tasks(place: str) -> None:
+    ds = new_dataset(place)
+    for task in range(8):
+        for row in range(0, ROWS, 10):
+            ds.extend({name: column[row : row + 10] for name, column in columns_of(task).items()})  # type: ignore[index]
+            ds.commit()
+    ds.delete(range(0, len(ds), 11))
+    ds.commit("fewer")
+    want = list(ds["n"][:])
+
+    def rechunk(write: DistributedWrite, start: int, stop: int) -> Fragment:
+        with write.task(start) as part:
+            report = part.rechunk(rows=range(start, stop))
+            assert report.commit is None and report.rows > 0
+            assert list(part["n"][:]) == want
+            return part.fragment()
+
+    with ds.distributed_write() as write:
+        write.commit([rechunk(write, start, min(start + 100, len(ds))) for start in range(0, len(ds), 100)])
+    assert list(ds["n"][:]) == want and ds.fsck()
+    report = ds.rechunk(["n"], rows=slice(0, 50))
+    assert report.before <= 4
+    for rows in (range(0, 10, 2), slice(5, 5)):
+        with pytest.raises(deeplake.InvalidArgumentError, match="neighbouring rows"):
+            ds.rechunk(rows=rows)
+
+
+def test_rows_by_key_in_tasks(place: str) -> None:
+    ds = deeplake.create(place, schema={"id": {"dtype": "int64"}, "score": {"dtype": "float64"}})
+    ds.extend({"id": np.arange(100), "score": np.zeros(100)})
+    ds.commit("rows")
+
+    def scores(write: DistributedWrite, task: int) -> Fragment:
+        ids = [*range(task, 100, 4), 1000 + task]
+        with write.task(task) as part:
+            part.extend({"id": ids, "score": [id + 0.5 for id in ids]}, on="id")
+            return part.fragment()
+
+    with ds.distributed_write() as write:
+        write.commit([scores(write, task) for task in range(4)])
+    assert dict(zip(ds["id"][:], ds["score"][:], strict=True)) == {
+        id: id + 0.5 for id in [*range(100), *range(1000, 1004)]
+    }
+
+
 def test_what_is_refused(place: str) -> None:
     ds = new_dataset(place)
     write = ds.distributed_write()
     with write.task("a") as part:
-        for call in (part.commit, part.refresh, lambda: part.checkout("b", create=True), part.rechunk):
+        for call in (part.commit, part.refresh, lambda: part.checkout("b", create=True)):
             with pytest.raises(deeplake.InvalidArgumentError, match=r'task "a" of a distributed write.*fragment\(\)'):
                 call()
         part.info = {"a": 1}

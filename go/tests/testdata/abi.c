@@ -740,9 +740,12 @@ static void distributed(const char* uri) {
     FAILS(DL_CONFLICT,
           dl_dataset_commit_fragments(none, ds, token.data, list, 1, "", &json, &err));
     OK(dl_dataset_end_write(none, ds, token.data, &err));
+    FAILS(DL_RANGE, dl_dataset_rechunk_rows(none, ds, "{\"start\": 5, \"stop\": 99}", &json, &err));
+    OK(dl_dataset_rechunk_rows(none, ds, "{\"stop\": 12, \"tensors\": [\"x\"]}", &json, &err));
+    WANT(contains(&json, "\"version\":3"));
     OK(dl_dataset_set_info(none, ds, "{\"a\": 1}", &err));
     OK(dl_dataset_commit_once(none, ds, "once", "job 1", &json, &err));
-    WANT(contains(&json, "\"version\":3"));
+    WANT(contains(&json, "\"version\":4"));
     OK(dl_dataset_set_info(none, ds, "{\"a\": 2}", &err));
     OK(dl_dataset_commit_once(none, ds, "twice", "job 1", &json, &err));
     WANT(contains(&json, "\"message\":\"once\""));

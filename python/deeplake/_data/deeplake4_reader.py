@@ -17,7 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from runpy import run_path
 from typing import Any
 
-# Not imported: the folder of this file on the path would lend its names to that package.
+# Not imported: the folder of this file on the path would hide modules of that package.
 _COLUMNS = run_path(__file__.replace("_reader.py", "_columns.py"))
 ReaderError, TooLargeError, Plan = _COLUMNS["ReaderError"], _COLUMNS["TooLargeError"], _COLUMNS["Plan"]
 plan_of, metadata_of, plain = _COLUMNS["plan_of"], _COLUMNS["metadata_of"], _COLUMNS["plain"]

@@ -205,7 +205,12 @@ class History:
 
     @checks_keywords
     def rechunk(
-        self, tensors: Sequence[str] | None = None, *, chunk_bytes: int | None = None, message: str = ""
+        self,
+        tensors: Sequence[str] | None = None,
+        *,
+        chunk_bytes: int | None = None,
+        message: str = "",
+        rows: range | slice | None = None,
     ) -> RechunkReport:
         """Writes samples that updates, deletions and small commits scattered into full chunks, and
         commits that.
@@ -218,6 +223,8 @@ class History:
             chunk_bytes: the size that chunks of these tensors aim at from now on, in bytes. All
                 their samples are then rewritten.
             message: the message of the commit.
+            rows: neighbouring rows; None takes all. The tasks of a distributed write divide a
+                dataset so, and `fragment` takes the place of the commit.
 
         Raises:
             ConflictError: some changes are not committed.
@@ -225,8 +232,18 @@ class History:
         if isinstance(tensors, str):
             tensors = [tensors]
         check_names("rechunk", tensors)
-        done = self._source.handle().rechunk(tensors, chunk_bytes, message=message)
-        self._source.settled()
+        source = self._source
+        if rows is None:
+            start, stop = 0, 0
+        else:
+            picked = rows if isinstance(rows, range) else range(*rows.indices(source.length()))
+            if picked.step != 1 or not picked:
+                raise InvalidArgumentError(f"rechunk: rows is {rows!r}, want neighbouring rows, at least one")
+            start, stop = picked.start, picked.stop
+        options = {"tensors": tensors, "chunk_bytes": chunk_bytes, "message": message, "start": start, "stop": stop}
+        done = source.write(lambda handle: handle.rechunk_rows(options), types=True)
+        if not source.handle().describe()["dirty"]:
+            source.settled()
         return rechunk_of(done)
 
     @checks_keywords
