@@ -82,6 +82,53 @@ func (t *Txn) kept(ctx context.Context) error {
 	return nil
 }
 
+// presence refuses fragments whose chunks are not there, or that a gc may remove before the commit
+// is done. One listing tells of all sessions of the write.
+func (t *Txn) presence(ctx context.Context) error {
+	j, r := t.joined, t.repo
+	left := 0
+	for _, sizes := range j.chunks {
+		left += len(sizes)
+	}
+	if left == 0 {
+		return nil
+	}
+	var oldest, wrong storage.Object
+	err := List(ctx, r.Store, "data/", j.write.SessionsFrom(), func(o storage.Object) bool {
+		session, ordinal, err := format.ParseDataKey(o.Key)
+		if err != nil || !j.write.Owns(session) {
+			return err != nil && left > 0
+		}
+		want, named := j.chunks[session][ordinal]
+		if !named {
+			return true
+		}
+		if left--; want >= 0 && want != o.Size {
+			wrong = o
+		}
+		if oldest.Key == "" || o.Modified.Before(oldest.Modified) {
+			oldest = o
+		}
+		return left > 0 && wrong.Key == ""
+	})
+	switch {
+	case err != nil:
+		return errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
+	case wrong.Key != "":
+		session, ordinal, _ := format.ParseDataKey(wrong.Key)
+		return errs.Op("commit to", r.Store.URI()).New(errs.Invalid, "%q has %d bytes, and a fragment says %d; make the fragment again", wrong.Key, wrong.Size, j.chunks[session][ordinal])
+	case left > 0:
+		return errs.Op("commit to", r.Store.URI()).New(errs.Conflict, "%d chunks that fragments name are missing: a gc has removed them, or they were never written; run their tasks again", left)
+	case j.leased != nil && j.leased():
+		return nil
+	}
+	now, err := r.storeTime(ctx, "commit to", false)
+	if err != nil {
+		return err
+	}
+	return t.ripe(oldest.Key, oldest.Modified, now)
+}
+
 // stored are the chunks that the transaction names, by session, and the side pages that it stored
 // ahead of its commit.
 func (t *Txn) stored() (chunks map[format.UUID]*roaring64.Bitmap, sides []format.UUID) {
