@@ -187,6 +187,30 @@ func (t *Txn) deletedRows(yield func(int64) bool) {
 	}
 }
 
+// firstUpdated returns the first row of the base in ranges that the transaction updates in a
+// tensor. It looks at the fewer of the two.
+func (t *Txn) firstUpdated(id format.UUID, in []format.RowRange) (row int64, found bool) {
+	updated, all := t.columns[id].updated, int64(0)
+	for _, r := range in {
+		all += r.Count
+	}
+	if int64(len(updated)) <= all {
+		rows := common(in, t.updatedRows(id))
+		if len(rows) == 0 {
+			return 0, false
+		}
+		return rows[0], true
+	}
+	for _, r := range in {
+		for row := r.Start; row < min(r.Start+r.Count, t.base.Record.Rows); row++ {
+			if _, found := updated[row]; found {
+				return row, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // common lists those of rows that lie in ranges, which rise. It takes time for each of rows, not
 // for the length of the ranges: those come from a file and may be of any size.
 func common(ranges []format.RowRange, rows iter.Seq[int64]) []int64 {

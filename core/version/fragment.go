@@ -210,12 +210,8 @@ func (j *Joined) Absorb(f *format.Fragment) (bool, error) {
 	if err := t.absorbSchema(f); err != nil {
 		return false, err
 	}
-	if len(f.Deleted) > 0 {
-		for id := range t.columns {
-			if rows := common(f.Deleted, t.updatedRows(id)); len(rows) > 0 {
-				return false, clashOf(f, "it deletes row %d, where a task before it updates tensor %q", t.base.Live.Logical(rows[0]), t.tensorName(id))
-			}
-		}
+	if err := t.checkDeleted(f); err != nil {
+		return false, err
 	}
 	base, from := t.base.Record.Rows, t.rows
 	shift := func(row int64) int64 {
@@ -274,6 +270,16 @@ func foreignFragment(f *format.Fragment, w format.Write) error {
 // clashOf is the conflict of a fragment with those before it.
 func clashOf(f *format.Fragment, what string, args ...any) error {
 	return errs.Op("commit fragment of task", f.Task).New(errs.Conflict, "%s; leave one of the two out, or make it again", fmt.Sprintf(what, args...))
+}
+
+// checkDeleted refuses to delete rows that a fragment before this one updates.
+func (t *Txn) checkDeleted(f *format.Fragment) error {
+	for id := range t.columns {
+		if row, found := t.firstUpdated(id, f.Deleted); found {
+			return clashOf(f, "it deletes row %d, where a task before it updates tensor %q", t.base.Live.Logical(row), t.tensorName(id))
+		}
+	}
+	return nil
 }
 
 // checkClasses refuses labels by number beside classes with names.
