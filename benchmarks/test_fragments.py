@@ -11,6 +11,7 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +154,26 @@ def _commits(result: Result, count: int) -> None:
     result.notes.append(f"A fragment of 100 rows of five tensors is a text of {size:,} bytes.")
 
 
+def _together(who: list[str], call: str, each: list[dict[str, Any]]) -> tuple[float, list[Any]]:
+    """Calls processes at once, which have the core loaded. Returns the seconds and the values."""
+    with ExitStack() as stack:
+        peers = [stack.enter_context(Contender(call, "test_fragments", "Writer", folder=folder)) for folder in who]
+        with ThreadPoolExecutor(len(peers)) as pool:
+            begin = time.perf_counter()
+            answers = list(pool.map(lambda pair: pair[0].call(call, **pair[1]), zip(peers, each, strict=True)))
+            return time.perf_counter() - begin, [answer["value"] for answer in answers]
+
+
+def _parts(count: int) -> list[dict[str, Any]]:
+    bounds = np.linspace(0, count, PROCESSES + 1).astype(int).tolist()
+    return [{"start": start, "stop": stop} for start, stop in pairwise(bounds)]
+
+
 def _columns(result: Result, rows: int) -> None:
     import deeplake
 
-    bounds = np.linspace(0, rows, PROCESSES + 1).astype(int).tolist()
     ours, files = [], []
+    size = rows * WIDTH * 4 / 1e6
     for number in range(result.rounds):
         folder = str(SCRATCH / f"column{number}")
         ds = deeplake.create(folder, schema={"n": {"dtype": "int64"}})
@@ -165,32 +181,19 @@ def _columns(result: Result, rows: int) -> None:
         ds.commit()
         write = ds.distributed_write()
         before = {path: path.stat().st_mtime_ns for path in Path(folder).glob("data/**/*") if path.is_file()}
-        with ExitStack() as stack:
-            peers = [
-                stack.enter_context(Contender(f"writer {k}", "test_fragments", "Writer", folder=folder))
-                for k in range(PROCESSES)
-            ]
-            with ThreadPoolExecutor(PROCESSES) as pool:
-
-                def each(call: str, k: int, **more: Any) -> Any:
-                    return peers[k].call(call, start=bounds[k], stop=bounds[k + 1], **more)["value"]
-
-                begin = time.perf_counter()
-                parts = list(pool.map(lambda k: each("column", k, token=write._token)["fragment"], range(PROCESSES)))
-                write.commit(parts)
-                ours.append(rows * WIDTH * 4 / (time.perf_counter() - begin) / 1e6)
-                begin = time.perf_counter()
-                list(pool.map(lambda k: each("files", k), range(PROCESSES)))
-                files.append(rows * WIDTH * 4 / (time.perf_counter() - begin) / 1e6)
+        given = [{**part, "token": write._token} for part in _parts(rows)]
+        seconds, made = _together([folder] * PROCESSES, "column", given)
+        begin = time.perf_counter()
+        write.commit([one["fragment"] for one in made])
+        ours.append(size / (seconds + time.perf_counter() - begin))
+        files.append(size / _together([folder] * PROCESSES, "files", _parts(rows))[0])
         assert {path: path.stat().st_mtime_ns for path in before} == before, "an old chunk was written again"
         assert ds["vector"][rows - 1].shape == (WIDTH,)
         ds.close()
         shutil.rmtree(folder)
         shutil.rmtree(f"{folder}-files")
-    lines = [
-        Line("deeplake: a new column", Spread.of(ours)),
-        Line("limit: files of 8 MB, synchronised", Spread.of(files)),
-    ]
+    named = {"deeplake: a new column": ours, "limit: files of 8 MB, synchronised": files}
+    lines = [Line(name, Spread.of(rates)) for name, rates in named.items()]
     result.tables.append(Table(f"{rows:,} vectors of {WIDTH} float32 by {PROCESSES} processes", "MB/s", lines=lines))
     part = Spread.of([a / b for a, b in zip(ours, files, strict=True)])
     result.figures.append(Figure("a new column: of the rate of plain files", part, 0.8))
@@ -201,33 +204,15 @@ def _transforms(result: Result, files: data.JpegSet) -> None:
 
     source = str(SCRATCH / "photos")
     ds = deeplake.create(source, schema={"images": {"htype": "image", "compression": "jpeg"}})
-    paths = [deeplake.read(path) for path in files.paths()]
-    ds.extend({"images": paths})
+    ds.extend({"images": [deeplake.read(path) for path in files.paths]})
     ds.commit()
-    del paths
-    bounds = np.linspace(0, files.count, PROCESSES + 1).astype(int).tolist()
     ours, hand = [], []
     for number in range(result.rounds):
-        with Contender("transform", "test_fragments", "Writer", folder=str(SCRATCH / f"t{number}")) as one:
-            begin = time.perf_counter()
-            one.call("transform", source=source)
-            ours.append(files.count / (time.perf_counter() - begin))
-        with ExitStack() as stack:
-            peers = [
-                stack.enter_context(
-                    Contender("hand", "test_fragments", "Writer", folder=str(SCRATCH / f"h{number}-{k}"))
-                )
-                for k in range(PROCESSES)
-            ]
-            with ThreadPoolExecutor(PROCESSES) as pool:
-                begin = time.perf_counter()
-                list(
-                    pool.map(
-                        lambda k: peers[k].call("by_hand", source=source, start=bounds[k], stop=bounds[k + 1]),
-                        range(PROCESSES),
-                    )
-                )
-                hand.append(files.count / (time.perf_counter() - begin))
+        ours.append(files.count / _together([str(SCRATCH / f"t{number}")], "transform", [{"source": source}])[0])
+        who = [str(SCRATCH / f"h{number}-{k}") for k in range(PROCESSES)]
+        hand.append(
+            files.count / _together(who, "by_hand", [{**one, "source": source} for one in _parts(files.count)])[0]
+        )
     lines = [Line("deeplake.transform", Spread.of(ours)), Line("a loop in each process", Spread.of(hand))]
     about = f"{files.count:,} photographs of {files.mean_bytes / 1000:.1f} kB through PIL, by {PROCESSES} processes"
     result.tables.append(Table(about, "images/s", lines=lines))

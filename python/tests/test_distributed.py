@@ -161,7 +161,7 @@ def test_a_rechunk_by_tasks(place: str) -> None:
         for row in range(0, ROWS, 10):
             ds.extend({name: column[row : row + 10] for name, column in columns_of(task).items()})  # type: ignore[index]
             ds.commit()
-    ds.delete(range(0, len(ds), 11))
+    ds.delete(slice(33, 53))
     ds.commit("fewer")
     want = list(ds["n"][:])
 
@@ -176,7 +176,7 @@ def test_a_rechunk_by_tasks(place: str) -> None:
         write.commit([rechunk(write, start, min(start + 100, len(ds))) for start in range(0, len(ds), 100)])
     assert list(ds["n"][:]) == want and ds.fsck()
     report = ds.rechunk(["n"], rows=slice(0, 50))
-    assert report.before <= 4
+    assert report.before <= 6
     for rows in (range(0, 10, 2), slice(5, 5)):
         with pytest.raises(deeplake.InvalidArgumentError, match="neighbouring rows"):
             ds.rechunk(rows=rows)

@@ -23,6 +23,7 @@ class Checkpoint:
         self._job = job
         self.token = ""  # of the distributed write; "" if the transform begins
         self.done: dict[str, dict[str, Any]] = {}  # by the keys of tasks
+        self.finished = False  # the transform is committed
         if self._path is not None and self._path.exists():
             self._read(self._path)
 
@@ -45,6 +46,7 @@ class Checkpoint:
         for line in lines:
             try:
                 task = json.loads(line)
+                self.finished = self.finished or "commit" in task
                 self.done[task["task"]] = task
             except (ValueError, KeyError, TypeError):
                 continue  # a kill has cut it: the task runs again
@@ -62,13 +64,15 @@ class Checkpoint:
     def note(self, task: dict[str, Any]) -> None:
         """Notes a finished task."""
         self.done[task["task"]] = task
+        self._append(task)
+
+    def end(self, commit: str) -> None:
+        """Notes that the transform is committed. The file stays: another run does nothing then."""
+        self._append({"commit": commit})
+
+    def _append(self, line: dict[str, Any]) -> None:
         if self._path is not None:
             with self._path.open("ab") as file:
                 # The line before may have been cut.
-                file.write(b"\n" + json.dumps(task).encode() + b"\n")
+                file.write(b"\n" + json.dumps(line).encode() + b"\n")
                 os.fsync(file.fileno())
-
-    def end(self) -> None:
-        """Removes the file."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)

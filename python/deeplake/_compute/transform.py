@@ -72,7 +72,8 @@ def transform(
         on_error: "raise" ends the transform at the first exception of the function; "skip" leaves
             its row out, or its whole batch. New tensors then have no sample there.
         checkpoint: a file that finished tasks are noted in. After a kill, the same call with the
-            same file goes on, within six days. It is removed at the end.
+            same file goes on, within six days. After the end it does nothing, and returns the
+            dataset: remove the file for another run.
         engine: "local", or "ray": the tasks run on the Ray cluster that this program is connected
             to, with `workers` actors.
         seed: of the generators of `random`, NumPy and torch. They are seeded before each call, by
@@ -108,6 +109,8 @@ def transform(
         "batch_size": batch_size, "task_rows": size, "seed": seed,
     }  # fmt: skip
     notes = Checkpoint(checkpoint, job)
+    if notes.finished:
+        return open(source.uri if into is None else into, storage=storage)
     is_new = into is not None and not exists(into, storage=storage)
     if into is None:
         target = open(source.uri, branch=pinned.version.branch, storage=_storage_of(pinned.version.storage, storage))
@@ -127,14 +130,16 @@ def transform(
         )
         _run(work, [part for part in parts if part.key not in notes.done], count, engine, notes, rows)
         done = [notes.done[part.key] for part in parts]
-        write.commit([one["fragment"] for one in done], message, allow_missing=on_error == "skip" or into is None)
+        made = write.commit(
+            [one["fragment"] for one in done], message, allow_missing=on_error == "skip" or into is None
+        )
         write.close()
     except BaseException:
         if is_new and checkpoint is None:
             target.close()
             delete(into, storage=storage)  # type: ignore[arg-type]
         raise
-    notes.end()
+    notes.end(made.id)
     if verbose:
         _report(done)
     return target
