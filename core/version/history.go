@@ -267,13 +267,14 @@ type Committed struct {
 	// labels that the commit gave other numbers, as other classes came first; of a new commit alone
 	Renumbered []Renumbered `json:"renumbered,omitempty"`
 	Changes    *Changes     `json:"changes,omitempty"` // only in logs
+	Key        string       `json:"idempotency_key,omitempty"`
 }
 
 // Describe makes the log entry of a record.
 func Describe(rec *format.Record) Committed {
 	return Committed{
 		Commit: rec.UUID.String(), Version: rec.Version, Time: rec.Time, Author: rec.Author, Message: rec.Message,
-		Rows: rec.Rows - rec.DeletedRows,
+		Rows: rec.Rows - rec.DeletedRows, Key: rec.Key,
 	}
 }
 

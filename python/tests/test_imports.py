@@ -22,7 +22,7 @@ FOLDERS: dict[str, set[str]] = {
     "_hosts": {"_rows", "_load"},
     "_engines": {"_stores", "_rows", "_query", "_load"},
     "_data": {"_stores", "_samples", "_rows", "_versions", "_query", "_load", "_show", "_hosts", "_engines"},
-    "_compute": {"_stores", "_samples", "_rows", "_load", "_data"},
+    "_compute": {"_stores", "_samples", "_rows", "_versions", "_load", "_data"},
     "_cli": {"_stores", "_rows", "_versions", "_query", "_load", "_show", "_data"},
 }
 MOST_FILES = 25
@@ -36,13 +36,17 @@ def _imported(tree: ast.AST, modules: set[str]) -> set[str]:
             found |= {name for part in node.orelse for name in _imported(part, modules)}
             continue
         if isinstance(node, ast.Import):
-            names = [alias.name.removeprefix("deeplake.") for alias in node.names]
+            # Ray's own package is no module of ours, though one has its name.
+            ours = [alias.name for alias in node.names if alias.name.partition(".")[0] == "deeplake"]
+            names = [name.removeprefix("deeplake.") for name in ours]
         elif isinstance(node, ast.ImportFrom) and node.module == "deeplake":
             names = [alias.name for alias in node.names]
             # A name of the package itself is an import of its whole table.
             found |= {"__init__"} if set(names) - modules else set()
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "want absolute imports"
+            if (node.module or "").partition(".")[0] != "deeplake":
+                continue
             module = (node.module or "").removeprefix("deeplake.")
             inside = {f"{module}.{alias.name}" for alias in node.names} & modules
             found |= inside
@@ -112,6 +116,8 @@ def test_late_imports_count() -> None:
     assert _imported(ast.parse("import deeplake"), {"_a"}) == {"__init__"}
     assert _imported(ast.parse("from deeplake import open"), {"_a"}) == {"__init__"}
     assert _imported(ast.parse("from deeplake._f import a, B"), {"_f", "_f.a"}) == {"_f.a"}
+    assert _imported(ast.parse("import ray\nfrom ray import get"), {"ray"}) == set()
+    assert _imported(ast.parse("import deeplake.ray"), {"ray"}) == {"ray"}
     typed = ast.parse("if TYPE_CHECKING:\n    from deeplake._b import x\n")
     assert _imported(typed, {"_b"}) == set()
     assert _circle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == ["a", "b", "c", "a"]

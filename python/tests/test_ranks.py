@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import deeplake
 import numpy as np
@@ -64,6 +65,22 @@ def test_every_row_once_in_as_many_steps(ds, data):
         assert all(("_valid" in batch) == repeats for batch in step)
         seen += rows_of_step
     assert len(seen) == len(set(seen)) == (rows if tail != "drop" else rows - rows % (batch_size * world))
+
+
+def test_the_rank_of_ray_train(monkeypatch):
+    """test_ray_cluster.py trains with Ray itself."""
+    inside = types.SimpleNamespace(get_world_rank=lambda: 2, get_world_size=lambda: 3)
+    monkeypatch.setitem(sys.modules, "ray.train", types.SimpleNamespace(get_context=lambda: inside))
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    assert _ranks.settled(None, None) == (2, 3)
+    assert _ranks.settled(1, 2) == (1, 2)
+
+    def outside():
+        raise RuntimeError("cannot be used outside of a Ray Train training function")
+
+    monkeypatch.setitem(sys.modules, "ray.train", types.SimpleNamespace(get_context=outside))
+    assert _ranks.settled(None, None) == (0, 4)
 
 
 @pytest.mark.parametrize("host", ["pytorch", "batches"])

@@ -30,7 +30,7 @@ _SHOWN = 10  # reasons for rows that are left out
 @checks_keywords
 def transform(
     source: View,
-    function: Callable[[Any], Any],
+    function: Callable[..., Any],
     into: str | os.PathLike[str] | None = None,
     *,
     columns: Sequence[str] | None = None,

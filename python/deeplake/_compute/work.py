@@ -19,6 +19,7 @@ from deeplake._load.seeds import Generators, row_seeds
 from deeplake._load.workers.task import Job
 from deeplake._rows.row import rows_at
 from deeplake._samples.sample import Sample
+from deeplake._stores.carried import Carried
 
 _BLOCK = 64  # rows that are read together
 _MOST_ROWS = 512  # of results that are written together
@@ -61,7 +62,7 @@ class Work(Job):
 
     source: Any
     write: DistributedWrite
-    function: Callable[[Any], Any]
+    function: Callable[..., Any]
     columns: tuple[str, ...]
     schema: Mapping[str, Any]
     batch_size: int | None
@@ -72,7 +73,8 @@ class Work(Job):
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self.source, self.write, self.function, self.columns, self.schema, self.batch_size, self.skips)
-        return Work, (*parts, self.adds_columns, self.seed)
+        stores = (self.source._source.pinned().version.storage, self.write._stores)
+        return _arrived, ((*parts, self.adds_columns, self.seed), *map(Carried, stores))
 
     @property
     def callable(self) -> Callable[[Any], Any]:
@@ -164,6 +166,14 @@ class Work(Job):
                         done.reasons.append((number, f"{type(err).__name__}: {err}"))
                     results.append(_SKIPPED)
         return results
+
+
+def _arrived(parts: tuple[Any, ...], source: Carried, target: Carried) -> Work:
+    """Returns the work in another process, with the settings of both stores."""
+    work = Work(*parts)
+    work.source._source.pinned().version.storage = source.stores
+    work.write._stores = target.stores
+    return work
 
 
 _SKIPPED = object()

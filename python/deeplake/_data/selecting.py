@@ -10,6 +10,7 @@ import numpy as np
 from deeplake._data.parts import ends_of, parts_of
 from deeplake._data.reading import Reading
 from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._lazy import package
 from deeplake._names import checks_keywords, quoted, suggest
 from deeplake._rows.row import Row, rows_of
 from deeplake._rows.source import Pinned, Source, open_native
@@ -129,6 +130,28 @@ class Selecting(Reading):
 
         frame = to_lazy_frame(self._select(range(self._source.pinned().length())), tensors)
         return frame if lazy else frame.collect()
+
+    @checks_keywords
+    def to_ray(self, *, tensors: Sequence[str] | None = None, override_num_blocks: int | None = None) -> Any:
+        """Returns the rows as a `ray.data.Dataset`, whose tasks each open a part of them.
+        `deeplake.ray.read` has more options, and says what the columns are.
+
+        Args:
+            tensors: names of tensors; None takes all but pictures that no query names.
+            override_num_blocks: the number of tasks; None lets Ray choose.
+
+        Raises:
+            UnsupportedError: Ray is not installed, rows are not committed or in mem://, a query
+                computes or renames columns, or Arrow has no type for a tensor.
+
+        Example:
+            ds[:1000].to_ray(tensors=["image", "label"]).map_batches(embed, batch_format="numpy")
+        """
+        package("convert to Ray", "ray.data", 'pip install "ray[data]"')
+        from deeplake._engines.ray_read import rows_of
+
+        options = {"override_num_blocks": override_num_blocks}
+        return rows_of(self._source.pinned(), None, (), tensors, options)
 
     def _select(self, rows: Rows) -> View:
         raise NotImplementedError

@@ -94,9 +94,9 @@ class Loadable:
                 and decode only images that it lacks.
             rank, world_size: the number of this process, and the number of processes that share the
                 rows of an epoch. All ranks take the same number of batches, and every row comes
-                once. The default is torch.distributed's at the start of an iteration, else RANK and
-                WORLD_SIZE of the environment, else 0 of 1. `batch_size` counts the rows of one
-                rank.
+                once. The default is torch.distributed's at the start of an iteration, else that of
+                Ray Train, else RANK and WORLD_SIZE of the environment, else 0 of 1. `batch_size`
+                counts the rows of one rank.
             tail: the treatment of the last rows, if they are fewer than all ranks take in one step.
                 "exact" spreads them, so that batches differ by one row at most; a rank without a
                 row repeats one, and the batches of that step have "_valid", bool, false for

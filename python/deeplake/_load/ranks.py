@@ -9,8 +9,8 @@ from deeplake._errors import InvalidArgumentError
 
 
 def settled(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Returns (rank, world size): as given, else as torch.distributed says, else the environment,
-    else (0, 1).
+    """Returns (rank, world size): as given, else as torch.distributed says, else Ray Train, else
+    the environment, else (0, 1).
 
     Raises:
         InvalidArgumentError: RANK and WORLD_SIZE in the environment do not make sense.
@@ -21,7 +21,20 @@ def settled(rank: int | None, world_size: int | None) -> tuple[int, int]:
     distributed = getattr(sys.modules.get("torch"), "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
-    return _of_environment(os.environ.get("RANK"), os.environ.get("WORLD_SIZE"))
+    return _of_ray_train() or _of_environment(os.environ.get("RANK"), os.environ.get("WORLD_SIZE"))
+
+
+def _of_ray_train() -> tuple[int, int] | None:
+    """Returns the rank and the number of workers, if a training function of Ray runs here."""
+    train = sys.modules.get("ray.train")
+    if train is None:
+        return None
+    try:
+        context = train.get_context()
+        rank, workers = context.get_world_rank(), context.get_world_size()
+    except Exception:  # of several classes: no such function runs
+        return None
+    return (rank, workers) if isinstance(rank, int) and isinstance(workers, int) else None
 
 
 def _of_environment(rank: str | None, world_size: str | None) -> tuple[int, int]:

@@ -39,6 +39,7 @@ class Commit:
         rows: the number of rows.
         renumbered: the labels to which this `commit` or `merge` gave other numbers; empty of older
             commits.
+        idempotency_key: the name that `commit` gave the change; None without one.
         added, updated, deleted: the numbers of rows that it changed against the version before it.
             Only commits of `log()` and `history()` have them; else they are None.
     """
@@ -50,6 +51,7 @@ class Commit:
     message: str
     rows: int
     renumbered: tuple[Renumbered, ...] = field(default=(), compare=False)
+    idempotency_key: str | None = field(default=None, compare=False)
     added: int | None = field(default=None, compare=False)
     updated: int | None = field(default=None, compare=False)
     deleted: int | None = field(default=None, compare=False)
@@ -80,5 +82,5 @@ def commit_of(entry: Mapping[str, Any]) -> Commit:
     )
     return Commit(
         entry["commit"], entry["version"], time_of(entry["time"]), entry["author"], entry["message"], entry["rows"],
-        renumbered=moved, **entry.get("changes", {}), _time=entry["time"],
+        renumbered=moved, idempotency_key=entry.get("idempotency_key"), **entry.get("changes", {}), _time=entry["time"],
     )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Engines that run a job on several machines: what their tasks read and write."""
