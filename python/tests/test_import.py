@@ -47,7 +47,7 @@ print("libdeeplake" in open("/proc/self/maps").read())
 def test_every_public_name_is_there():
     for name in deeplake.__all__:
         assert getattr(deeplake, name) is not None
-    assert {*deeplake.__all__, "transforms"} == set(dir(deeplake))
+    assert {*deeplake.__all__, "ray", "transforms"} == set(dir(deeplake))
 
 
 def test_unknown_attribute():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import deeplake
 import numpy as np
@@ -244,3 +245,17 @@ print(len(list(loader)))
         str(tmp_path / "set"),
     )
     assert done.stdout.split() == ["True", "20"]
+
+
+def test_an_old_version_is_opened_by_its_number(tmp_path: Path) -> None:
+    """A view of an old version in another process does not read the records of later ones."""
+    uri = str(tmp_path / "d")
+    ds = deeplake.create(uri, schema={"x": {"dtype": "int64"}})
+    for row in range(30):
+        ds.append({"x": row})
+        ds.commit()
+        if row == 9:
+            view = pickle.dumps(ds[:5])
+    for path in sorted((tmp_path / "d" / "log").glob("*/*"))[1:15]:  # the newest first
+        path.rename(path.with_name(f"{path.name}.hidden"))
+    assert list(pickle.loads(view)["x"][:]) == [0, 1, 2, 3, 4]

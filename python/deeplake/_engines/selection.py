@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._errors import InvalidArgumentError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted
 from deeplake._query.query import Answer, Question, answer
-from deeplake._rows.source import COMMIT_FIRST, Pinned, Version, open_native
+from deeplake._rows.source import COMMIT_FIRST, Pinned, Version
 from deeplake._stores.carried import Carried
 from deeplake._stores.storage import Stores
 
@@ -75,15 +75,8 @@ def _as_range(rows: Rows) -> Rows:
 
 @functools.lru_cache(maxsize=4)
 def _version(uri: str, commit: str, branch: str, number: int, stores: Stores) -> Version:
-    """Returns a version that is open. By its id alone, every later commit is a request."""
-    owner = None
-    try:
-        owner = open_native(uri, stores, branch=branch, at=f"{branch}@{number}", read_only=True)
-        if owner.describe()["head"]["commit"] != commit:
-            owner = None
-    except (NotFoundError, InvalidArgumentError):
-        pass  # the branch is gone; the commit may be there
-    return Version(uri, commit, owner, stores, branch=branch)
+    """Returns a version, which the tasks of a process share."""
+    return Version(uri, commit, None, stores, branch=branch, number=number)
 
 
 def selected(called: str, pinned: Pinned) -> Selection:

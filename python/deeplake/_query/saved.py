@@ -88,7 +88,7 @@ def load(handle: _native.Dataset, name: str, uri: str, branch: str, storage: Sto
         return load(handle, name, uri, branch, storage)
     about = found[0]
     question = Question(about["query"], seed=about["seed"], stored=True, saved=about["params"])
-    of = Version(uri, about["commit"], None, storage, branch=branch)
+    of = Version(uri, about["commit"], None, storage, branch=branch, number=about.get("version"))
     if not question.text:
         return Pinned(of, view.rows())
     return Pinned(Answer(Pinned(of, None), question, storage, told.get("commits"), ready=(view, told)), None)

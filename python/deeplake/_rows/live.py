@@ -125,7 +125,16 @@ class Live(Source):
             self.storage = stores = _storage.naming(self.storage, about.get("named", []))
             commit = about["head"]["commit"]
             now = Pinned(
-                Version(self.uri, commit, handle, stores, branch=self.branch, uncommitted=self.uncommitted), None
+                Version(
+                    self.uri,
+                    commit,
+                    handle,
+                    stores,
+                    branch=self.branch,
+                    number=about["head"]["version"],
+                    uncommitted=self.uncommitted,
+                ),
+                None,
             )
             with self._lock:
                 if writes == self._writes:  # no other thread has written meanwhile

@@ -7,11 +7,12 @@ opens its native handles again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deeplake import _index, _native
-from deeplake._errors import ForkedError, NotFoundError, ReadOnlyError, UnsupportedError
+from deeplake._errors import ForkedError, InvalidArgumentError, NotFoundError, ReadOnlyError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
 from deeplake._samples.column import timed
@@ -29,7 +30,7 @@ COMMIT_FIRST = "commit, or discard, what was written first"
 class Version:
     """All rows of one version of a dataset, for reading; shared by the views of it."""
 
-    __slots__ = ("_description", "_owner", "_root", "branch", "commit", "storage", "uncommitted", "uri")
+    __slots__ = ("_description", "_owner", "_root", "branch", "commit", "number", "storage", "uncommitted", "uri")
 
     def __init__(
         self,
@@ -39,10 +40,12 @@ class Version:
         storage: Stores = None,
         *,
         branch: str = "main",
+        number: int | None = None,
         uncommitted: bool = False,
     ) -> None:
         self.uri = uri
         self.commit = commit
+        self.number = number  # of the version on the branch, probably; None is not known
         self.branch = branch  # where the commit is looked for first
         self.storage = storage
         self.uncommitted = uncommitted
@@ -54,7 +57,7 @@ class Version:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.uncommitted:
             raise UnsupportedError(f'pickle rows of "{self.uri}": some are not committed yet; {COMMIT_FIRST}')
-        return _version, (self.uri, self.commit, self.branch, self.storage)
+        return _version, (self.uri, self.commit, self.branch, self.storage, self.number)
 
     def root(self) -> _native.View:
         """Returns the native view of all rows; opens it again in another process."""
@@ -65,9 +68,22 @@ class Version:
                     f'use rows of "{self.uri}" in a forked process: some are not committed, and only the parent '
                     f"process has them; {COMMIT_FIRST}"
                 )
-            self._owner = open_native(self.uri, self.storage, branch=self.branch, at=self.commit, read_only=True)
+            self._owner = self._opened()
             root = self._root = self._owner.view()
         return root
+
+    def _opened(self) -> _native.Dataset:
+        """Opens the version: by its number, which takes three requests however many commits follow
+        it, and else by its id.
+        """
+        if self.number is not None:
+            with suppress(NotFoundError, InvalidArgumentError):  # the branch may be gone
+                at = f"{self.branch}@{self.number}"
+                found = open_native(self.uri, self.storage, branch=self.branch, at=at, read_only=True)
+                if found.describe()["head"]["commit"] == self.commit:
+                    return found
+                found.close()  # the branch has another history by now
+        return open_native(self.uri, self.storage, branch=self.branch, at=self.commit, read_only=True)
 
     @property
     def origin(self) -> str:
@@ -90,8 +106,8 @@ class Version:
         return _index.as_array(rows)
 
 
-def _version(uri: str, commit: str, branch: str, storage: Stores) -> Version:
-    return Version(uri, commit, None, storage, branch=branch)
+def _version(uri: str, commit: str, branch: str, storage: Stores, number: int | None = None) -> Version:
+    return Version(uri, commit, None, storage, branch=branch, number=number)
 
 
 def open_native(
