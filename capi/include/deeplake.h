@@ -185,7 +185,7 @@ DL_API dl_status dl_dataset_close(dl_dataset ds, dl_error* err);
 /* ---- Distributed writes ---- */
 
 /* Begins a write by many programs on top of the dataset's commit. *token gets the JSON object that
- * its tasks and its commit need; the caller releases it. No gc removes what the tasks write, until
+ * its tasks and its commit need; the caller releases it. No gc removes chunks of the tasks until
  * lease seconds (NULL: 3600) after dl_dataset_end_write or the end of the program. */
 DL_API dl_status dl_dataset_begin_write(dl_context ctx, dl_dataset ds, dl_const_f64* lease,
                                         dl_buffer* token, dl_error* err);

@@ -199,7 +199,7 @@ func OpenTask(ctx context.Context, env *Env, uri string, token []byte, key strin
 	return d, nil
 }
 
-// FragmentOf makes all changes of a task durable, and returns what they are as a JSON object for
+// FragmentOf makes all changes of a task durable, and returns their description: a JSON object for
 // Writes.Commit. The dataset can be read, and not changed any more.
 func FragmentOf(ctx context.Context, d *Dataset) ([]byte, error) {
 	d.mu.Lock()
@@ -245,7 +245,7 @@ type CommitFragmentsOptions struct {
 	AllowMissing bool `json:"allow_missing"`
 }
 
-// WriteReport is what a commit of fragments has made.
+// WriteReport describes a commit of fragments.
 type WriteReport struct {
 	version.Committed
 	Fragments int      `json:"fragments"` // that the commit took in

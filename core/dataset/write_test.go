@@ -345,7 +345,7 @@ func deleteRows(t *testing.T, d *Dataset, rows ...int64) {
 	}
 }
 
-// TestFragmentErrors: what a task or a commit cannot do names the way out, and changes nothing.
+// TestFragmentErrors: errors of tasks and commits name the way out, and nothing changes.
 func TestFragmentErrors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -589,7 +589,7 @@ func TestFragmentsKilled(t *testing.T) {
 	}
 }
 
-// TestCommitOnce: a key stands for one commit, whoever makes it, and wherever it is in the history.
+// TestCommitOnce: a key stands for one commit of any program, at any place of the history.
 func TestCommitOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -108,8 +108,8 @@ func (w Write) SessionsFrom() string { return dataPrefix + w.ID.String()[:16] }
 // Owns reports whether a session begins like those of the write.
 func (w Write) Owns(session UUID) bool { return string(session[:8]) == string(w.ID[:8]) }
 
-// Fragment is what one attempt of a task has written: a part of a transaction. Rows of the base are
-// physical ones, appended rows are counted from the length of the base's axis on.
+// Fragment is a part of a transaction, which one attempt of a task has written. Rows of the base
+// are physical ones, appended rows are counted from the length of the base's axis on.
 type Fragment struct {
 	Write Write
 	Task  string
@@ -124,7 +124,7 @@ type Fragment struct {
 	Sides   []FragmentSide // side pages that are not stored yet
 }
 
-// FragmentColumn is what a fragment does to one tensor.
+// FragmentColumn has the changes of a fragment to one tensor.
 type FragmentColumn struct {
 	Tensor   UUID
 	Bytes    int64        // of its chunks

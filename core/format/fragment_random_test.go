@@ -248,8 +248,8 @@ func oneForm(t *testing.T, payload []byte) bool {
 	return true
 }
 
-// TestFragmentContentMutations changes the content of fragments below its checksum. What is still
-// taken has no other form, and memory stays in proportion.
+// TestFragmentContentMutations changes the content of fragments below its checksum. A content that
+// is still taken has no other form, and memory stays in proportion.
 func TestFragmentContentMutations(t *testing.T) { // not parallel: it reads allocations
 	payloads := [][]byte{must(goldenFragment().payload()), must(bareFragment().payload())}
 	huge := appendUvarint(nil, 1<<50)

@@ -395,9 +395,9 @@ func TestStrictWrite(t *testing.T) {
 // of a task, and others in other tasks and writes.
 func TestWriteIdentities(t *testing.T) {
 	t.Parallel()
-	w, v := fragmentWrite(), fragmentWrite()
+	w, again, v := fragmentWrite(), fragmentWrite(), fragmentWrite()
 	v.ID = id(0x58)
-	if w.AppendID("a") != w.AppendID("a") || w.TensorID("a") != w.TensorID("a") {
+	if w.AppendID("a") != again.AppendID("a") || w.TensorID("a") != again.TensorID("a") {
 		t.Error("an identity changes")
 	}
 	all := map[UUID]string{}

@@ -28,7 +28,7 @@ func ours(c byte) UUID {
 	return u
 }
 
-// bareFragment is what the message of a fragment says besides its content.
+// bareFragment has the members of a message besides the content.
 func bareFragment() *Fragment {
 	return &Fragment{Write: fragmentWrite(), Task: `shard "7" of ü`, Time: time.Date(2026, 11, 21, 7, 30, 0, 123456789, time.UTC), Rows: 20}
 }
@@ -182,7 +182,7 @@ func (d *dumper) entries(what string) {
 	}
 }
 
-// sized prints a length and what has that length.
+// sized prints a length, and the part of that length.
 func (d *dumper) sized(name string, part func()) {
 	n := d.uvarint(name)
 	end := d.at + n

@@ -53,7 +53,7 @@ type Record struct {
 	ColumnsPage *UUID
 	Ops         []Op
 	Txn         *UUID
-	// names what the writer did: another commit with the key would do it again; "": it has none
+	// a name of the change: another commit with the key would make it again; "": it has none
 	Key string
 }
 

@@ -61,7 +61,7 @@ func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.
 	return r, s, err
 }
 
-// MakeFragment returns what the transaction has done, as a part of the distributed write w. All
+// MakeFragment returns the changes of the transaction as a part of the distributed write w. All
 // chunks are durable. The transaction is not used any more.
 func MakeFragment(ctx context.Context, t *Txn, w format.Write, task string) (*format.Fragment, error) {
 	if err := t.mayBePart(); err != nil {
@@ -357,7 +357,7 @@ func stateOf(ts *format.TensorSchema) string {
 	return dtypeName(ts)
 }
 
-// absorbColumn takes in what a fragment does to one tensor.
+// absorbColumn takes in the changes of a fragment to one tensor.
 func (t *Txn) absorbColumn(f *format.Fragment, fc *format.FragmentColumn, shift func(int64) int64) error {
 	ts := t.schema.ByID(fc.Tensor)
 	if ts == nil {

@@ -45,7 +45,7 @@ type Txn struct {
 	OnRenumber func(ctx context.Context, r Renumbering) (rows int64, err error)
 	renumbered []Renumbered
 
-	// Key, if not empty, names what the transaction does: a commit that has it stands for this one.
+	// Key, if not empty, is a name of the change: a commit that has it stands for this one.
 	// With KeyBefore commits before the base count too.
 	Key       string
 	KeyBefore bool

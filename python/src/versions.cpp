@@ -261,10 +261,10 @@ py::dict copy(const Text& src, const Text& dst, const py::object& options) {
 py::object commit_once(const Dataset& self, const py::object& message, const py::object& key) {
     const std::string text = to_text("commit", "message", message);
     const std::string name = to_text("commit", "idempotency_key", key);
-    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
-                         dl_error* err) {
-        return c.dataset_commit_once(ctx, h, text.c_str(), name.c_str(), out, err);
-    });
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_commit_once(ctx, h, text.c_str(), name.c_str(), out, err);
+               });
 }
 
 py::str begin_write(const Dataset& self, const py::object& lease) {
@@ -294,17 +294,16 @@ py::object commit_fragments(const Dataset& self, const Text& token, const py::li
                             const py::object& options) {
     std::vector<std::string> texts;
     for (py::handle one : fragments)
-        texts.push_back(
-            to_text("commit", "fragments", py::reinterpret_borrow<py::object>(one)));
+        texts.push_back(to_text("commit", "fragments", py::reinterpret_borrow<py::object>(one)));
     std::vector<const char*> list;
     for (const std::string& one : texts) list.push_back(one.c_str());
     const std::string json = options_json(options);
-    return ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out,
-                         dl_error* err) {
-        return c.dataset_commit_fragments(ctx, h, token.c_str(), list.data(),
-                                          static_cast<std::int64_t>(list.size()), json.c_str(),
-                                          out, err);
-    });
+    return ask(self,
+               [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
+                   return c.dataset_commit_fragments(ctx, h, token.c_str(), list.data(),
+                                                     static_cast<std::int64_t>(list.size()),
+                                                     json.c_str(), out, err);
+               });
 }
 
 py::object rechunk_rows(const Dataset& self, const py::object& options) {

@@ -729,16 +729,15 @@ static void distributed(const char* uri) {
     char* parts[] = {fragment_of(uri, token.data, "a"), fragment_of(uri, token.data, "b"),
                      fragment_of(uri, token.data, "a")};
     const char* list[] = {parts[1], parts[0], parts[2]};
-    FAILS(DL_INVALID, dl_dataset_commit_fragments(none, ds, token.data, list, 3,
-                                                  "{\"unknown\": 1}", &json, &err));
+    FAILS(DL_INVALID, dl_dataset_commit_fragments(none, ds, token.data, list, 3, "{\"unknown\": 1}",
+                                                  &json, &err));
     FAILS(DL_INVALID, dl_dataset_commit_fragments(none, ds, token.data, NULL, 3, "", &json, &err));
     OK(dl_dataset_commit_fragments(none, ds, token.data, list, 3, "{\"message\": \"two tasks\"}",
                                    &json, &err));
     WANT(contains(&json, "\"version\":2"));
     OK(dl_dataset_commit_fragments(none, ds, token.data, list, 3, "", &json, &err));
     WANT(contains(&json, "\"message\":\"two tasks\""));
-    FAILS(DL_CONFLICT,
-          dl_dataset_commit_fragments(none, ds, token.data, list, 1, "", &json, &err));
+    FAILS(DL_CONFLICT, dl_dataset_commit_fragments(none, ds, token.data, list, 1, "", &json, &err));
     OK(dl_dataset_end_write(none, ds, token.data, &err));
     FAILS(DL_RANGE, dl_dataset_rechunk_rows(none, ds, "{\"start\": 5, \"stop\": 99}", &json, &err));
     OK(dl_dataset_rechunk_rows(none, ds, "{\"stop\": 12, \"tensors\": [\"x\"]}", &json, &err));
@@ -797,10 +796,10 @@ int main(int argc, char** argv) {
     static const struct {
         const char* name;
         void (*run)(const char*);
-    } cases[] = {{"batches", batches},   {"loader", loader},       {"exports", exports},
-                 {"stored", stored},     {"arguments", arguments}, {"queries", queries},
-                 {"versions", versions}, {"forked", forked},       {"threads", threads},
-                 {"panic", panics},       {"distributed", distributed}};
+    } cases[] = {{"batches", batches},   {"loader", loader},          {"exports", exports},
+                 {"stored", stored},     {"arguments", arguments},    {"queries", queries},
+                 {"versions", versions}, {"forked", forked},          {"threads", threads},
+                 {"panic", panics},      {"distributed", distributed}};
     for (size_t i = 0; argc == 3 && i < sizeof cases / sizeof cases[0]; i++) {
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv[2]);
