@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"slices"
@@ -125,7 +126,7 @@ func (w Writes) Begin(ctx context.Context, within time.Duration) ([]byte, error)
 	d := w.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.mayBegin(); err != nil {
+	if err := d.mayBegin("begin a distributed write to"); err != nil {
 		return nil, err
 	}
 	rec := d.head.Record
@@ -146,11 +147,11 @@ func (w Writes) Begin(ctx context.Context, within time.Duration) ([]byte, error)
 }
 
 // mayBegin refuses a distributed write where nothing can be written. The caller holds the lock.
-func (d *Dataset) mayBegin() error {
+func (d *Dataset) mayBegin(verb string) error {
 	if _, err := d.transaction(); err != nil {
 		return err
 	}
-	return d.settled("begin a distributed write to")
+	return d.settled(verb)
 }
 
 // End ends the lease of a write. What its tasks have written, and no commit names, is garbage.
@@ -265,13 +266,17 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.mayBegin(); err != nil {
+	if err := d.mayBegin("commit fragments to"); err != nil {
 		return report, err
 	}
+	fragments = trimmed(fragments)
 	d.drop()
 	key, before := o.Key, true
 	if key == "" {
 		key, before = keyOf(fragments), false
+	}
+	if err := d.named(ctx, plan.Base.Branch); err != nil {
+		return report, err
 	}
 	if err := format.CheckKey(key); err != nil {
 		return report, errs.Op("commit to", d.URI()).New(errs.Invalid, "%w", err)
@@ -319,6 +324,30 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	report.Committed = version.Describe(head.Record)
 	report.Renumbered = head.Renumbered
 	return report, nil
+}
+
+// trimmed returns fragments as they were encoded: ways of sending texts lose or change their ends.
+func trimmed(fragments [][]byte) [][]byte {
+	out := make([][]byte, len(fragments))
+	for i, f := range fragments {
+		out[i] = slices.Concat(bytes.TrimSpace(f), []byte{'\n'})
+	}
+	return out
+}
+
+// named refuses a branch without a name: its commits would be garbage. The caller holds the lock.
+func (d *Dataset) named(ctx context.Context, branch format.UUID) error {
+	if branch == d.repo.TSF.Main {
+		return nil
+	}
+	all, err := d.repo.Branches(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(b version.Branch) bool { return b.ID == branch }) {
+		return errs.Op("commit fragments to", d.URI()).New(errs.NotFound, "the branch on which the write began is deleted; begin the write again, on another branch")
+	}
+	return nil
 }
 
 // keyOf is the key of a commit of these fragments.

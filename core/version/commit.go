@@ -309,6 +309,11 @@ func (t *Txn) catchUp(ctx context.Context, onto *Snapshot, known *format.Record)
 		if err != nil {
 			return false, err
 		}
+		if t.joined.is(theirs) {
+			s, err = t.repo.load(ctx, rec)
+			done = err == nil
+			return false, err
+		}
 		last = rec
 		return true, t.check(rec, theirs)
 	})

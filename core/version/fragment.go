@@ -337,7 +337,7 @@ func (t *Txn) absorbSchema(f *format.Fragment) error {
 			{"htype", my.HType, added[i].HType}, {"dtype", stateOf(my), stateOf(&added[i])}, {"compression", my.Compression, added[i].Compression},
 		} {
 			if p.mine != p.theirs && (p.what != "dtype" || p.mine != "" && p.theirs != "") {
-				return clashOf(f, "it creates tensor %q with %s %s, a task before it with %s; create the tensor before the write, or state its %s", my.Name, p.what, p.theirs, p.mine, p.what)
+				return clashOf(f, "it creates tensor %q with %s %s, a task before it with %s; create the tensor before the write, or give its %s (schema=)", my.Name, p.what, p.theirs, p.mine, p.what)
 			}
 		}
 	}
@@ -559,6 +559,25 @@ func (j *Joined) Uncovered() (tensor string, rows []int64, all int64) {
 		}
 	}
 	return "", nil, 0
+}
+
+// is reports whether a commit has the rows of exactly these tasks: other attempts of them, or the
+// same in another order.
+func (j *Joined) is(theirs []format.Op) bool {
+	if j == nil || len(j.parts) == 0 {
+		return false
+	}
+	n := 0
+	for _, op := range theirs {
+		if op.Op != format.OpAppend {
+			continue
+		}
+		if _, ours := j.ids[op.Append]; !ours {
+			return false
+		}
+		n++
+	}
+	return n == len(j.parts)
 }
 
 // checkAppended refuses rows that another commit has of the same task.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import random
 import subprocess
@@ -245,6 +246,53 @@ def test_what_is_refused(place: str) -> None:
     with pytest.raises(deeplake.InvalidArgumentError, match='idempotency_key is ""'):
         ds.commit(idempotency_key="")
     assert write.commit([good]) == ds.head
+
+
+def test_a_task_stays_in_its_process(tmp_path: Path) -> None:
+    ds = new_dataset(str(tmp_path / "d"))
+    with ds.distributed_write().task("a") as part:
+        with pytest.raises(deeplake.UnsupportedError, match=r'open for task "a".*send the write'):
+            pickle.dumps(part)
+        child = os.fork()
+        if child == 0:
+            try:
+                part.extend(columns_of(0))
+            except deeplake.ForkedError:
+                os._exit(3)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+
+
+def test_texts_that_files_and_queues_change(place: str) -> None:
+    ds = new_dataset(place)
+    with ds.distributed_write() as write:
+        first, second = (run_task(write, task).text for task in (0, 1))
+        done = write.commit([first.strip(), second.replace("\n", "\r\n")])
+        # Other attempts, and another order, are the same tasks.
+        assert write.commit([second, run_task(write, 1), first, first]) == done
+    for wrong in ("", "zz", "[1]"):
+        assert repr(Fragment(wrong)) == f"Fragment({wrong!r})"
+        with pytest.raises(deeplake.InvalidArgumentError, match="is none"):
+            _ = Fragment(wrong).rows
+    for fragments in (None, Fragment(first), first):
+        with pytest.raises(deeplake.InvalidArgumentError, match="in a list"):
+            write.commit(fragments)  # type: ignore[arg-type]
+    with pytest.raises(deeplake.InvalidArgumentError, match="key is a bool"):
+        write.task(True)
+    with write.task(np.int64(7)) as part:  # type: ignore[arg-type]
+        assert part.fragment().task == "7"
+
+
+def test_a_branch_that_is_deleted(place: str) -> None:
+    ds = new_dataset(place)
+    ds.checkout("side", create=True)
+    write = ds.distributed_write()
+    fragment = run_task(write, 0)
+    other = deeplake.open(place)
+    other.branches.delete("side")
+    other.branches.create("side")
+    with pytest.raises(deeplake.NotFoundError, match="the branch on which the write began is deleted"):
+        write.commit([fragment])
 
 
 def test_another_dataset_at_the_place(tmp_path: Path) -> None:

@@ -192,6 +192,10 @@ def test_failures_of_the_function(pictures: deeplake.Dataset, capsys: pytest.Cap
         (lambda batch: {"n": [1]}, {"into": None, "batch_size": 10}, "want a dict of columns of 10 samples"),
         (5, {}, "function is a int"),
         (len, {"workers": -1}, "workers is -1"),
+        (len, {"schema": ["n"]}, "schema is a list"),
+        (len, {"seed": "a"}, "seed is 'a'"),
+        (lambda batch: {"n": "abc"}, {"batch_size": 10}, 'a str as column "n"'),
+        (lambda batch: {"n": 5}, {"batch_size": 10}, 'a int as column "n"'),
         (len, {"batch_size": 0}, "batch_size is 0"),
         (len, {"on_error": "ignore"}, "on_error is 'ignore'"),
         (len, {"engine": "spark"}, "engine is 'spark'"),
@@ -221,6 +225,104 @@ def test_functions_that_do_not_pickle(pictures: deeplake.Dataset, tmp_path: Path
     lock = threading.Lock()
     with pytest.raises(deeplake.InvalidArgumentError, match="transform: workers need"):
         deeplake.transform(pictures, lambda row: lock, str(tmp_path / "new"), workers=1)
+
+
+def test_arrays_that_functions_change(pictures: deeplake.Dataset) -> None:
+    """An array that is changed in place is stored as it is then, and so is one that is returned again."""
+    buffer = np.zeros(3, np.int64)
+
+    def marked(row: dict[str, Any]) -> dict[str, Any]:
+        if row["n"] % 2:
+            row["images"][:4] = 255
+        buffer[:] = row["n"]
+        return {"images": row["images"], "buffer": buffer}
+
+    def changing(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        buffer[:] = row["n"]
+        yield {"buffer": buffer}
+        buffer[:] = -1
+        yield {"buffer": buffer}
+
+    new = deeplake.transform(
+        pictures[:6], marked, "mem://marked", workers=0, schema={"images": {"htype": "image", "compression": "png"}}
+    )
+    assert [int(image[0, 0, 0]) == 255 for image in new["images"][:]] == [False, True] * 3
+    assert new["buffer"].numpy().tolist() == [[row] * 3 for row in range(6)]
+    new = deeplake.transform(pictures[:3], changing, "mem://changing", workers=0)
+    assert new["buffer"].numpy()[:, 0].tolist() == [0, -1, 1, -1, 2, -1]
+
+
+def test_generators_that_fail(pictures: deeplake.Dataset) -> None:
+    def failing(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        yield {"n": row["n"]}
+        if row["n"] == 7:
+            raise ValueError("no 7")
+
+    new = deeplake.transform(pictures[:20], failing, "mem://generators", columns=["n"], workers=0, on_error="skip")
+    assert list(new["n"][:]) == [n for n in range(20) if n != 7]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before Python 3.11")
+def test_errors_name_the_row(pictures: deeplake.Dataset) -> None:
+    def late(row: dict[str, Any]) -> dict[str, Any] | None:
+        return None if row["n"] % 2 else {"n": "x" if row["n"] == 18 else row["n"]}
+
+    with pytest.raises(deeplake.Error) as failed:
+        deeplake.transform(pictures, late, "mem://late", columns=["n"], workers=0)
+    assert failed.value.__notes__ == ["transform: it was made of row 18 of the source"]
+    with pytest.raises(ValueError, match="no 37") as failed_too:
+        deeplake.transform(pictures, but_37, "mem://late", columns=["n"], workers=0)
+    assert failed_too.value.__notes__ == ["transform: row 37 of the source"]
+
+
+def test_sources_that_cannot_get_columns(pictures: deeplake.Dataset) -> None:
+    read_only = deeplake.open(pictures.uri, read_only=True)
+    with pytest.raises(deeplake.ReadOnlyError, match="opened read-only"):
+        deeplake.transform(read_only, vector, workers=0)
+    with pytest.raises(deeplake.InvalidArgumentError, match="a row twice"):
+        deeplake.transform(pictures[[3, 3]], vector, workers=0)
+    pictures.update(0, {"n": 500})
+    for into in (None, "mem://uncommitted"):
+        with pytest.raises(deeplake.ConflictError, match="uncommitted changes"):
+            deeplake.transform(pictures, vector, into, workers=0)
+    pictures.discard()
+    assert "vector" not in pictures.tensors
+
+
+def test_a_class_that_fails(pictures: deeplake.Dataset, tmp_path: Path) -> None:
+    class Bad:
+        def __init__(self) -> None:
+            raise RuntimeError("no model")
+
+    for workers in (0, 1):
+        with pytest.raises(RuntimeError, match="no model"):
+            deeplake.transform(pictures, Bad, str(tmp_path / "bad"), workers=workers)
+
+
+def test_a_target_without_rows(pictures: deeplake.Dataset) -> None:
+    new = deeplake.transform(pictures, lambda row: None, "mem://none", schema={"text": "text"}, workers=0)
+    assert len(new) == 0 and list(new.tensors) == ["text"]
+
+
+def test_a_checkpoint_knows_the_code(pictures: deeplake.Dataset, tmp_path: Path) -> None:
+    def run(times: int, place: str) -> deeplake.Dataset:
+        def scaled(row: dict[str, Any]) -> dict[str, Any]:
+            if times == 1 and row["n"] == 99:
+                raise KeyError("stop")
+            return {"scaled": row["n"] * times}
+
+        return deeplake.transform(
+            pictures, scaled, None, columns=["n"], workers=0, task_rows=30, checkpoint=tmp_path / place
+        )
+
+    with pytest.raises(KeyError):
+        run(1, "first")
+    with pytest.raises(deeplake.InvalidArgumentError, match="of another transform: code differ"):
+        run(10, "first")
+    done = run(10, "second")
+    # It added the columns to its own source. Another run of the program opens that version.
+    pictures.refresh()
+    assert run(10, "second").head == done.head == pictures.head
 
 
 def test_compute(pictures: deeplake.Dataset) -> None:

@@ -9,16 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from deeplake._compute.checkpoint import Checkpoint
+import numpy as np
+
+from deeplake._compute.checkpoint import Checkpoint, fingerprint
 from deeplake._compute.work import Done, Part, Work
 from deeplake._data.committing import write_of
 from deeplake._data.dataset import create, delete, exists, open
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset, View
-from deeplake._errors import InvalidArgumentError
+from deeplake._errors import ConflictError, InvalidArgumentError, ReadOnlyError
 from deeplake._load.workers.crew import Crew
 from deeplake._names import check_names, checks_keywords
 from deeplake._progress import bar
+from deeplake._rows.live import Live
+from deeplake._rows.source import COMMIT_FIRST
 from deeplake._stores.storage import Storage
 from deeplake._text import printable
 
@@ -97,22 +101,30 @@ def transform(
         deeplake.transform(ds, smaller, "flowers-256", columns=["images"])
     """
     _check(source, function, columns, batch_size, workers, task_rows, on_error, engine)
+    if schema is not None and not isinstance(schema, Mapping):
+        raise InvalidArgumentError(f"transform: schema is a {type(schema).__name__}, want a dict by name of tensor")
+    if isinstance(seed, bool) or not isinstance(seed, int):
+        raise InvalidArgumentError(f"transform: seed is {seed!r}, want an int")
     count = (os.cpu_count() or 1) if workers is None else workers
     names = tuple(source.tensors) if columns is None else tuple(columns)
     pinned = source._source.pinned()
+    if pinned.version.uncommitted:
+        raise ConflictError(f'transform: "{source.uri}" has uncommitted changes; {COMMIT_FIRST}')
     rows = len(source)
     size = task_rows or min(_MOST, max(_FEWEST, -(-rows // (max(1, count) * _TASKS))))
     parts = [Part(start, min(start + size, rows)) for start in range(0, rows, size)]
     job = {
         "source": source.uri, "commit": pinned.version.commit, "rows": rows, "into": "" if into is None else str(into),
-        "function": getattr(function, "__qualname__", type(function).__qualname__), "columns": list(names),
-        "batch_size": batch_size, "task_rows": size, "seed": seed,
+        "function": getattr(function, "__qualname__", type(function).__qualname__), "code": fingerprint(function),
+        "columns": list(names), "batch_size": batch_size, "task_rows": size, "seed": seed, "on_error": on_error,
+        "schema": repr(sorted((schema or {}).items())),
     }  # fmt: skip
     notes = Checkpoint(checkpoint, job)
-    if notes.finished:
+    if notes.commit:
         return open(source.uri if into is None else into, storage=storage)
     is_new = into is not None and not exists(into, storage=storage)
     if into is None:
+        _check_in_place(source)
         target = open(source.uri, branch=pinned.version.branch, storage=_storage_of(pinned.version.storage, storage))
         if not notes.token and target.head.id != pinned.version.commit:
             raise InvalidArgumentError(
@@ -120,7 +132,7 @@ def transform(
                 f"{target.head.id[:8]}; refresh() the dataset, or give into="
             )
     else:
-        target = create(into, storage=storage) if is_new else open(into, storage=storage)
+        target = create(into, schema=schema, storage=storage) if is_new else open(into, storage=storage)
     try:
         write = write_of(target, notes.token) if notes.token else target.distributed_write()
         if not notes.token:
@@ -170,6 +182,16 @@ def _check(
     for what, word, words in (("on_error", on_error, ("raise", "skip")), ("engine", engine, ("local", "ray"))):
         if word not in words:
             raise InvalidArgumentError(f"transform: {what} is {word!r}, want one of {words}")
+
+
+def _check_in_place(source: View) -> None:
+    live = source._source
+    if isinstance(live, Live) and live.read_only:
+        raise ReadOnlyError(f'transform: dataset "{source.uri}" is opened read-only; open it to write, or give into=')
+    if len(np.unique(source.rows)) < len(source):
+        raise InvalidArgumentError(
+            "transform: the view has a row twice, and new columns need one result for each row; give into="
+        )
 
 
 def _storage_of(stores: Any, storage: Storage | None) -> Storage | None:

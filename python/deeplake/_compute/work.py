@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,20 +148,27 @@ class Work(Job):
         """Returns the results of the function, which takes `each` rows at a time."""
         results: list[Any] = []
         function = self.callable
+        files = set() if self.batch_size else _encoded(self.source).intersection(self.columns)
         with self.generators:
             for number, value, seed in zip(rows, given, seeds, strict=True):
                 try:
                     if isinstance(value, _Unread):
                         raise value.error
                     self.generators.seed(seed)
+                    # The function may change arrays that it got, or return an array again and again.
+                    before = (
+                        {}
+                        if self.batch_size
+                        else {name: value[name].copy() for name in files if _is_array(value[name])}
+                    )
                     result = function(value)
-                    results.append(_kept(value, result, self, number) if not self.batch_size else result)
+                    results.append(_own(result) if self.batch_size else _listed(result, number, before, self))
                 except StopIteration as err:
                     raise InvalidArgumentError("transform: the function raised StopIteration") from err
                 except Exception as err:
                     if not self.skips:
                         if hasattr(err, "add_note"):
-                            err.add_note(f"transform: row {number}")
+                            err.add_note(f"transform: row {number} of the source")
                         raise
                     done.skipped += each
                     if len(done.reasons) < _SHOWN:
@@ -198,20 +207,50 @@ def _stacked(values: list[Any]) -> Any:
     return values
 
 
-def _kept(given: Mapping[str, Any], result: Any, work: Work, row: int) -> Any:
-    """Returns a result with the stored files in the place of images that the function returned as
-    it got them: they are not encoded again.
+def _is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _own(value: Any) -> Any:
+    """Returns a copy of a result, which the function may change or return again."""
+    if isinstance(value, Mapping):
+        return {name: _own(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_own(part) for part in value]
+    if hasattr(value, "detach") and hasattr(value, "clone"):  # of torch
+        return value.detach().clone()
+    if isinstance(value, np.ndarray | bytearray) or type(value).__module__.startswith("PIL."):
+        return value.copy()
+    return value
+
+
+def _listed(result: Any, row: int, before: Mapping[str, Any], work: Work) -> Any:
+    """Returns the results for a row: a dict, a list of dicts, or None."""
+    if result is None or isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
+        return result
+    if isinstance(result, Mapping):
+        return _stored(result, row, before, work)
+    return [_stored(one, row, before, work) for one in result]
+
+
+def _stored(result: Any, row: int, before: Mapping[str, Any], work: Work) -> Any:
+    """Returns a copy of a result, with the stored files in the place of images that are as the
+    function got them: they are not encoded again.
+
+    Args:
+        before: copies of the images, made before the call.
     """
     if not isinstance(result, Mapping):
         return result
-    found = dict(result)
+    found = {}
     for name, value in result.items():
-        if isinstance(value, np.ndarray) and value is given.get(name) and name in _encoded(work.source):
-            try:
+        was = before.get(name)
+        if was is not None and _is_array(value) and value.dtype == was.dtype and np.array_equal(value, was):
+            with suppress(UnsupportedError):  # it is stored in tiles
                 file = work.source._source.column(name).bytes_many(_index.as_array(range(row, row + 1)))[0]
-            except UnsupportedError:
-                continue  # it is stored in tiles
-            found[name] = Sample(file)
+                found[name] = Sample(file)
+                continue
+        found[name] = _own(value)
     return found
 
 
@@ -224,12 +263,35 @@ def _encoded(source: Reading) -> set[str]:
     }
 
 
+def _columns_of(batch: Mapping[str, Any], number: int) -> dict[str, list[Any]]:
+    for name, values in batch.items():
+        if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+            raise InvalidArgumentError(
+                f'transform: the function returned a {type(values).__name__} as column "{name}" of the batch of row '
+                f"{number}, want a list or an array with a sample for each row"
+            )
+    return {name: list(values) for name, values in batch.items()}
+
+
+@contextmanager
+def _told(rows: Sequence[int]) -> Iterator[None]:
+    """Adds to an error of the target the row of the source that it is about."""
+    try:
+        yield
+    except Exception as err:
+        found = re.search(r"\brow (\d+)\b", str(err))
+        if found is not None and int(found[1]) < len(rows) and hasattr(err, "add_note"):
+            err.add_note(f"transform: it was made of row {rows[int(found[1])]} of the source")
+        raise
+
+
 class _Rows:
     """Results that become rows of the target."""
 
     def __init__(self, out: Dataset, work: Work) -> None:
         self._out, self._work = out, work
         self._columns: dict[str, list[Any]] = {}
+        self._of: list[int] = []  # the row of the source of each
         self._rows, self._bytes = 0, 0
 
     def take(self, rows: range, results: list[Any]) -> None:
@@ -241,7 +303,7 @@ class _Rows:
                 self._batch(number, result)
             elif isinstance(result, Mapping):
                 self._row(number, result)
-            elif isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
+            elif not isinstance(result, list):
                 raise InvalidArgumentError(
                     f"transform: the function returned a {type(result).__name__} for row {number}, want a dict from "
                     "tensor names to samples, a list of such dicts, or None"
@@ -259,6 +321,7 @@ class _Rows:
         for name, value in row.items():
             self._columns.setdefault(name, []).append(value)
             self._bytes += _size(value)
+        self._of.append(number)
         self._rows += 1
         if self._rows >= _MOST_ROWS or self._bytes >= _MOST_BYTES:
             self.flush()
@@ -269,7 +332,7 @@ class _Rows:
                 f"transform: the function returned a {type(batch).__name__} for the batch of row {number}, want a dict "
                 "from tensor names to columns, or None"
             )
-        columns = {name: list(values) for name, values in batch.items()}
+        columns = _columns_of(batch, number)
         lengths = {name: len(values) for name, values in columns.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidArgumentError(
@@ -289,11 +352,12 @@ class _Rows:
         """Writes the results so far."""
         if self._rows == 0:
             return
-        create_tensors(self._out, self._columns, self._work)
-        # Tensors of the target that the function does not make have no samples.
-        rest = {name: [None] * self._rows for name in self._out.tensors if name not in self._columns}
-        self._out.extend({**self._columns, **rest})
-        self._columns = {name: [] for name in self._columns}
+        with _told(self._of):
+            create_tensors(self._out, self._columns, self._work)
+            # Tensors of the target that the function does not make have no samples.
+            rest = {name: [None] * self._rows for name in self._out.tensors if name not in self._columns}
+            self._out.extend({**self._columns, **rest})
+        self._columns, self._of = {name: [] for name in self._columns}, []
         self._rows, self._bytes = 0, 0
 
 
@@ -304,6 +368,7 @@ class _Columns:
         self._out, self._work = out, work
         self._numbers = work.source.rows  # in the dataset
         self._rows: list[int] = []
+        self._of: list[int] = []  # the row of the source of each
         self._columns: dict[str, list[Any]] = {}
         self._bytes = 0
 
@@ -328,6 +393,7 @@ class _Columns:
                     f"{sorted(self._columns)} for rows before it; give None for rows without a sample"
                 )
             self._rows.append(int(self._numbers[number]))
+            self._of.append(number)
             for name, value in result.items():
                 self._columns.setdefault(name, []).append(value)
                 self._bytes += _size(value)
@@ -335,25 +401,25 @@ class _Columns:
                 self.flush()
 
     def _spread(self, rows: range, batch: Any) -> list[Any]:
-        if not isinstance(batch, Mapping) or any(len(values) != len(rows) for values in batch.values()):
-            what = (
-                {name: len(values) for name, values in batch.items()}
-                if isinstance(batch, Mapping)
-                else type(batch).__name__
-            )
+        columns = _columns_of(batch, rows.start) if isinstance(batch, Mapping) else None
+        if columns is None or any(len(values) != len(rows) for values in columns.values()):
+            what: Any = type(batch).__name__
+            if columns is not None:
+                what = {name: len(values) for name, values in columns.items()}
             raise InvalidArgumentError(
                 f"transform: the function returned {what} for the batch of row {rows.start}, want a dict of columns of "
                 f"{len(rows)} samples: new columns need one for each row"
             )
-        return [{name: values[position] for name, values in batch.items()} for position in range(len(rows))]
+        return [{name: values[position] for name, values in columns.items()} for position in range(len(rows))]
 
     def flush(self) -> None:
         """Writes the results so far."""
         if not self._rows:
             return
-        create_tensors(self._out, self._columns, self._work)
-        self._out.update(self._rows, self._columns)
-        self._rows, self._bytes = [], 0
+        with _told(self._of):
+            create_tensors(self._out, self._columns, self._work)
+            self._out.update(self._rows, self._columns)
+        self._rows, self._of, self._bytes = [], [], 0
         self._columns = {name: [] for name in self._columns}
 
 

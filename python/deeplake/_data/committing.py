@@ -36,15 +36,24 @@ class Fragment:
     @property
     def task(self) -> str:
         """The key of the task."""
-        return str(json.loads(self.text)["task"])
+        return str(self._member("task"))
 
     @property
     def rows(self) -> int:
         """The number of rows that the task appended."""
-        return int(json.loads(self.text)["rows"])
+        return int(self._member("rows"))
+
+    def _member(self, name: str) -> Any:
+        try:
+            return json.loads(self.text)[name]
+        except (ValueError, KeyError, TypeError):
+            raise InvalidArgumentError(f"read fragment: {self.text[:40]!r} is none") from None
 
     def __repr__(self) -> str:
-        return f"Fragment(task={self.task!r}, rows={self.rows})"
+        try:
+            return f"Fragment(task={self.task!r}, rows={self.rows})"
+        except InvalidArgumentError:
+            return f"Fragment({self.text[:40]!r})"
 
 
 class DistributedWrite:
@@ -97,11 +106,11 @@ class DistributedWrite:
         Raises:
             ConflictError: another dataset lies at the URI.
         """
-        if not isinstance(key, int):
+        if isinstance(key, bool) or not hasattr(key, "__index__"):
             check_text("open task", "key", key)
         stores = self._stores if storage is None else _storage.access(storage, None)
         handle = _native.open_task(self.uri, self._token, str(key), store=_storage.reach(stores))
-        return self._kind(Live(self.uri, handle, branch=self._branch, storage=stores))
+        return self._kind(Live(self.uri, handle, branch=self._branch, storage=stores, task=str(key)))
 
     @checks_keywords
     def commit(
@@ -134,6 +143,10 @@ class DistributedWrite:
                 sample in a new tensor.
         """
         texts = []
+        if isinstance(fragments, Fragment | str) or not isinstance(fragments, Iterable):
+            raise InvalidArgumentError(
+                f"commit fragments: got a {type(fragments).__name__}, want the fragments of all tasks, in a list"
+            )
         for one in fragments:
             if not isinstance(one, Fragment | str):
                 raise InvalidArgumentError(

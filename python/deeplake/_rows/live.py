@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 from deeplake import _index, _native
-from deeplake._errors import ClosedError, ForkedError
+from deeplake._errors import ClosedError, ForkedError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_native
 from deeplake._rows.tensor import Tensor, shape_of
@@ -55,8 +55,10 @@ class Live(Source):
         now: Pinned | None = None,
         storage: Stores = None,
         past: str = "",
+        task: str = "",
     ) -> None:
         self.uri = uri
+        self._task = task  # of a distributed write; "": the dataset is none
         self.storage = storage
         self.branch = branch
         self.read_only = read_only
@@ -92,6 +94,11 @@ class Live(Source):
             pass
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self._task:
+            raise UnsupportedError(
+                f'pickle dataset "{self.uri}": it is open for task "{self._task}" of a distributed write, in this '
+                "process alone; send the write, and call its task() there"
+            )
         now = self.pinned()  # refused below when rows are not committed
         return _live, (self.uri, self.branch, self._at, self._opened_read_only, now, self.storage, self._past)
 
@@ -103,6 +110,11 @@ class Live(Source):
             raise ClosedError(f'use dataset "{self.uri}": it is closed; open it again')
         handle = self._handle
         if handle is None or handle.generation != _native.generation():
+            if self._task:
+                raise ForkedError(
+                    f'use dataset "{self.uri}" in a forked process: it is open in the parent for task "{self._task}" '
+                    "of a distributed write; call the write's task() here"
+                )
             if self.uncommitted:
                 raise ForkedError(
                     f'use dataset "{self.uri}" in a forked process: it has uncommitted rows, and only the parent '

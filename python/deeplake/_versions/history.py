@@ -236,8 +236,8 @@ class History:
         if rows is None:
             start, stop = 0, 0
         else:
-            picked = rows if isinstance(rows, range) else range(*rows.indices(source.length()))
-            if picked.step != 1 or not picked:
+            picked = range(*rows.indices(source.length())) if isinstance(rows, slice) else rows
+            if not isinstance(picked, range) or picked.step != 1 or not picked:
                 raise InvalidArgumentError(f"rechunk: rows is {rows!r}, want neighbouring rows, at least one")
             start, stop = picked.start, picked.stop
         options = {"tensors": tensors, "chunk_bytes": chunk_bytes, "message": message, "start": start, "stop": stop}

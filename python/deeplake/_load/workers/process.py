@@ -120,10 +120,10 @@ def ended(pid: int) -> int:
 def work(channel: Channel, life: int, steps: Steps | Job, number: int, count: int) -> None:
     """Carries out tasks until the loader is gone."""
     threading.Thread(target=_watch, args=(life,), daemon=True).start()
-    _settle(steps)
     if isinstance(steps, Job):
         _do(channel, steps)
         return
+    _settle(steps)
     worker = _Worker(steps, number, count)
     while (got := channel.receive()) is not None:
         task: Task = pickle.loads(got[0])
@@ -137,8 +137,12 @@ def work(channel: Channel, life: int, steps: Steps | Job, number: int, count: in
 
 def _do(channel: Channel, job: Job) -> None:
     """Carries out the tasks of a job. Failures are results."""
+    is_settled = False
     while (got := channel.receive()) is not None:
         try:
+            if not is_settled:  # here, as the function may be a class that fails
+                _settle(job)
+                is_settled = True
             answer = pickle.dumps((job.do(pickle.loads(got[0])), None))
         except BaseException as err:  # a callable may call sys.exit
             answer = pickle.dumps((None, _failure(err)))
