@@ -155,7 +155,7 @@ class Work(Job):
                     if isinstance(value, _Unread):
                         raise value.error
                     self.generators.seed(seed)
-                    # The function may change arrays that it got, or return an array again and again.
+                    # The function may change arrays that it got, or return one again and again.
                     before = (
                         {}
                         if self.batch_size
