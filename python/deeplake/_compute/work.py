@@ -155,14 +155,9 @@ class Work(Job):
                     if isinstance(value, _Unread):
                         raise value.error
                     self.generators.seed(seed)
-                    # The function may change arrays that it got, or return one again and again.
-                    before = (
-                        {}
-                        if self.batch_size
-                        else {name: value[name].copy() for name in files if _is_array(value[name])}
-                    )
+                    got = {name: value[name] for name in files}
                     result = function(value)
-                    results.append(_own(result) if self.batch_size else _listed(result, number, before, self))
+                    results.append(_own(result) if self.batch_size else _listed(result, number, got, self))
                 except StopIteration as err:
                     raise InvalidArgumentError("transform: the function raised StopIteration") from err
                 except Exception as err:
@@ -207,10 +202,6 @@ def _stacked(values: list[Any]) -> Any:
     return values
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray)
-
-
 def _own(value: Any) -> Any:
     """Returns a copy of a result, which the function may change or return again."""
     if isinstance(value, Mapping):
@@ -224,32 +215,33 @@ def _own(value: Any) -> Any:
     return value
 
 
-def _listed(result: Any, row: int, before: Mapping[str, Any], work: Work) -> Any:
+def _listed(result: Any, row: int, got: Mapping[str, Any], work: Work) -> Any:
     """Returns the results for a row: a dict, a list of dicts, or None."""
     if result is None or isinstance(result, str | bytes) or not hasattr(result, "__iter__"):
         return result
     if isinstance(result, Mapping):
-        return _stored(result, row, before, work)
-    return [_stored(one, row, before, work) for one in result]
+        return _stored(result, row, got, work)
+    return [_stored(one, row, got, work) for one in result]
 
 
-def _stored(result: Any, row: int, before: Mapping[str, Any], work: Work) -> Any:
+def _stored(result: Any, row: int, got: Mapping[str, Any], work: Work) -> Any:
     """Returns a copy of a result, with the stored files in the place of images that are as the
     function got them: they are not encoded again.
 
     Args:
-        before: copies of the images, made before the call.
+        got: the images that the function got, which it may have changed.
     """
     if not isinstance(result, Mapping):
         return result
     found = {}
     for name, value in result.items():
-        was = before.get(name)
-        if was is not None and _is_array(value) and value.dtype == was.dtype and np.array_equal(value, was):
-            with suppress(UnsupportedError):  # it is stored in tiles
-                file = work.source._source.column(name).bytes_many(_index.as_array(range(row, row + 1)))[0]
-                found[name] = Sample(file)
-                continue
+        if isinstance(value, np.ndarray) and value is got.get(name):
+            was = rows_at(work.source._source, range(row, row + 1))[0][name]
+            if np.array_equal(value, was):
+                with suppress(UnsupportedError):  # it is stored in tiles
+                    file = work.source._source.column(name).bytes_many(_index.as_array(range(row, row + 1)))[0]
+                    found[name] = Sample(file)
+                    continue
         found[name] = _own(value)
     return found
 
