@@ -235,7 +235,8 @@ def _stored(result: Any, row: int, got: Mapping[str, Any], work: Work) -> Any:
         return result
     found = {}
     for name, value in result.items():
-        if isinstance(value, np.ndarray) and value is got.get(name):
+        mine: Any = got.get(name)
+        if isinstance(value, np.ndarray) and value is mine:
             was = rows_at(work.source._source, range(row, row + 1))[0][name]
             if np.array_equal(value, was):
                 with suppress(UnsupportedError):  # it is stored in tiles
