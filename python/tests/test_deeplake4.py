@@ -215,6 +215,28 @@ def test_ctrl_c_ends_the_process(stand_in, tmp_path, script, how):
     assert is_gone(process)
 
 
+@pytest.mark.parametrize("crashes", [3, 4])
+def test_a_process_that_crashes_starts_again(stand_in, tmp_path, crashes):
+    """The package crashes in some starts. A crash behind the first row is an error: see above."""
+    python = stand_in(
+        f"""
+        count = os.path.join(os.path.dirname(os.path.abspath(__file__)), "starts")
+        done = os.path.getsize(count) if os.path.exists(count) else 0
+        open(count, "a").write("x")
+        if done < {crashes}:
+            os.kill(os.getpid(), 11)
+        stream(25, SCHEMA).close()
+        """
+    )
+    rows = deeplake.deeplake4("set", python=python, timeout=20)
+    if crashes == 3:
+        assert len(deeplake.ingest(rows, "mem://deeplake4-crashes", verbose=False)) == 25
+    else:
+        with pytest.raises(deeplake.WorkerError, match="ended by SIGSEGV"):
+            deeplake.ingest(rows, "mem://deeplake4-crashes-on", verbose=False)
+    assert (tmp_path / "starts").read_text() == "xxxx"
+
+
 def test_a_killed_program_leaves_no_process(tmp_path):
     """The reader of ours ends with its standard input, also while the other package waits."""
     site = tmp_path / "site"

@@ -33,6 +33,7 @@ _WAY_OUT = f'run `{_INSTALL}`, and give python="v4/bin/python"'
 _TAIL = 8192  # bytes of standard error that are kept
 _READ = 1 << 20  # bytes
 _GRACE = 5.0  # seconds for a process whose stream has ended
+_STARTS = 4  # of a process that crashes before it has sent rows
 
 
 @checks_keywords
@@ -128,7 +129,25 @@ class Run:
     def __init__(self, uri: str, python: str, at: str, columns: list[str] | None, timeout: float) -> None:
         self._called = f'read the dataset "{uri}" of Deep Lake 4 by "{python}"'
         self._pa = package(self._called, "pyarrow", "pip install pyarrow")
-        self._timeout, self._rows, self._is_silent = timeout, 0, False
+        self._timeout = timeout
+        for left in reversed(range(_STARTS)):
+            self._begin(python)
+            try:
+                self._open({"uri": uri, "at": at, "columns": columns})
+                return
+            except (self._pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as err:
+                failure = self._failure(err)
+                # That package, of version 4.7.4, crashes in one of ten starts.
+                if left == 0 or self._code is None or self._code >= 0:
+                    raise failure from err
+            except BaseException:
+                self.close()
+                raise
+
+    def _begin(self, python: str) -> None:
+        """Starts the process."""
+        self._rows, self._is_silent = 0, False
+        self._code: int | None = None  # of a process that has failed
         self._heard = time.monotonic()
         try:
             # -I: neither PYTHONPATH nor this folder leads that interpreter to this package.
@@ -139,20 +158,17 @@ class Run:
             raise UnsupportedError(f"{self._called}: it does not start: {err.strerror or err}; {_WAY_OUT}") from err
         self._tail = _Tail(self._process.stderr)
         self._end = weakref.finalize(self, _end, self._process, os.getpid())
-        try:
-            self._ask({"uri": uri, "at": at, "columns": columns})
-            self._stream = self._pa.ipc.open_stream(_Pipe(self))
-            about = json.loads((self._stream.schema.metadata or {})[b"deeplake4"])
-            self.schema = self._stream.schema.remove_metadata()
-            self.tensors: dict[str, Any] = dict(about["schema"])
-            self._total = int(about["rows"])
-            kept = {key: about[key] for key in ("version", "package", "left_out") if about[key]}
-            self.info: dict[str, Any] = {**about["metadata"], "deeplake4": kept}
-        except (self._pa.ArrowException, OSError, ValueError, KeyError, TypeError, MemoryError) as err:
-            raise self._failure(err) from err
-        except BaseException:
-            self.close()
-            raise
+
+    def _open(self, request: Mapping[str, Any]) -> None:
+        """Reads what the process tells of the dataset."""
+        self._ask(request)
+        self._stream = self._pa.ipc.open_stream(_Pipe(self))
+        about = json.loads((self._stream.schema.metadata or {})[b"deeplake4"])
+        self.schema = self._stream.schema.remove_metadata()
+        self.tensors: dict[str, Any] = dict(about["schema"])
+        self._total = int(about["rows"])
+        kept = {key: about[key] for key in ("version", "package", "left_out") if about[key]}
+        self.info: dict[str, Any] = {**about["metadata"], "deeplake4": kept}
 
     def __iter__(self) -> Run:
         return self
@@ -223,7 +239,7 @@ class Run:
     def _failure(self, err: Exception | None) -> Error:
         """Returns the error for a stream that is not as it should be."""
         has_ended = not self._is_silent and (err is None or self._is_at_end())
-        code = self._wait() if has_ended else None
+        code = self._code = self._wait() if has_ended else None
         self.close()
         said = self._tail.text()
         marked = [line for line in said.splitlines() if line.startswith(_MARK)]
