@@ -158,7 +158,7 @@ DL_API dl_status dl_dataset_commit(dl_context ctx, dl_dataset ds, dl_text* messa
                                    dl_error* err);
 
 /* dl_dataset_commit, unless a commit in the branch's history has the key (not ""): *json gets that
- * one then, and the changes are dropped. */
+ * one then, and the changes are dropped. The dataset does not go back to it. */
 DL_API dl_status dl_dataset_commit_once(dl_context ctx, dl_dataset ds, dl_text* message,
                                         dl_text* key, dl_buffer* json, dl_error* err);
 

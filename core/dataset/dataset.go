@@ -451,12 +451,11 @@ func (d *Dataset) Commit(ctx context.Context, message string) (version.Committed
 }
 
 // CommitOnce is Commit, unless a commit of the branch's history has the key: then that one is the
-// result, and the changes are dropped. "" is no key.
-func CommitOnce(ctx context.Context, d *Dataset, message, key string) (version.Committed, error) {
+// result, and the changes are dropped. The dataset does not go back to it. "" is no key.
+func CommitOnce(ctx context.Context, d *Dataset, message, key string) (none version.Committed, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var none version.Committed
-	if err := d.alone("commit to"); err != nil {
+	if err := d.notInTask("commit to"); err != nil {
 		return none, err
 	}
 	w, err := d.writer()
@@ -478,10 +477,20 @@ func CommitOnce(ctx context.Context, d *Dataset, message, key string) (version.C
 	if err != nil {
 		return none, err
 	}
-	d.head, d.w, d.seen = head, nil, nil
-	made := version.Describe(head.Record)
+	return d.moveTo(head), nil
+}
+
+// moveTo makes head, the commit that stands for the uncommitted changes, the version that the
+// dataset shows, unless it is an older one or of another branch. The caller holds the lock.
+func (d *Dataset) moveTo(head *version.Snapshot) version.Committed {
+	rec, now := head.Record, d.head.Record
+	if rec.Branch == now.Branch && rec.Version >= now.Version {
+		d.head = head
+	}
+	d.drop()
+	made := version.Describe(rec)
 	made.Renumbered = head.Renumbered
-	return made, nil
+	return made
 }
 
 // Discard drops the uncommitted changes.
@@ -506,7 +515,7 @@ func (d *Dataset) Refresh(ctx context.Context) error {
 	if d.past.Load() {
 		return nil
 	}
-	if err := d.alone("refresh"); err != nil {
+	if err := d.notInTask("refresh"); err != nil {
 		return err
 	}
 	if d.w != nil && !d.w.empty() {

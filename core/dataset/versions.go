@@ -61,7 +61,7 @@ func (d *Dataset) writable() (*version.Repo, *version.Snapshot, error) {
 		err = d.ours()
 	}
 	if err == nil {
-		err = d.alone("change")
+		err = d.notInTask("change")
 	}
 	if err == nil && d.ro.Load() && !d.past.Load() {
 		err = errs.New(errs.ReadOnly, "dataset %q is opened read-only; open it for writing", d.URI())
@@ -162,7 +162,7 @@ func (v Versions) DeleteBranch(ctx context.Context, name string) error {
 
 // settled refuses to leave uncommitted changes behind. The caller holds the lock.
 func (d *Dataset) settled(verb string) error {
-	if err := d.alone(verb); err != nil {
+	if err := d.notInTask(verb); err != nil {
 		return err
 	}
 	if d.w != nil && !d.w.empty() {

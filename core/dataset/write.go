@@ -55,8 +55,8 @@ func (t *taskOf) number(all []format.TensorSchema) {
 	}
 }
 
-// alone refuses work on the whole dataset in a task.
-func (d *Dataset) alone(verb string) error {
+// notInTask refuses work on the whole dataset in a task.
+func (d *Dataset) notInTask(verb string) error {
 	if d.task == nil {
 		return nil
 	}
@@ -275,7 +275,7 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	if key == "" {
 		key, before = keyOf(fragments), false
 	}
-	if err := d.named(ctx, plan.Base.Branch); err != nil {
+	if err := d.checkBranch(ctx, plan.Base.Branch); err != nil {
 		return report, err
 	}
 	if err := format.CheckKey(key); err != nil {
@@ -301,11 +301,11 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	if l := d.leases[plan.ID]; l != nil {
 		leased = l.stands
 	}
-	joined := version.Join(on.txn, plan, leased)
-	if err := on.absorb(ctx, joined, plan, parts, &report); err != nil {
+	collector := version.Collect(on.txn, plan, leased)
+	if err := on.addFragments(ctx, collector, plan, parts, &report); err != nil {
 		return report, err
 	}
-	if name, rows, all := joined.Uncovered(); all > 0 && !o.AllowMissing {
+	if name, rows, all := collector.MissingRows(); all > 0 && !o.AllowMissing {
 		return report, errs.Op("commit to", d.URI()).New(errs.Invalid, "no fragment has samples of the new tensor %q for %d rows, of which the first are %d; add the fragments of those rows, or allow missing ones (allow_missing=True)", name, all, rows)
 	}
 	if on.untouched() {
@@ -317,12 +317,7 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	if err != nil {
 		return report, err
 	}
-	if head.Record.Branch == d.head.Record.Branch && head.Record.Version >= d.head.Record.Version {
-		d.head = head
-		d.drop()
-	}
-	report.Committed = version.Describe(head.Record)
-	report.Renumbered = head.Renumbered
+	report.Committed = d.moveTo(head)
 	return report, nil
 }
 
@@ -335,8 +330,9 @@ func trimmed(fragments [][]byte) [][]byte {
 	return out
 }
 
-// named refuses a branch without a name: its commits would be garbage. The caller holds the lock.
-func (d *Dataset) named(ctx context.Context, branch format.UUID) error {
+// checkBranch refuses a branch without a name: its commits would be garbage. The caller holds the
+// lock.
+func (d *Dataset) checkBranch(ctx context.Context, branch format.UUID) error {
 	if branch == d.repo.TSF.Main {
 		return nil
 	}
@@ -384,22 +380,21 @@ func (d *Dataset) decodeFragments(ctx context.Context, fragments [][]byte) ([]*f
 	return out, g.Wait()
 }
 
-// absorb gives the transaction the fragments in turn.
-func (w *writer) absorb(ctx context.Context, joined *version.Joined, plan format.Write, parts []*format.Fragment, report *WriteReport) error {
+// addFragments adds fragments to the transaction, in their order.
+func (w *writer) addFragments(ctx context.Context, collector *version.Collector, plan format.Write, parts []*format.Fragment, report *WriteReport) error {
 	for _, f := range parts {
-		moved := joined.Classes(f)
-		for _, r := range moved {
+		for _, r := range collector.Renumberings(f) {
 			again, err := w.renumbered(ctx, plan, f, r)
 			if err != nil {
 				return err
 			}
 			f = again
 		}
-		taken, err := joined.Absorb(f)
+		added, err := collector.Add(f)
 		switch {
 		case err != nil:
 			return err
-		case taken:
+		case added:
 			report.Fragments++
 		case !slices.Contains(report.Repeated, f.Task):
 			report.Repeated = append(report.Repeated, f.Task)
@@ -411,22 +406,22 @@ func (w *writer) absorb(ctx context.Context, joined *version.Joined, plan format
 // renumbered returns a fragment with labels of which the classes have other numbers in the
 // fragments before it.
 func (w *writer) renumbered(ctx context.Context, plan format.Write, f *format.Fragment, r version.Renumbering) (*format.Fragment, error) {
-	alone, err := newWriterOn(w.d, w.txn.Base())
+	own, err := newWriterOn(w.d, w.txn.Base())
 	if err != nil {
 		return nil, err
 	}
-	defer alone.abort()
-	alone.session.ID = plan.Session()
-	joined := version.Join(alone.txn, plan, nil)
-	if _, err := joined.Absorb(f); err != nil {
+	defer own.abort()
+	own.session.ID = plan.Session()
+	collector := version.Collect(own.txn, plan, nil)
+	if _, err := collector.Add(f); err != nil {
 		return nil, err
 	}
-	if err := alone.resolveTypes(); err != nil {
+	if err := own.resolveTypes(); err != nil {
 		return nil, err
 	}
-	r.Rows = joined.Written(r.Tensor)
-	if _, err := alone.renumber(ctx, r); err != nil {
+	r.Rows = collector.WrittenRows(r.Tensor)
+	if _, err := own.renumber(ctx, r); err != nil {
 		return nil, err
 	}
-	return version.MakeFragment(ctx, alone.txn, plan, f.Task)
+	return version.MakeFragment(ctx, own.txn, plan, f.Task)
 }

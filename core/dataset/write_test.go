@@ -108,9 +108,10 @@ func TestFragments(t *testing.T) {
 	if err := WritesTo(d).End(ctx, token); err != nil {
 		t.Error(err)
 	}
-	// Rows are known by the identity of their task: a branch and main have the same ones.
-	if _, err := WritesTo(d).Commit(ctx, token, nil, CommitFragmentsOptions{}); err != nil {
-		t.Errorf("no fragments: %v", err)
+	// Without fragments the version stays.
+	was := d.head.Record.UUID
+	if r, err := WritesTo(d).Commit(ctx, token, nil, CommitFragmentsOptions{}); err != nil || r.Commit != was.String() {
+		t.Errorf("no fragments: %+v, %v", r, err)
 	}
 }
 
@@ -608,14 +609,22 @@ func TestCommitOnce(t *testing.T) {
 	for _, branch := range []string{"", "b"} {
 		again := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{Branch: branch}))
 		appendNumbers(t, again, 1)
+		was := again.head.Record
 		if made, err := CommitOnce(ctx, again, "job", "job 7"); err != nil || made.Commit != first.Commit {
 			t.Errorf("again on %q: %+v, %v", branch, made, err)
 		}
-		if branch == "" {
-			if err := again.Refresh(ctx); err != nil {
-				t.Error(err)
+		// The dataset stays at its version, and goes on from there.
+		if now := again.head.Record; now.UUID != was.UUID {
+			t.Errorf("again on %q moved the dataset to version %d from %d", branch, now.Version, was.Version)
+		}
+		wantNumbers(t, again, 1, 2)
+		if branch == "b" {
+			appendNumbers(t, again, 7)
+			commit(t, again, "of the branch")
+			if got := again.head.Record; got.Branch != was.Branch || got.Version != was.Version+1 {
+				t.Errorf("a commit on %q made version %d of branch %s, want %d of %s", branch, got.Version, got.Branch, was.Version+1, was.Branch)
 			}
-			wantNumbers(t, again, 1, 2)
+			wantNumbers(t, again, 1, 2, 7)
 		}
 		_ = again.Close()
 	}
@@ -639,6 +648,43 @@ func TestCommitOnce(t *testing.T) {
 		_ = a.Discard(ctx)
 	}
 	wantWhole(t, a)
+}
+
+// TestFragmentsCommittedInPart: a commit that has the appended rows of some fragments stands for
+// these alone. One that updates or deletes rows besides is not lost without a word.
+func TestFragmentsCommittedInPart(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, work := range map[string]func(d *Dataset){
+		"an update":  func(d *Dataset) { updateNumbers(t, d, 1, 9) },
+		"a deletion": func(d *Dataset) { deleteRows(t, d, 1) },
+		"a tensor": func(d *Dataset) {
+			if err := d.CreateTensor(ctx, TensorSpec{Name: "more", DType: "int64"}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		env := testEnv()
+		d := numberedDataset(t, env, "mem://d")
+		appendNumbers(t, d, 0, 1, 2)
+		commit(t, d, "three")
+		token := begin(t, d)
+		rows := inTask(t, env, "mem://d", token, "rows", func(d *Dataset) { appendNumbers(t, d, 10) })
+		other := inTask(t, env, "mem://d", token, "other", work)
+		must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{rows}, CommitFragmentsOptions{}))
+		before := d.head.Record.Version
+		_, err := WritesTo(d).Commit(ctx, token, [][]byte{rows, other}, CommitFragmentsOptions{})
+		if !errs.Is(err, errs.Conflict) || !strings.Contains(fmt.Sprint(err), `task "rows"`) {
+			t.Errorf("%s beside rows that are committed: %v", name, err)
+		}
+		if d.head.Record.Version != before {
+			t.Errorf("%s: version %d, want %d", name, d.head.Record.Version, before)
+		}
+		if r := must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{other}, CommitFragmentsOptions{})); r.Fragments != 1 || r.Version != before+1 {
+			t.Errorf("%s by itself: %+v", name, r)
+		}
+		wantWhole(t, d)
+	}
 }
 
 // TestManyFragments: the requests of a commit do not grow with its fragments.

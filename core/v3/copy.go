@@ -192,7 +192,7 @@ func (c *copying) put(ctx context.Context, objects pages) error {
 	return g.Wait()
 }
 
-// notes returns what the info of the copy says of missing samples; nil: none are.
+// notes returns the part of the copy's info that names missing samples; nil: none are missing.
 func (c *copying) notes() map[string]any {
 	if len(c.left) == 0 {
 		return nil

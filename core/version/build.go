@@ -127,11 +127,11 @@ func (t *Txn) build(ctx context.Context, onto *Snapshot) (*Snapshot, error) {
 // identities are the entries of the appended rows in the tree of row identities, for an axis on
 // which they begin at start.
 func (t *Txn) identities(start int64) []format.Entry {
-	if t.joined == nil {
+	if t.collector == nil {
 		return []format.Entry{{Row: start, Rows: t.rows, Session: t.id}}
 	}
-	out := make([]format.Entry, len(t.joined.parts))
-	for i, p := range t.joined.parts {
+	out := make([]format.Entry, len(t.collector.parts))
+	for i, p := range t.collector.parts {
 		out[i] = format.Entry{Row: start + p.start, Rows: p.rows, Session: p.id}
 	}
 	return out

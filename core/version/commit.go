@@ -50,7 +50,7 @@ func (t *Txn) commit(ctx context.Context, message, author string) (*Snapshot, er
 		c.closeSide(t.full)
 	}
 	onto := t.base
-	if len(t.tried) > 0 || t.joined != nil || t.Key != "" {
+	if len(t.tried) > 0 || t.collector != nil || t.Key != "" {
 		var done bool
 		var err error
 		if s, err := t.keyed(ctx); s != nil || err != nil {
@@ -309,7 +309,7 @@ func (t *Txn) catchUp(ctx context.Context, onto *Snapshot, known *format.Record)
 		if err != nil {
 			return false, err
 		}
-		if t.joined.is(theirs) {
+		if t.collector.committedBy(theirs) {
 			s, err = t.repo.load(ctx, rec)
 			done = err == nil
 			return false, err

@@ -25,8 +25,8 @@ type part struct {
 	start, rows int64
 }
 
-// Joined takes fragments of a distributed write into a transaction.
-type Joined struct {
+// Collector adds the fragments of a distributed write to a transaction.
+type Collector struct {
 	txn   *Txn
 	write format.Write
 	parts []part
@@ -166,17 +166,20 @@ func (t *Txn) inlineBytes() (n int) {
 	return n
 }
 
-// Join makes a transaction that has done nothing take fragments of w in. leased reports whether the
-// lease of the write is known to stand; nil: it is not.
-func Join(t *Txn, w format.Write, leased func() bool) *Joined {
-	t.joined = &Joined{txn: t, write: w, tasks: map[string]bool{}, ids: map[format.UUID]string{}, chunks: map[format.UUID]map[int64]int64{}, leased: leased}
-	return t.joined
+// Collect returns the collector of fragments of w for a transaction without changes. leased reports
+// whether the lease of the write is known to stand; nil: it is not.
+func Collect(t *Txn, w format.Write, leased func() bool) *Collector {
+	t.collector = &Collector{txn: t, write: w, tasks: map[string]bool{}, ids: map[format.UUID]string{}, chunks: map[format.UUID]map[int64]int64{}, leased: leased}
+	return t.collector
 }
 
-// Classes returns the renumberings that the labels of a fragment need before Absorb: tasks that add
-// classes beside each other number them alike.
-func (j *Joined) Classes(f *format.Fragment) []Renumbering {
-	t := j.txn
+// Renumberings returns those that the labels of a fragment need before Add: tasks that add classes
+// side by side give different classes the same number. A fragment that Add leaves out needs none.
+func (c *Collector) Renumberings(f *format.Fragment) []Renumbering {
+	t := c.txn
+	if c.tasks[f.Task] {
+		return nil
+	}
 	var out []Renumbering
 	for i := range f.Tensors {
 		theirs := &f.Tensors[i]
@@ -192,22 +195,22 @@ func (j *Joined) Classes(f *format.Fragment) []Renumbering {
 	return out
 }
 
-// Absorb takes a fragment of the joined write in, behind those before it. It returns false, and
-// takes nothing, if another attempt of the task is in already. A fragment that contradicts one
-// before it is errs.Conflict, and the transaction can only be dropped.
-func (j *Joined) Absorb(f *format.Fragment) (bool, error) {
-	t := j.txn
-	if f.Write != j.write {
-		return false, foreignFragment(f, j.write)
+// Add adds a fragment of the write behind those before it. It returns false, and adds nothing, if
+// it has another attempt of the task. A fragment that contradicts one before it is errs.Conflict,
+// and the transaction can only be dropped.
+func (c *Collector) Add(f *format.Fragment) (bool, error) {
+	t := c.txn
+	if f.Write != c.write {
+		return false, foreignFragment(f, c.write)
 	}
-	if j.tasks[f.Task] {
+	if c.tasks[f.Task] {
 		return false, nil
 	}
-	j.tasks[f.Task] = true
+	c.tasks[f.Task] = true
 	if err := t.checkClasses(f); err != nil {
 		return false, err
 	}
-	if err := t.absorbSchema(f); err != nil {
+	if err := t.addSchema(f); err != nil {
 		return false, err
 	}
 	if err := t.checkDeleted(f); err != nil {
@@ -221,7 +224,7 @@ func (j *Joined) Absorb(f *format.Fragment) (bool, error) {
 		return row
 	}
 	for i := range f.Columns {
-		if err := t.absorbColumn(f, &f.Columns[i], shift); err != nil {
+		if err := t.addColumn(f, &f.Columns[i], shift); err != nil {
 			return false, err
 		}
 	}
@@ -241,8 +244,8 @@ func (j *Joined) Absorb(f *format.Fragment) (bool, error) {
 		t.live = nil
 	}
 	if f.Rows > 0 {
-		id := j.write.AppendID(f.Task)
-		j.parts, j.ids[id] = append(j.parts, part{id, from, f.Rows}), f.Task
+		id := c.write.AppendID(f.Task)
+		c.parts, c.ids[id] = append(c.parts, part{id, from, f.Rows}), f.Task
 		t.rows += f.Rows
 	}
 	if f.Time.Before(t.began) {
@@ -305,8 +308,8 @@ func (t *Txn) checkClasses(f *format.Fragment) error {
 	return nil
 }
 
-// absorbSchema lays the schema of a fragment on that of the fragments before it.
-func (t *Txn) absorbSchema(f *format.Fragment) error {
+// addSchema lays the schema of a fragment on that of the fragments before it.
+func (t *Txn) addSchema(f *format.Fragment) error {
 	if len(f.Tensors) == 0 {
 		return nil
 	}
@@ -357,8 +360,8 @@ func stateOf(ts *format.TensorSchema) string {
 	return dtypeName(ts)
 }
 
-// absorbColumn takes in the changes of a fragment to one tensor.
-func (t *Txn) absorbColumn(f *format.Fragment, fc *format.FragmentColumn, shift func(int64) int64) error {
+// addColumn adds the changes of a fragment to one tensor.
+func (t *Txn) addColumn(f *format.Fragment, fc *format.FragmentColumn, shift func(int64) int64) error {
 	ts := t.schema.ByID(fc.Tensor)
 	if ts == nil {
 		return badFragment(f, "it has samples of a tensor %s, which it does not create and version %d has not", fc.Tensor, t.base.Record.Version)
@@ -386,7 +389,7 @@ func (t *Txn) absorbColumn(f *format.Fragment, fc *format.FragmentColumn, shift 
 		e.Row += t.rows
 		c.appended = append(c.appended, e)
 	}
-	if err := t.absorbUpdates(f, fc, c, shift, place); err != nil {
+	if err := t.addUpdates(f, fc, c, shift, place); err != nil {
 		return err
 	}
 	for _, edit := range fc.Filled {
@@ -432,8 +435,8 @@ func overlap(a, b chunkmap.Edit) int {
 // mostUpdated bounds the rows of a tensor that one task updates one by one: each takes memory here.
 const mostUpdated = 1 << 26
 
-// absorbUpdates takes in the rows that a fragment updates.
-func (t *Txn) absorbUpdates(f *format.Fragment, fc *format.FragmentColumn, c *columnChange, shift func(int64) int64, place func(format.Entry) format.Entry) error {
+// addUpdates adds the rows that a fragment updates.
+func (t *Txn) addUpdates(f *format.Fragment, fc *format.FragmentColumn, c *columnChange, shift func(int64) int64, place func(format.Entry) format.Entry) error {
 	taken := int64(0)
 	for _, edit := range fc.Updated {
 		if taken += edit.Rows.Count; taken > mostUpdated {
@@ -490,7 +493,7 @@ func (t *Txn) placer(f *format.Fragment, c *columnChange) func(format.Entry) for
 	}
 	placed := map[slot]slot{}
 	return func(e format.Entry) format.Entry {
-		t.joined.note(&e)
+		t.collector.noteChunks(&e)
 		own, ok := dirs[e.Side]
 		if !ok {
 			return e
@@ -506,12 +509,12 @@ func (t *Txn) placer(f *format.Fragment, c *columnChange) func(format.Entry) for
 	}
 }
 
-// note keeps the size of the chunks of an entry.
-func (j *Joined) note(e *format.Entry) {
-	sizes := j.chunks[e.Session]
+// noteChunks keeps the sizes of the chunks of an entry.
+func (c *Collector) noteChunks(e *format.Entry) {
+	sizes := c.chunks[e.Session]
 	if sizes == nil {
 		sizes = map[int64]int64{}
-		j.chunks[e.Session] = sizes
+		c.chunks[e.Session] = sizes
 	}
 	if e.Tiles == 0 {
 		sizes[e.Ordinal] = e.Bytes
@@ -522,29 +525,29 @@ func (j *Joined) note(e *format.Entry) {
 	}
 }
 
-// Written returns the rows that have samples of the transaction in a tensor, as the axis counts
+// WrittenRows returns the rows that have samples of the transaction in a tensor, as the axis counts
 // them.
-func (j *Joined) Written(id format.UUID) []format.RowRange {
-	t := j.txn
-	c := t.columns[id]
-	if c == nil {
+func (c *Collector) WrittenRows(id format.UUID) []format.RowRange {
+	t := c.txn
+	change := t.columns[id]
+	if change == nil {
 		return nil
 	}
-	out := append(ranges(t.Updated(id)), chunkmap.RangesOf(c.filled)...)
+	out := append(ranges(t.Updated(id)), chunkmap.RangesOf(change.filled)...)
 	return rowset.Of(append(out, format.RowRange{Start: t.base.Record.Rows, Count: t.rows}))
 }
 
-// Uncovered returns the first rows of the base, as the user counts them, that lack a sample in a
+// MissingRows returns the first rows of the base, as the user counts them, that lack a sample in a
 // tensor which fragments have filled in part. all is their number.
-func (j *Joined) Uncovered() (tensor string, rows []int64, all int64) {
-	t := j.txn
+func (c *Collector) MissingRows() (tensor string, rows []int64, all int64) {
+	t := c.txn
 	whole := rowset.Of([]format.RowRange{{Start: 0, Count: t.base.Record.Rows}}).Minus(t.base.deletedRows())
 	for _, ts := range t.schema.Tensors {
-		c := t.columns[ts.ID]
-		if c == nil || t.base.Schema.ByID(ts.ID) != nil || strings.HasPrefix(ts.Name, "_") {
+		change := t.columns[ts.ID]
+		if change == nil || t.base.Schema.ByID(ts.ID) != nil || strings.HasPrefix(ts.Name, "_") {
 			continue
 		}
-		given := append(chunkmap.RangesOf(c.filled), ranges(t.Updated(ts.ID))...)
+		given := append(chunkmap.RangesOf(change.filled), ranges(t.Updated(ts.ID))...)
 		if len(given) == 0 {
 			continue // the tensor is of appended rows alone
 		}
@@ -561,10 +564,11 @@ func (j *Joined) Uncovered() (tensor string, rows []int64, all int64) {
 	return "", nil, 0
 }
 
-// is reports whether a commit has the rows of exactly these tasks: other attempts of them, or the
-// same in another order.
-func (j *Joined) is(theirs []format.Op) bool {
-	if j == nil || len(j.parts) == 0 {
+// committedBy reports whether a commit has the rows of exactly these tasks: other attempts of them,
+// or the same in another order. Rows tell the task they are of. A task that appended none leaves no
+// such mark, so with one the answer is false.
+func (c *Collector) committedBy(theirs []format.Op) bool {
+	if c == nil || len(c.parts) == 0 || len(c.parts) < len(c.tasks) {
 		return false
 	}
 	n := 0
@@ -572,20 +576,20 @@ func (j *Joined) is(theirs []format.Op) bool {
 		if op.Op != format.OpAppend {
 			continue
 		}
-		if _, ours := j.ids[op.Append]; !ours {
+		if _, ours := c.ids[op.Append]; !ours {
 			return false
 		}
 		n++
 	}
-	return n == len(j.parts)
+	return n == len(c.parts)
 }
 
 // checkAppended refuses rows that another commit has of the same task.
 func (t *Txn) checkAppended(rec *format.Record, op format.Op) error {
-	if t.joined == nil {
+	if t.collector == nil {
 		return nil
 	}
-	task, twice := t.joined.ids[op.Append]
+	task, twice := t.collector.ids[op.Append]
 	if !twice {
 		return nil
 	}

@@ -26,8 +26,8 @@ const (
 // nothing names the chunks and side pages of a transaction until then.
 func (t *Txn) kept(ctx context.Context) error {
 	r := t.repo
-	if t.joined != nil {
-		return t.presence(ctx)
+	if t.collector != nil {
+		return t.checkChunks(ctx)
 	}
 	age := r.Now().Round(0).Sub(t.began) // of the wall clock: a machine that slept has aged
 	if age >= 0 && age < sessionTrust {
@@ -82,24 +82,24 @@ func (t *Txn) kept(ctx context.Context) error {
 	return nil
 }
 
-// presence refuses fragments whose chunks are not there, or that a gc may remove before the commit
-// is done. One listing tells of all sessions of the write.
-func (t *Txn) presence(ctx context.Context) error {
-	j, r := t.joined, t.repo
+// checkChunks refuses fragments whose chunks are not there, or that a gc may remove before the
+// commit is done. One listing tells of all sessions of the write.
+func (t *Txn) checkChunks(ctx context.Context) error {
+	c, r := t.collector, t.repo
 	left := 0
-	for _, sizes := range j.chunks {
+	for _, sizes := range c.chunks {
 		left += len(sizes)
 	}
 	if left == 0 {
 		return nil
 	}
 	var oldest, wrong storage.Object
-	err := List(ctx, r.Store, "data/", j.write.SessionsFrom(), func(o storage.Object) bool {
+	err := List(ctx, r.Store, "data/", c.write.SessionsFrom(), func(o storage.Object) bool {
 		session, ordinal, err := format.ParseDataKey(o.Key)
-		if err != nil || !j.write.Owns(session) {
+		if err != nil || !c.write.Owns(session) {
 			return err != nil && left > 0
 		}
-		want, named := j.chunks[session][ordinal]
+		want, named := c.chunks[session][ordinal]
 		if !named {
 			return true
 		}
@@ -116,10 +116,10 @@ func (t *Txn) presence(ctx context.Context) error {
 		return errs.Wrap(errs.Storage, "commit to", r.Store.URI(), err)
 	case wrong.Key != "":
 		session, ordinal, _ := format.ParseDataKey(wrong.Key)
-		return errs.Op("commit to", r.Store.URI()).New(errs.Invalid, "%q has %d bytes, and a fragment says %d; make the fragment again", wrong.Key, wrong.Size, j.chunks[session][ordinal])
+		return errs.Op("commit to", r.Store.URI()).New(errs.Invalid, "%q has %d bytes, and a fragment says %d; make the fragment again", wrong.Key, wrong.Size, c.chunks[session][ordinal])
 	case left > 0:
 		return errs.Op("commit to", r.Store.URI()).New(errs.Conflict, "%d chunks that fragments name are missing: a gc has removed them, or they were never written; run their tasks again", left)
-	case j.leased != nil && j.leased():
+	case c.leased != nil && c.leased():
 		return nil
 	}
 	now, err := r.storeTime(ctx, "commit to", false)

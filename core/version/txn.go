@@ -49,7 +49,7 @@ type Txn struct {
 	// With KeyBefore commits before the base count too.
 	Key       string
 	KeyBefore bool
-	joined    *Joined // nil: it takes no fragments in
+	collector *Collector // nil: no fragments are added
 
 	// rows that other commits updated in tensors that are rewritten here
 	newer map[format.UUID][]format.RowRange

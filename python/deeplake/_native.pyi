@@ -183,14 +183,6 @@ class Dataset(_Handle):
         """Returns the saved views."""
     def delete_view(self, name: str) -> None:
         """Deletes a saved view."""
-    def rechunk(
-        self,
-        tensors: Iterable[str] | None = None,
-        chunk_bytes: int | None = None,
-        all: bool = False,
-        message: str = "",
-    ) -> dict[str, Any]:
-        """Writes scattered samples into full chunks. Returns rows, bytes, before, after, and commit or None."""
     def gc(
         self,
         older_than: float | None = None,
@@ -211,8 +203,10 @@ class Dataset(_Handle):
         """Ends the lease of a distributed write."""
     def fragment(self) -> str:
         """Makes the changes of a task durable. Returns what they are, JSON."""
-    def rechunk_rows(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Rechunks rows: tensors, chunk_bytes, all, message, start, stop. Returns as `rechunk`."""
+    def rechunk(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Writes scattered samples into full chunks: tensors, chunk_bytes, all, message, start, stop.
+        Returns rows, bytes, before, after, and commit or None.
+        """
     def commit_fragments(self, token: str, fragments: list[str], options: Any = None) -> dict[str, Any]:
         """Commits fragments: message, idempotency_key, allow_missing. Returns the commit, fragments and repeated."""
     def copy_to(

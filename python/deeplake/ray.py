@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import inspect
 import os
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from deeplake._compute.jobs import Job
-from deeplake._data.dataset import create
+from deeplake._compute.write_job import WriteJob
+from deeplake._data.dataset import inferred_schema
 from deeplake._data.dataset import open as open_dataset
 from deeplake._data.view import Dataset, View
 from deeplake._errors import InvalidArgumentError
@@ -150,22 +149,13 @@ def write(
 
     if not hasattr(rows, "write_datasink"):
         raise InvalidArgumentError(f"write with Ray: got a {type(rows).__name__}, want a ray.data.Dataset")
-    job = Job(into, schema=schema, mode=mode, message=message, idempotency_key=idempotency_key, storage=storage)
+    job = WriteJob(into, schema=schema, mode=mode, message=message, idempotency_key=idempotency_key, storage=storage)
     try:
         done = job.check()
         if done is None:
-            sink = DeeplakeDatasink(job, _tensors_of)
+            sink = DeeplakeDatasink(job, inferred_schema)
             rows.write_datasink(sink, concurrency=concurrency, ray_remote_args=dict(ray_remote_args or {}))
             done = sink.commit
         return done
     finally:
         job.abandon()  # after Ctrl-C, which Ray does not report; otherwise it is over
-
-
-def _tensors_of(sample: Any) -> dict[str, Any]:
-    """Returns the tensors that such rows make."""
-    with create(f"mem://ray-{uuid.uuid4().hex}") as probe:
-        probe.extend(sample)
-        made = probe.schema
-        probe.discard()
-    return made

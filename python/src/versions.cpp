@@ -174,29 +174,6 @@ void delete_view(const Dataset& self, const py::object& name) {
     });
 }
 
-py::dict rechunk(const Dataset& self, const py::object& tensors, const py::object& chunk_bytes,
-                 bool all, const py::object& message) {
-    std::vector<std::string> names;
-    if (!tensors.is_none()) {
-        for (py::handle name : tensors)
-            names.push_back(
-                to_text("rechunk", "tensors", py::reinterpret_borrow<py::object>(name)));
-    }
-    std::vector<const char*> list;
-    for (const std::string& name : names) list.push_back(name.c_str());
-    const std::int64_t bytes = to_integer("rechunk", "chunk_bytes", chunk_bytes).value_or(0);
-    const std::string text = to_text("rechunk", "message", message);
-    dl_rechunk_report r{};
-    const py::object commit =
-        ask(self, [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
-            return c.dataset_rechunk(ctx, h, list.data(), static_cast<std::int64_t>(list.size()),
-                                     bytes, all, text.c_str(), &r, out, err);
-        });
-    return py::dict(py::arg("rows") = r.rows, py::arg("bytes") = r.bytes,
-                    py::arg("before") = r.before, py::arg("after") = r.after,
-                    py::arg("commit") = commit);
-}
-
 py::dict gc(const Dataset& self, const py::object& older_than, const py::object& expire,
             const py::object& keep_last, bool dry_run) {
     const auto age = to_real("gc", "older_than", older_than);
@@ -306,7 +283,7 @@ py::object commit_fragments(const Dataset& self, const Text& token, const py::li
                });
 }
 
-py::object rechunk_rows(const Dataset& self, const py::object& options) {
+py::object rechunk(const Dataset& self, const py::object& options) {
     const std::string json = options_json(options);
     return ask(self,
                [&](const Core& c, dl_context ctx, dl_dataset h, dl_buffer* out, dl_error* err) {
@@ -338,8 +315,6 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
         .def("delete_tensor", delete_tensor, arg("name"))
         .def("views", views)
         .def("delete_view", delete_view, arg("name"))
-        .def("rechunk", rechunk, arg("tensors") = py::none(), arg("chunk_bytes") = py::none(),
-             arg("all") = false, arg("message") = "")
         .def("gc", gc, arg("older_than") = py::none(), arg("expire") = py::none(),
              arg("keep_last") = py::none(), arg("dry_run") = false)
         .def("fsck", fsck, arg("data") = true, arg("repair") = false)
@@ -348,7 +323,7 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset) {
         .def("begin_write", begin_write, arg("lease") = py::none())
         .def("end_write", end_write, arg("token"))
         .def("fragment", fragment)
-        .def("rechunk_rows", rechunk_rows, arg("options"))
+        .def("rechunk", rechunk, arg("options"))
         .def("commit_fragments", commit_fragments, arg("token"), arg("fragments"),
              arg("options") = py::none())
         .def("copy_to", copy_to, arg("uri"), arg("history") = false, arg("message") = "",

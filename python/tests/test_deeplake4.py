@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import deeplake
+import pyarrow as pa
 import pytest
-
-pa = pytest.importorskip("pyarrow")
 
 HEAD = f"""#!{sys.executable}
 import io, json, os, sys, time

@@ -25,7 +25,7 @@ os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", 
 import deeplake.ray
 import pyarrow as pa
 import ray
-from deeplake._compute.jobs import Job
+from deeplake._compute.write_job import WriteJob
 from deeplake._engines import ray_filter
 from deeplake._engines.ray_columns import columns_of
 from deeplake._engines.ray_read import DeeplakeDatasource
@@ -122,7 +122,8 @@ def test_columns_and_types(cluster: None, place: str) -> None:
 
 
 def test_batches_of_torch(cluster: None, place: str) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     rows = deeplake.ray.read(place, columns=["same", "id"], query="SELECT * WHERE id < 40")
     batches = list(rows.iter_torch_batches(batch_size=16))
     assert [tuple(batch["same"].shape) for batch in batches] == [(16, 8, 6, 3), (16, 8, 6, 3), (8, 8, 6, 3)]
@@ -284,9 +285,9 @@ def test_views_and_queries(cluster: None, place: str, tmp_path: Path) -> None:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def job(uri: str, **options: Any) -> Job:
+def job(uri: str, **options: Any) -> WriteJob:
     given = {"schema": None, "mode": "create", "message": "", "idempotency_key": None, "storage": None}
-    return Job(uri, **{**given, **options})
+    return WriteJob(uri, **{**given, **options})
 
 
 class Context:

@@ -25,7 +25,7 @@ os.environ.update({"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled", 
 
 import deeplake.ray
 import ray
-from deeplake._compute.jobs import Job
+from deeplake._compute.write_job import WriteJob
 from deeplake._engines.ray_write import DeeplakeDatasink
 from ray.cluster_utils import Cluster
 
@@ -51,8 +51,8 @@ def cluster() -> Iterator[Cluster]:
         nodes.shutdown()
 
 
-def job(uri: str) -> Job:
-    return Job(uri, schema=None, mode="create", message="", idempotency_key=None, storage=None)
+def job(uri: str) -> WriteJob:
+    return WriteJob(uri, schema=None, mode="create", message="", idempotency_key=None, storage=None)
 
 
 def tensors_of(sample: Any) -> dict[str, Any]:

@@ -289,6 +289,38 @@ def test_sources_that_cannot_get_columns(pictures: deeplake.Dataset) -> None:
     assert "vector" not in pictures.tensors
 
 
+def test_without_worker_processes(pictures: deeplake.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where processes cannot be, the default is this one, and asking for others says why."""
+    memory = deeplake.transform(pictures, even, "mem://here", columns=["n"])
+    assert len(memory) == ROWS // 2
+    deeplake.transform(memory, lambda row: {"half": row["n"] // 2})
+    with deeplake.transform(memory, even, str(tmp_path / "of memory")) as new:
+        assert len(new) == ROWS // 2
+    for options, words in (
+        ({"workers": 2}, 'workers is 2, and "mem://here" lies in the memory of this process; leave workers out'),
+        ({"engine": "ray"}, 'engine is "ray", and "mem://here" lies in the memory'),
+    ):
+        with pytest.raises(deeplake.UnsupportedError, match=words):
+            deeplake.transform(memory, even, str(tmp_path / "refused"), **options)  # type: ignore[arg-type]
+        assert not deeplake.exists(str(tmp_path / "refused"))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with deeplake.transform(pictures, even, str(tmp_path / "on a Mac"), columns=["n"]) as new:
+        assert len(new) == ROWS // 2
+    with pytest.raises(deeplake.UnsupportedError, match="workers is 2, and worker processes need Linux"):
+        deeplake.transform(pictures, even, str(tmp_path / "refused"), columns=["n"], workers=2)
+
+
+def test_a_failure_leaves_no_lease(pictures: deeplake.Dataset, tmp_path: Path) -> None:
+    """What the tasks wrote is garbage after a failure; with a checkpoint the next run needs it."""
+    leases = Path(pictures.uri) / "leases"
+    for checkpoint in (None, tmp_path / "checkpoint"):
+        with pytest.raises(ValueError, match="no 37"):
+            deeplake.transform(
+                pictures, but_37, pictures.uri, columns=["n"], workers=0, task_rows=10, checkpoint=checkpoint
+            )
+        assert bool(list(leases.glob("*"))) == (checkpoint is not None)
+
+
 def test_a_class_that_fails(pictures: deeplake.Dataset, tmp_path: Path) -> None:
     class Bad:
         def __init__(self) -> None:
@@ -323,6 +355,19 @@ def test_a_checkpoint_knows_the_code(pictures: deeplake.Dataset, tmp_path: Path)
     # It added the columns to its own source. Another run of the program opens that version.
     pictures.refresh()
     assert run(10, "second").head == done.head == pictures.head
+
+
+def test_a_finished_checkpoint_of_a_branch(pictures: deeplake.Dataset, tmp_path: Path) -> None:
+    pictures.branches.create("wide")
+    with deeplake.open(pictures.uri, branch="wide") as wide:
+        for _ in range(2):
+            done = deeplake.transform(
+                wide, vector, columns=["n", "word"], workers=0, checkpoint=tmp_path / "checkpoint"
+            )
+            assert done.branch == "wide" and "vector" in done.tensors
+            wide.refresh()
+            assert wide.head == done.head
+    assert "vector" not in deeplake.open(pictures.uri).tensors
 
 
 def test_compute(pictures: deeplake.Dataset) -> None:
@@ -420,7 +465,8 @@ def test_ctrl_c_ends_the_workers(pictures: deeplake.Dataset, tmp_path: Path) -> 
     deadline = time.monotonic() + 30
     while not (tmp_path / "new" / "leases").exists():
         assert time.monotonic() < deadline
+        time.sleep(0.02)
     running.send_signal(2)
-    _, said = running.communicate(timeout=30)
+    _, said = running.communicate(timeout=30)  # until the last worker closes its standard error
     assert b"KeyboardInterrupt" in said
     assert not deeplake.exists(str(tmp_path / "new"))

@@ -289,7 +289,7 @@ def rechunk(
     """Write samples that updates, deletions and small commits scattered into full chunks."""
     dataset = open_native(uri, branch=branch, write=True)
     with _watched(dataset, "rechunk", "samples"):
-        report = dataset.rechunk(list(tensors), chunk_bytes, message=message)
+        report = dataset.rechunk({"tensors": list(tensors), "chunk_bytes": chunk_bytes, "message": message})
     if report["commit"] is None:
         lines = ["everything lies well"]
     else:

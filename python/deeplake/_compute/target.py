@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deeplake._data.dataset import create
+from deeplake._data.dataset import inferred_schema
 from deeplake._data.view import Dataset
 from deeplake._errors import InvalidArgumentError
 from deeplake._samples.sample import Sample
@@ -31,6 +30,15 @@ def _columns_of(batch: Mapping[str, Any], number: int) -> dict[str, list[Any]]:
                 f"{number}, want a list or an array with a sample for each row"
             )
     return {name: list(values) for name, values in batch.items()}
+
+
+def _check_same(columns: Mapping[str, Any], number: int, row: Mapping[str, Any]) -> None:
+    """Refuses a row of other tensors than the rows before it."""
+    if columns and row.keys() != columns.keys():
+        raise InvalidArgumentError(
+            f"transform: the function returned the tensors {sorted(row)} for row {number}, and {sorted(columns)} for "
+            "rows before it; give None for rows without a sample"
+        )
 
 
 @contextmanager
@@ -77,7 +85,7 @@ class Rows:
             raise InvalidArgumentError(
                 f"transform: the function returned a list with a {type(row).__name__} for row {number}, want dicts"
             )
-        self._same(number, row)
+        _check_same(self._columns, number, row)
         for name, value in row.items():
             self._columns.setdefault(name, []).append(value)
             self._bytes += _size(value)
@@ -100,13 +108,6 @@ class Rows:
             )
         for position in range(next(iter(lengths.values()), 0)):
             self._row(number, {name: values[position] for name, values in columns.items()})
-
-    def _same(self, number: int, row: Mapping[str, Any]) -> None:
-        if self._columns and row.keys() != self._columns.keys():
-            raise InvalidArgumentError(
-                f"transform: the function returned the tensors {sorted(row)} for row {number}, and "
-                f"{sorted(self._columns)} for rows before it; give None for rows without a sample"
-            )
 
     def flush(self) -> None:
         """Writes the results so far."""
@@ -147,11 +148,7 @@ class Columns:
                     f"transform: the function returned a {type(result).__name__} for row {number}, want a dict: new "
                     "columns need one result for each row; give into= for other rows"
                 )
-            if self._columns and result.keys() != self._columns.keys():
-                raise InvalidArgumentError(
-                    f"transform: the function returned the tensors {sorted(result)} for row {number}, and "
-                    f"{sorted(self._columns)} for rows before it; give None for rows without a sample"
-                )
+            _check_same(self._columns, number, result)
             self._rows.append(int(self._numbers[number]))
             self._of.append(number)
             for name, value in result.items():
@@ -200,10 +197,7 @@ def _create_tensors(out: Dataset, columns: Mapping[str, Sequence[Any]], work: Wo
         else:
             rest[name] = values
     if rest:
-        with create(f"mem://transform-{uuid.uuid4().hex}") as probe:
-            probe.extend({name: list(values) for name, values in rest.items()})
-            made.update(probe.schema)
-            probe.discard()
+        made.update(inferred_schema({name: list(values) for name, values in rest.items()}))
     for name in new:
         about = made[name]
         out.create_tensor(name, **({"htype": about} if isinstance(about, str) else about))

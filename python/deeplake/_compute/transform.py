@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
@@ -13,16 +14,16 @@ import numpy as np
 
 from deeplake._compute.checkpoint import Checkpoint, fingerprint
 from deeplake._compute.work import Done, Part, Work
-from deeplake._data.committing import write_of
+from deeplake._data.committing import DistributedWrite, write_of
 from deeplake._data.dataset import create, delete, exists, open
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset, View
-from deeplake._errors import ConflictError, InvalidArgumentError, ReadOnlyError
-from deeplake._load.workers.crew import Crew
+from deeplake._errors import ConflictError, Error, InvalidArgumentError, ReadOnlyError, UnsupportedError
+from deeplake._load.workers.job_pool import JobPool
 from deeplake._names import check_names, checks_keywords
 from deeplake._progress import bar
 from deeplake._rows.live import Live
-from deeplake._rows.source import COMMIT_FIRST
+from deeplake._rows.source import COMMIT_FIRST, Version
 from deeplake._stores.storage import Storage
 from deeplake._text import printable
 
@@ -71,7 +72,8 @@ def transform(
         batch_size: the function gets this many rows at once: a dict from tensor names to arrays of
             shape (rows, ...), or lists of samples that differ in shape or dtype. It returns a dict
             of columns, of any length for new rows.
-        workers: processes; None takes one for each core, 0 this process alone. They need Linux.
+        workers: processes; 0 is this process alone. None takes one for each core, and 0 where
+            processes cannot be: on other systems than Linux, and for datasets of `mem://`.
         task_rows: rows of a task. A task is written at once, and runs again as a whole.
         on_error: "raise" ends the transform at the first exception of the function; "skip" leaves
             its row out, or its whole batch. New tensors then have no sample there.
@@ -92,6 +94,7 @@ def transform(
     Raises:
         InvalidArgumentError: the function returned something else, or arguments are wrong.
         ConflictError: another writer changed the same rows.
+        UnsupportedError: workers, or Ray, cannot be here.
         WorkerError: workers died in three attempts of a task.
 
     Example:
@@ -105,7 +108,7 @@ def transform(
         raise InvalidArgumentError(f"transform: schema is a {type(schema).__name__}, want a dict by name of tensor")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise InvalidArgumentError(f"transform: seed is {seed!r}, want an int")
-    count = (os.cpu_count() or 1) if workers is None else workers
+    count = _workers(source.uri, into, workers, engine)
     names = tuple(source.tensors) if columns is None else tuple(columns)
     pinned = source._source.pinned()
     if pinned.version.uncommitted:
@@ -121,18 +124,19 @@ def transform(
     }  # fmt: skip
     notes = Checkpoint(checkpoint, job)
     if notes.commit:
-        return open(source.uri if into is None else into, storage=storage)
+        return _opened(pinned.version, into, storage)
     is_new = into is not None and not exists(into, storage=storage)
     if into is None:
         _check_in_place(source)
-        target = open(source.uri, branch=pinned.version.branch, storage=_storage_of(pinned.version.storage, storage))
+        target = _opened(pinned.version, into, storage)
         if not notes.token and target.head.id != pinned.version.commit:
             raise InvalidArgumentError(
                 f'transform: the rows are of version {pinned.version.commit[:8]} of "{source.uri}", and the newest is '
                 f"{target.head.id[:8]}; refresh() the dataset, or give into="
             )
     else:
-        target = create(into, schema=schema, storage=storage) if is_new else open(into, storage=storage)
+        target = create(into, schema=schema, storage=storage) if is_new else _opened(pinned.version, into, storage)
+    write: DistributedWrite | None = None
     try:
         write = write_of(target, notes.token) if notes.token else target.distributed_write()
         if not notes.token:
@@ -147,9 +151,12 @@ def transform(
         )
         write.close()
     except BaseException:
-        if is_new and checkpoint is None:
+        with contextlib.suppress(Error):  # the first error is the one to see
+            if write is not None and checkpoint is None:
+                write.close()
             target.close()
-            delete(into, storage=storage)  # type: ignore[arg-type]
+            if is_new and checkpoint is None:
+                delete(into, storage=storage)  # type: ignore[arg-type]
         raise
     notes.end(made.id)
     if verbose:
@@ -194,8 +201,34 @@ def _check_in_place(source: View) -> None:
         )
 
 
-def _storage_of(stores: Any, storage: Storage | None) -> Storage | None:
-    return storage if storage is not None else getattr(stores, "storage", stores)
+def _workers(source: str, into: str | os.PathLike[str] | None, workers: int | None, engine: str) -> int:
+    """Returns the number of workers.
+
+    Raises:
+        UnsupportedError: processes are wanted, and cannot be here.
+    """
+    why = ""
+    if memory := next((uri for uri in (source, str(into)) if uri.startswith("mem://")), ""):
+        why = f'"{memory}" lies in the memory of this process'
+    elif engine == "local" and not sys.platform.startswith("linux"):
+        why = f"worker processes need Linux, and this is {sys.platform}"
+    if not why:
+        return (os.cpu_count() or 1) if workers is None else workers
+    if engine == "ray":
+        raise UnsupportedError(f'transform: engine is "ray", and {why}; use a dataset on a disk or in a store')
+    if workers:
+        raise UnsupportedError(f"transform: workers is {workers}, and {why}; leave workers out")
+    return 0
+
+
+def _opened(source: Version, into: str | os.PathLike[str] | None, storage: Storage | None) -> Dataset:
+    """Opens the target: a dataset, or that of the source, on its branch and with its settings."""
+    if into is not None:
+        return open(into, storage=storage)
+    stores: Any = source.storage
+    return open(
+        source.uri, branch=source.branch, storage=getattr(stores, "storage", stores) if storage is None else storage
+    )
 
 
 def _run(work: Work, parts: list[Part], count: int, engine: str, notes: Checkpoint, rows: int) -> None:
@@ -220,8 +253,8 @@ def _done(work: Work, parts: list[Part], count: int, engine: str) -> Iterator[tu
         for part in parts:
             yield part, work.do(part)
     else:
-        with Crew(work, min(count, len(parts))) as crew:
-            yield from crew.run(parts)
+        with JobPool(work, min(count, len(parts))) as pool:
+            yield from pool.run(parts)
 
 
 def _report(done: list[dict[str, Any]]) -> None:

@@ -118,7 +118,8 @@ class Work(Job):
                     if self.adds_columns:
                         raise unread[0].error  # a batch has all of its rows
                     done.skipped += len(unread)
-                    done.reasons += [(row.number, f"{type(row.error).__name__}: {row.error}") for row in unread]
+                    for row in unread[: _SHOWN - len(done.reasons)]:
+                        done.reasons.append((row.number, f"{type(row.error).__name__}: {row.error}"))
                     given = [row for row in given if not isinstance(row, _Unread)]
                     if not given:
                         continue

@@ -206,9 +206,9 @@ class Committing:
         Args:
             message: the message of the version.
             idempotency_key: a name of the change. If a version in the branch's history has it, that
-                version is the result, and the changes are dropped. So a job that runs again, or has
-                lost the answer to its commit, commits once. The look-up reads all records of the
-                history, each by a request.
+                version is the result, and the changes are dropped. The dataset does not go back to
+                it. So a job that runs again, or has lost the answer to its commit, commits once.
+                The look-up reads all records of the history, each by a request.
 
         Returns:
             The new version, or the present one if nothing changed.

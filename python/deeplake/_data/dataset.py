@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -148,6 +149,17 @@ def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> No
     """
     place = _uri.resolve(uri)
     _native.delete(place, store=_storage.reach(storage))
+
+
+def inferred_schema(rows: Any) -> dict[str, Any]:
+    """Returns the schema of the tensors that `Dataset.extend` makes of rows. It stores none."""
+    uri = f"mem://schema-{uuid.uuid4().hex}"
+    with create(uri) as probe:
+        probe.extend(rows)
+        made = probe.schema
+        probe.discard()
+    delete(uri)
+    return made
 
 
 @checks_keywords

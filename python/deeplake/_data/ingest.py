@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -12,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from deeplake._data import arrays, hugging_face
-from deeplake._data.dataset import create, delete, exists, make
+from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
 from deeplake._data.importing import import_files
@@ -379,11 +378,8 @@ def _schema(batch: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | No
     rest = [name for name in names if name not in schema]
     made: dict[str, Any] = {}
     if rest:
-        with create(f"mem://ingest-{uuid.uuid4().hex}") as probe:
-            probe.extend(part(rest))
-            made = {name: {**about, "add_classes": True} if "class_names" in about else about
-                    for name, about in probe.schema.items()}  # fmt: skip
-            probe.discard()
+        made = {name: {**about, "add_classes": True} if "class_names" in about else about
+                for name, about in inferred_schema(part(rest)).items()}  # fmt: skip
     ordered = {name: schema[name] for name in names if name in schema}
     return {**made, **ordered}
 

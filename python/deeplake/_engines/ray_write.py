@@ -17,8 +17,8 @@ from deeplake._errors import InternalError, InvalidArgumentError, TensorTypeErro
 _TASK_BYTES = 64 << 20  # of the blocks of a task, so that it fills chunks
 
 
-class Job(Protocol):
-    """A distributed write, which pickles for its tasks."""
+class WriteJob(Protocol):
+    """A distributed write, which pickles for its tasks. Engines do not import `_compute`."""
 
     def begin(self, inferred: Callable[[Collection[str]], Mapping[str, Any]]) -> None: ...
     def task(self, key: int) -> Any: ...
@@ -31,7 +31,7 @@ class DeeplakeDatasink(Datasink):  # type: ignore[type-arg, unused-ignore]
     same index: the key of the fragment.
     """
 
-    def __init__(self, job: Job, infer: Callable[[Any], Mapping[str, Any]]) -> None:
+    def __init__(self, job: WriteJob, infer: Callable[[Any], Mapping[str, Any]]) -> None:
         self._job = job
         self._infer = infer
         self.commit: Any = None

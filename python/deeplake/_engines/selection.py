@@ -105,9 +105,10 @@ def selected(called: str, pinned: Pinned) -> Selection:
         raise UnsupportedError(
             f'{called}: "{version.uri}" lies in the memory of this process; use a dataset on a disk or in a store'
         )
-    head = version.root().describe()["head"]
-    stores = Carried(version.storage)
-    return Selection(version.uri, head["commit"], version.branch, head["version"], stores, rows, names)
+    number = version.number
+    if number is None:
+        number = version.root().describe()["head"]["version"]
+    return Selection(version.uri, version.commit, version.branch, number, Carried(version.storage), rows, names)
 
 
 def asked(called: str, pinned: Pinned, text: str, params: Sequence[Any] | Mapping[str, Any]) -> Selection:

@@ -241,7 +241,7 @@ class History:
                 raise InvalidArgumentError(f"rechunk: rows is {rows!r}, want neighbouring rows, at least one")
             start, stop = picked.start, picked.stop
         options = {"tensors": tensors, "chunk_bytes": chunk_bytes, "message": message, "start": start, "stop": stop}
-        done = source.write(lambda handle: handle.rechunk_rows(options), types=True)
+        done = source.write(lambda handle: handle.rechunk(options), types=True)
         if not source.handle().describe()["dirty"]:
             source.settled()
         return rechunk_of(done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,7 +27,7 @@ class Task:
     forget: list[int] = field(default_factory=list)  # files that are not used again
 
 
-class Job:
+class Job(ABC):
     """Work on tasks of any kind, which a worker process does one after the other. It pickles.
 
     Attributes:
@@ -37,9 +38,9 @@ class Job:
     called = "run"
     generators: Generators
 
+    @abstractmethod
     def do(self, task: Any) -> Any:
         """Returns the result of a task."""
-        raise NotImplementedError
 
 
 @dataclass

@@ -20,7 +20,7 @@ _SLICE = 0.1  # seconds between two looks for Ctrl-C
 _ATTEMPTS = 3  # of a task whose worker dies
 
 
-class Crew:
+class JobPool:
     """Worker processes for a job. As a context it ends them."""
 
     def __init__(self, job: Job, count: int) -> None:
@@ -98,7 +98,7 @@ class Crew:
         for worker in workers:
             worker.close()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> JobPool:
         return self
 
     def __exit__(

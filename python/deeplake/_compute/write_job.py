@@ -26,7 +26,7 @@ from deeplake._stores.storage import Storage
 from deeplake._versions.commit import Commit
 
 
-class Job:
+class WriteJob:
     """A distributed write from its beginning to its commit.
 
     The program that starts the job calls `begin`, and `finish` or `abandon`. Tasks get a pickle of
