@@ -111,7 +111,7 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	}
 	s.Order = order.Order{Version: order.SlidingVersion, Kind: order.Window, Rows: s.Order.Rows, OpenBlocks: 7, Slices: 32, Layout: "0123456789abcdef"}
 	_, err = l.Resume(encode(t, s))
-	if want := "the version of the order is 1 here and was 2"; !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want) {
+	if want := "the version of the order is 3 here and was 4"; !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q in it", err, want)
 	}
 }
@@ -147,7 +147,7 @@ func TestStateIsReadStrictly(t *testing.T) {
 		"no state of a loader":                []byte(`{"_snapshot": 1}`),
 		"is no state":                         []byte(`[1, 2`),
 		"version 2, want 1":                   encode(t, with("deeplake", 2)),
-		"order is version 3":                  encode(t, later),
+		"is version 3, want 1":                encode(t, later),
 		"from 0 rows by":                      encode(t, impossible),
 		"unknown order \"random\"":            encode(t, random),
 		"unknown field":                       encode(t, with("sampler", 1)),
@@ -187,7 +187,7 @@ func TestStateIsSmall(t *testing.T) {
 }
 
 func FuzzState(f *testing.F) {
-	s := State{Version: StateVersion, Dataset: "d", Commit: "c", Selection: "s", Order: order.Order{Version: order.Version, Kind: order.Window, Rows: 10, BlockRows: 1, FirstBlocks: 1, WindowBlocks: 2}, Position: 5}
+	s := State{Version: StateVersion, Dataset: "d", Commit: "c", Selection: "s", Order: order.Order{Version: order.WindowVersion, Kind: order.Window, Rows: 10, BlockRows: 1, FirstBlocks: 1, WindowBlocks: 2}, Position: 5}
 	data, err := json.Marshal(s)
 	if err != nil {
 		f.Fatal(err)

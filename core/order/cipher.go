@@ -8,7 +8,7 @@ const rounds = 8
 
 // cipher is a keyed bijection of [0, n): a Feistel network over the smallest power of two that
 // holds n, walked along its cycle until it falls inside. It is a value of fixed size, safe in
-// parallel. It is part of order version 1: a change of its output needs a new version.
+// parallel. It is part of all orders that shuffle: a change of its output needs new versions.
 type cipher struct {
 	n     uint64
 	low   uint // bits of the lower half
@@ -19,26 +19,35 @@ type cipher struct {
 
 // newCipher makes the bijection of [0, n) that belongs to key. n is 1 at least.
 func newCipher(n int64, key uint64) cipher {
-	c := cipher{n: uint64(n)}
-	width := max(uint(bits.Len64(c.n-1)), 2)
-	c.low = width / 2
-	c.maskL = 1<<c.low - 1
-	c.maskH = 1<<(width-c.low) - 1
+	c := cipher{}
 	for i := range c.keys {
 		key += golden
 		c.keys[i] = mix(key)
 	}
+	c.resize(n)
 	return c
 }
 
+// resize makes it a bijection of [0, n).
+func (c *cipher) resize(n int64) {
+	c.n = uint64(n)
+	width := max(uint(bits.Len64(c.n-1)), 2)
+	c.low = width / 2
+	c.maskL = 1<<c.low - 1
+	c.maskH = 1<<(width-c.low) - 1
+}
+
 // at returns the image of i, 0 <= i < n.
-func (c *cipher) at(i int64) int64 {
+func (c *cipher) at(i int64) int64 { return c.image(i, 0, rounds) }
+
+// image returns the image of i under another bijection for each tweak, by an even number of rounds.
+func (c *cipher) image(i int64, tweak uint64, rounds int) int64 {
 	x := uint64(i)
 	for {
 		l, h := x&c.maskL, x>>c.low
 		for r := 0; r < rounds; r += 2 {
-			l ^= scramble(h^c.keys[r]) & c.maskL
-			h ^= scramble(l^c.keys[r+1]) & c.maskH
+			l ^= scramble(h^tweak^c.keys[r]) & c.maskL
+			h ^= scramble(l^tweak^c.keys[r+1]) & c.maskH
 		}
 		if x = h<<c.low | l; x < c.n {
 			return int64(x)

@@ -14,6 +14,7 @@ type Cursor struct {
 	mix    *mixOrder // computes the rows of kind Mixed
 	epoch  uint64
 	outer  cipher // Full: of rows; Window: of blocks
+	items  cipher // of the rows of a block or of a slice, tweaked by its number
 	blocks int64
 	short  int64 // rows that the last block lacks
 	last   int64 // image of the last block under the outer cipher
@@ -28,11 +29,14 @@ type Cursor struct {
 type window struct {
 	index, first, blocks int64
 	begin, rows          int64
-	inner                cipher
+	inner                balanced
 }
 
 func newCursor(o Order, epoch uint64) *Cursor {
 	w := &Cursor{order: o, of: o.Rows, epoch: epoch}
+	if o.Kind == Window {
+		w.items = newCipher(max(o.BlockRows, 1), keyOf(o.Seed, epoch, itemPurpose))
+	}
 	switch {
 	case o.Rows == 0 || o.Version == SlidingVersion:
 	case o.Kind == Full:
@@ -95,7 +99,30 @@ func (w *Cursor) find(pos int64) (block, item int64) {
 	if q := w.last - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
 		slot += w.short
 	}
-	return v.first + slot/w.order.BlockRows, slot % w.order.BlockRows
+	block, item = v.first+slot/w.order.BlockRows, slot%w.order.BlockRows
+	rows := w.order.BlockRows
+	if block == w.last {
+		rows -= w.short
+	}
+	return block, w.shuffled(item, rows, block)
+}
+
+// itemRounds are enough for the rows of a block: its key is random already.
+const itemRounds = 4
+
+// shuffled returns the place of an item among the rows of its block or slice, which are permuted.
+func (w *Cursor) shuffled(item, rows, number int64) int64 {
+	random := mix(w.items.keys[0] ^ uint64(number))
+	if rows <= 3 { // each permutation is a rotation, or a rotation backwards
+		if random>>32&1 == 1 {
+			item = rows - 1 - item
+		}
+		return (item + int64(random%uint64(rows))) % rows
+	}
+	if w.items.n != uint64(rows) {
+		w.items.resize(rows)
+	}
+	return w.items.image(item, random, itemRounds)
 }
 
 // rowsBefore counts the rows in the first n permuted blocks.
@@ -154,7 +181,7 @@ func (w *Cursor) close(v window, left, pos int64) {
 func (w *Cursor) enter(v window) {
 	v.begin = w.rowsBefore(v.first)
 	v.rows = w.rowsBefore(v.first+v.blocks) - v.begin
-	v.inner = newCipher(v.rows, keyOf(w.order.Seed, w.epoch, uint64(v.index)+1))
+	v.inner = newBalanced(v.rows, keyOf(w.order.Seed, w.epoch, uint64(v.index)+1))
 	w.window = v
 }
 

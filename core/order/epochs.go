@@ -40,14 +40,14 @@ type EpochOrder struct {
 	slidesOf uint64
 }
 
-// Purposes of keys that no cipher uses. Ciphers use 0 for blocks, and the numbers from 1 for
-// windows.
+// Purposes of keys. Blocks have 0, and windows the numbers from 1.
 const (
 	drawPurpose = 1 << 63
 	partPurpose = 3 << 62
 	mixPurpose  = 5 << 61
 	// and the next number
 	slicePurpose = 7 << 61
+	itemPurpose  = slicePurpose + 2
 )
 
 // New chooses the order of a view of rows rows. rowBytes is the stored size of a row on average;

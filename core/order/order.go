@@ -1,12 +1,20 @@
 package order
 
 import (
+	"fmt"
+	"strconv"
+
 	"deeplake/core/errs"
 )
 
-// Version names the meaning of an Order. A change that moves a single row anywhere needs the next
-// number, because states written by users pin it.
-const Version = 1
+// The versions name the meaning of an Order. A change that moves a single row anywhere needs the
+// next number, because states written by users pin it. Versions 1 and 2 of windows are retired:
+// their rows came in random order within a window, not in a balanced one.
+const (
+	Version        = 1 // of all kinds but Window
+	WindowVersion  = 3
+	SlidingVersion = 4 // windows that slide
+)
 
 // The kinds of order.
 const (
@@ -19,14 +27,15 @@ const (
 // Order describes the order of an epoch. It is a pure function of its fields and the epoch. It
 // needs no memory per row, and any position can be computed directly.
 //
-// Order version 1, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher
+// Order version 3, kind Window: rows are cut into blocks of BlockRows, the last one shorter. Cipher
 // 0 permutes the blocks. The permuted blocks are cut into windows. The first window has FirstBlocks
 // blocks, each next one twice as many up to WindowBlocks, while more than two such windows remain.
 // The rest is one window, or two equal ones (the first gets the odd block) if it exceeds
-// WindowBlocks. Within window w, cipher w+1 permutes the rows. docs/design/order.md gives the
-// reasons.
+// WindowBlocks. The rows of a block are permuted among themselves. Then the balanced permutation of
+// key w+1 permutes the rows of window w.
+// docs/design/order.md gives the reasons.
 //
-// Order version 2 is of kind Window, too: its windows slide over blocks of any number of rows. See
+// Order version 4 is of kind Window, too: its windows slide over blocks of any number of rows. See
 // sliding.
 //
 // With Draw, positions are draws by weight instead of rows. Full draws from all rows. Window takes
@@ -47,7 +56,7 @@ type Order struct {
 	// digest of the views' orders and weights
 	Parts string `json:"parts,omitempty"`
 
-	// Version 2, whose windows slide.
+	// Version 4, whose windows slide.
 	OpenBlocks int64  `json:"open_blocks,omitempty"` // blocks that a window opens
 	Slices     int64  `json:"slices,omitempty"`      // of a block
 	Layout     string `json:"layout,omitempty"`      // digest of the blocks' first rows
@@ -70,6 +79,7 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 	if kind != Window {
 		return o
 	}
+	o.Version = WindowVersion
 	rowBytes = max(rowBytes, 1)
 	aim := int64(blockBytes)
 	if rows/2 > windowBytes/rowBytes {
@@ -84,11 +94,23 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 	return o
 }
 
+// known reports whether the library has the version of the order, and names the versions of its
+// kind that it has.
+func (o Order) known() (want string, ok bool) {
+	if o.Kind == Window {
+		return fmt.Sprintf("%d or %d", WindowVersion, SlidingVersion), o.Version == WindowVersion || o.Version == SlidingVersion
+	}
+	return strconv.Itoa(Version), o.Version == Version
+}
+
 // Check refuses an order that New and NewMixed cannot have made. Users keep orders in states, so
 // that any value may come back.
 func (o Order) Check() error {
-	if o.Version != Version && o.Version != SlidingVersion {
-		return errs.New(errs.Unsupported, "its order is version %d, want %d or %d; use the version of the library that made it", o.Version, Version, SlidingVersion)
+	if o.Kind != Sequential && o.Kind != Window && o.Kind != Full && o.Kind != Mixed {
+		return errs.New(errs.Invalid, "unknown order %q (want %q, %q or %q)", o.Kind, Sequential, Window, Full)
+	}
+	if want, ok := o.known(); !ok {
+		return errs.New(errs.Unsupported, "its order %q is version %d, want %s; use the version of the library that made it", o.Kind, o.Version, want)
 	}
 	if o.Rows < 0 {
 		return errs.New(errs.Invalid, "order of %d rows, want 0 or more", o.Rows)
@@ -105,14 +127,8 @@ func (o Order) Check() error {
 	default:
 		return errs.New(errs.Invalid, "unknown draw %q (want %q or %q)", o.Draw, DrawAgain, DrawOnce)
 	}
-	switch o.Kind {
-	case Sequential, Full, Mixed:
-		return nil
-	case Window:
-		if o.BlockRows < 1 || o.FirstBlocks < 1 || o.WindowBlocks < o.FirstBlocks || o.WindowBlocks > maxBlocks || o.BlockRows > maxBlocks {
-			return errs.New(errs.Invalid, "order of blocks of %d rows, %d to %d blocks a window: want at least 1, and rising, each below 2^48", o.BlockRows, o.FirstBlocks, o.WindowBlocks)
-		}
-		return nil
+	if o.Kind == Window && (o.BlockRows < 1 || o.FirstBlocks < 1 || o.WindowBlocks < o.FirstBlocks || o.WindowBlocks > maxBlocks || o.BlockRows > maxBlocks) {
+		return errs.New(errs.Invalid, "order of blocks of %d rows, %d to %d blocks a window: want at least 1, and rising, each below 2^48", o.BlockRows, o.FirstBlocks, o.WindowBlocks)
 	}
-	return errs.New(errs.Invalid, "unknown order %q (want %q, %q or %q)", o.Kind, Sequential, Window, Full)
+	return nil
 }

@@ -187,8 +187,8 @@ const (
 	// fewBlocksMix is the least number of blocks of a window that a rank takes rows from. Ranks
 	// with fewer share blocks with their neighbours, as long as reading does not grow by more than
 	// mostSharing.
-	fewBlocksMix = 16
-	mostSharing  = 4
+	fewBlocksMix = 8
+	mostSharing  = 2
 	// windowParts is the number of equal parts that the blocks of a window are sorted into. A step
 	// that begins in one window and ends in the next is divided at the same part of both.
 	windowParts    = 1 << windowPartBits
@@ -202,9 +202,12 @@ func (s *Share) group(base int64) (first, last int64, ok bool) {
 		return 0, s.world, false
 	}
 	s.cursor.row(base)
-	groups := min(max(s.cursor.window.blocks/fewBlocksMix, (s.world+mostSharing-1)/mostSharing), s.world)
-	g := s.rank * groups / s.world
-	return (g*s.world + groups - 1) / groups, ((g+1)*s.world + groups - 1) / groups, groups > 1
+	n := int64(1)
+	for n < mostSharing && s.cursor.window.blocks*n < fewBlocksMix*s.world {
+		n *= 2
+	}
+	first = s.rank - s.rank%n
+	return first, min(first+n, s.world), n < s.world
 }
 
 // pick writes the rows of this rank among the n at base. The rows of its group, sorted by block,

@@ -12,9 +12,6 @@ import (
 	"deeplake/core/errs"
 )
 
-// SlidingVersion is the version of orders with sliding windows.
-const SlidingVersion = 2
-
 // Bounds of sliding windows.
 const (
 	// smaller windows mix more blocks if these are smaller than those of a sliding window
@@ -81,11 +78,13 @@ func checkBlocks(starts []int64, rows int64) error {
 
 // sliding holds the sliding windows of one epoch. It is immutable and safe in parallel.
 //
-// Order version 2: the blocks are opened in an order that is spread evenly over the view. Window w
+// Order version 4: the blocks are opened in an order that is spread evenly over the view. Window w
 // opens the next OpenBlocks of them. It takes a slice of each block that one of the last Slices
 // windows has opened. Slice i of a block is the part of its rows that is i-th in an order of its
-// own. Slices that remain when all blocks are open are permuted and cut into equal windows. Within
-// window w, cipher w+1 permutes the rows. docs/design/order.md gives the reasons.
+// own. Slices that remain when all blocks are open are permuted and cut into equal windows. The
+// rows of a slice are permuted among themselves. Then the balanced permutation of key w+1 permutes
+// the rows of window w; its slices are in the order in which ranks divide them.
+// docs/design/order.md gives the reasons.
 type sliding struct {
 	starts []int64 // of the blocks, and their end
 	count  int64   // slices of a block
@@ -148,18 +147,42 @@ func spread(n int, key uint64) []int32 {
 	return out
 }
 
+// places returns the places [lo, hi) of the blocks of which window w takes a slice each; hi is 0 if
+// the window takes slices of the rest.
+func (s *sliding) places(w int64) (lo, hi int64) {
+	if w >= s.groups {
+		return 0, 0
+	}
+	return max(0, w-s.count+1) * s.open, min((w+1)*s.open, int64(len(s.blocks)))
+}
+
+// reversed calls do with the numbers of [lo, hi) that leave the remainder first by step, a power of
+// two, in the order of their reversed bits.
+func reversed(first, step, lo, hi int64, do func(int64)) {
+	least := lo + (first-lo)&(step-1)
+	switch {
+	case least >= hi:
+	case least+step >= hi:
+		do(least)
+	default:
+		reversed(first, 2*step, lo, hi, do)
+		reversed(first+step, 2*step, lo, hi, do)
+	}
+}
+
 // each calls do with the numbers of the slices of window w. A number is the place of the block
 // times count, plus i for the slice that is i-th.
 func (s *sliding) each(w int64, do func(number int64)) {
-	if w >= s.groups {
-		n, k := int64(len(s.rest)), int64(len(s.begins))-1-s.groups
-		for _, number := range s.rest[(w-s.groups)*n/k : (w-s.groups+1)*n/k] {
-			do(number)
-		}
+	lo, hi := s.places(w)
+	for place := lo; place < hi; place++ {
+		do(place*s.count + w - place/s.open)
+	}
+	if hi > 0 {
 		return
 	}
-	for place := max(0, w-s.count+1) * s.open; place < min((w+1)*s.open, int64(len(s.blocks))); place++ {
-		do(place*s.count + w - place/s.open)
+	n, k := int64(len(s.rest)), int64(len(s.begins))-1-s.groups
+	for _, number := range s.rest[(w-s.groups)*n/k : (w-s.groups+1)*n/k] {
+		do(number)
 	}
 }
 
@@ -194,17 +217,27 @@ func (w *Cursor) openSliding(pos int64) {
 	s, v := w.sliding, &w.slices
 	at := int64(sort.Search(len(s.begins), func(i int) bool { return s.begins[i] > pos })) - 1
 	v.numbers, v.from, v.ends = v.numbers[:0], v.from[:0], v.ends[:0]
-	rows := int64(0)
-	s.each(at, func(number int64) {
-		from, to := s.slice(number)
-		if from == to {
-			return
+	add := func(number int64) {
+		if from, to := s.slice(number); from < to {
+			v.numbers = append(v.numbers, number)
 		}
+	}
+	if lo, hi := s.places(at); hi > 0 {
+		reversed(0, 1, lo, hi, func(place int64) { add(place*s.count + at - place/s.open) })
+	} else {
+		s.each(at, add)
+		slices.SortFunc(v.numbers, func(a, b int64) int {
+			return cmp.Compare(bits.Reverse64(uint64(a/s.count)), bits.Reverse64(uint64(b/s.count)))
+		})
+	}
+	rows := int64(0)
+	for _, number := range v.numbers {
+		from, to := s.slice(number)
 		rows += to - from
-		v.numbers, v.from, v.ends = append(v.numbers, number), append(v.from, from), append(v.ends, rows)
-	})
+		v.from, v.ends = append(v.from, from), append(v.ends, rows)
+	}
 	w.window = window{index: at, blocks: int64(len(v.numbers)), begin: s.begins[at], rows: rows}
-	w.window.inner = newCipher(rows, keyOf(w.order.Seed, w.epoch, uint64(at)+1))
+	w.window.inner = newBalanced(rows, keyOf(w.order.Seed, w.epoch, uint64(at)+1))
 }
 
 // slide returns the row at one position, and the place of its block.
@@ -215,10 +248,11 @@ func (w *Cursor) slide(pos int64) (row, place int64) {
 	v := &w.slices
 	slot := w.window.inner.at(pos - w.window.begin)
 	i := sort.Search(len(v.ends), func(i int) bool { return v.ends[i] > slot })
+	rows := v.ends[i]
 	if i > 0 {
-		slot -= v.ends[i-1]
+		slot, rows = slot-v.ends[i-1], rows-v.ends[i-1]
 	}
-	return v.from[i] + slot, v.numbers[i] / w.sliding.count
+	return v.from[i] + w.shuffled(slot, rows, v.numbers[i]), v.numbers[i] / w.sliding.count
 }
 
 // slidingRuns lists the rows of the window that the cursor is in, as runs in order.

@@ -137,7 +137,7 @@ func TestSlidingQuality(t *testing.T) {
 		name                 string
 		windowBytes          int64
 		want, full, atTheEnd int
-	}{{"2 GB", 2 << 30, 900, 215, 180}, {"512 MiB", 512 << 20, 820, 160, 105}} {
+	}{{"2 GB", 2 << 30, 900, 230, 200}, {"512 MiB", 512 << 20, 820, 170, 115}} {
 		o := newSlides(t, rows, 110_000, c.windowBytes)
 		order := make([]int64, rows)
 		w := o.Cursor(0)
@@ -174,7 +174,7 @@ func TestRanksShareSlidingBlocks(t *testing.T) {
 		world int
 		batch int64
 		most  float64 // blocks that a rank reads, as a multiple of its share
-	}{{2, 64, 1.2}, {4, 64, 1.6}, {8, 256, 1.3}, {16, 64, 2.7}} {
+	}{{2, 64, 1.1}, {4, 64, 1.2}, {8, 256, 1.15}, {16, 64, 1.4}} {
 		part, _ := readBlocks(newSlides(t, rows, rowBytes, 512<<20), block, c.world, c.batch)
 		part *= float64(c.world)
 		t.Logf("%d ranks of %d rows: %.2f of its share of blocks", c.world, c.batch, part)
@@ -205,8 +205,8 @@ func TestSlidingIsPinned(t *testing.T) {
 	t.Parallel()
 	w := orderOf(slidingOrder(3, 4, 42, evenBlocks(1000, 7))).Cursor(3)
 	got := fmt.Sprint(w.row(0), w.row(1), w.row(500), w.row(999))
-	if want := "833 542 279 222"; got != want {
-		t.Errorf("rows %s, want %s: order version 2 must never change", got, want)
+	if want := "833 543 53 393"; got != want {
+		t.Errorf("rows %s, want %s: order version 4 must never change", got, want)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestSlidingOrderCheck(t *testing.T) {
 	t.Parallel()
 	good := slidingOrder(3, 4, 1, evenBlocks(100, 7))
 	for name, change := range map[string]func(*Order){
-		"rows": func(o *Order) { o.Rows = -1 }, "kind": func(o *Order) { o.Kind = Full }, "open": func(o *Order) { o.OpenBlocks = 0 },
+		"rows": func(o *Order) { o.Rows = -1 }, "kind": func(o *Order) { o.Kind = "random" }, "open": func(o *Order) { o.OpenBlocks = 0 },
 		"slices": func(o *Order) { o.Slices = 3 }, "many slices": func(o *Order) { o.Slices = 64 }, "layout": func(o *Order) { o.Layout = "" },
 	} {
 		o := good
