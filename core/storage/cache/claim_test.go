@@ -225,21 +225,25 @@ func TestStoppedProcessCostsOneWait(t *testing.T) {
 // than they would for one that has stopped.
 func TestProgressIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const pages = 12
-	synctest.Test(t, func(t *testing.T) {
-		// a page a second
-		m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: faultstore.Slow(cache.PageBytes)})
-		g := task.New(t.Context(), 0)
-		m.read(g, 0, "range", 0, pages*cache.PageBytes)
-		synctest.Wait()
-		m.read(g, 1, "range", (pages-1)*cache.PageBytes, cache.PageBytes)
-		if err := g.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		if n, _ := m.requests(); n != 1 {
-			t.Errorf("%d requests, want 1", n)
-		}
-	})
+	const pages = 20 // in whole segments and single pages
+	for way := range ways {
+		t.Run(way, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				// a page a second
+				m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: faultstore.Slow(cache.PageBytes)})
+				g := task.New(t.Context(), 0)
+				m.read(g, 0, way, 0, pages*cache.PageBytes)
+				synctest.Wait()
+				m.read(g, 1, way, (pages-1)*cache.PageBytes, cache.PageBytes)
+				if err := g.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				if n, _ := m.requests(); n != 1 {
+					t.Errorf("%d requests, want 1", n)
+				}
+			})
+		})
+	}
 }
 
 // TestWaitingIsCancelled: a context, or the end of the store, ends the wait for another process.

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"io"
+	"time"
 
 	"deeplake/core/errs"
 	"deeplake/core/storage"
@@ -130,8 +131,12 @@ func (r *read) miss(ctx context.Context, c *claim, f *flight, number, last int64
 	return number + n, err
 }
 
+// slowSegment is the longest time to wait for the rest of a segment. On a slow link pages land one
+// by one, so that other processes see that this one works.
+const slowSegment = claimPatience / 4
+
 // fetch requests n pages and hands out each when it arrives, or whole segments where all of their
-// pages are wanted.
+// pages are wanted and come soon.
 func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte, size int64)) error {
 	at := number * PageBytes
 	b, err := r.s.ranger.Range(ctx, r.key, at, n*PageBytes, "")
@@ -142,6 +147,7 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte
 	size := sizeOf(b, at, n*PageBytes)
 	end := at + min(n*PageBytes, b.Len())
 	var segment []byte // of dst, the pages that have come but for those that have landed
+	landed := time.Now()
 	defer func() {
 		if len(segment) > 0 { // these bytes are right, even if the rest failed
 			land(segment, size)
@@ -157,13 +163,14 @@ func (r *read) fetch(ctx context.Context, number, n int64, land func(data []byte
 		}
 		if direct && (len(segment) > 0 || begin%SegmentBytes == 0 && end-begin >= SegmentBytes && r.wants(begin, SegmentBytes)) {
 			segment = r.dst[begin-r.off-int64(len(segment)):][:len(segment)+len(data)]
-			if len(segment) == SegmentBytes {
+			if len(segment) == SegmentBytes || time.Since(landed) > slowSegment {
 				land(segment, size)
-				segment = nil
+				segment, landed = nil, time.Now()
 			}
 			continue
 		}
 		land(data, size)
+		landed = time.Now()
 		if !direct || len(data) < PageBytes {
 			if _, err := r.take(begin/PageBytes, data); err != nil {
 				return err
