@@ -97,13 +97,16 @@ func Open(ctx context.Context, src Source, o Options) (*Loader, error) {
 	return l, nil
 }
 
+// rings is the memory of the loader that was closed last, for the next one.
+var rings = slab.NewSpare(slab.NewRing)
+
 // memory returns the ring into which batches are decoded, and opens their device if there is one.
 func (o Options) memory() (*slab.Ring, Stager, error) {
 	switch {
 	case o.Stager == nil && o.Shareable:
 		return slab.NewFileRing(o.SlabBytes), nil, nil
 	case o.Stager == nil:
-		return slab.NewRing(o.SlabBytes), nil, nil
+		return rings.Get(o.SlabBytes), nil, nil
 	}
 	stager, err := o.Stager()
 	if err != nil {
@@ -209,7 +212,11 @@ func (l *Loader) Close() {
 	if l.stager != nil {
 		_ = l.stager.Close() // no batch is left to deliver a failure
 	}
-	l.ring.Close()
+	if l.stager == nil && !l.options.Shareable {
+		rings.Put(l.ring)
+	} else {
+		l.ring.Close()
+	}
 	if l.results != nil {
 		l.results.Close()
 	}

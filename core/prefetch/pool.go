@@ -49,10 +49,13 @@ type region struct {
 
 type gap struct{ off, size int64 }
 
+// rings is the memory of the pool that was closed last, for the next one.
+var rings = slab.NewSpare(slab.NewLocalRing)
+
 // NewBufferPool makes a pool that keeps at most limit bytes, those in use included. More may be in
 // use.
 func NewBufferPool(limit int64) *BufferPool {
-	return &BufferPool{ring: slab.NewLocalRing(0), limit: limit, free: map[int64][]*slab.Slab{}}
+	return &BufferPool{ring: rings.Get(limit), limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
 // bufferSize rounds n up to a sixteenth of a power of two.
@@ -190,13 +193,16 @@ func (s *BufferPool) put(m memory) {
 	}
 }
 
-// Close unmaps free memory. Memory in use is unmapped when it is put back.
+// Close gives free memory away. Memory in use goes when it is put back.
 func (s *BufferPool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	s.closed = true
 	s.trim()
-	s.ring.Close()
+	rings.Put(s.ring)
 }
 
 // Mapped returns the bytes in use or free.

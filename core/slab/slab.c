@@ -255,6 +255,18 @@ void dli_ring_set_budget(dli_ring* ring, uint64_t budget) {
     pthread_mutex_unlock(&ring->mu);
 }
 
+void dli_ring_restart(dli_ring* ring, uint64_t budget) {
+    if (ring->owner != getpid()) {
+        return;
+    }
+    pthread_mutex_lock(&ring->mu);
+    dli_ring_stats* s = &ring->stats;
+    s->budget = budget > s->bytes ? budget : s->bytes;
+    s->peak_bytes = s->bytes;
+    s->created = s->reused = s->grown = 0;
+    pthread_mutex_unlock(&ring->mu);
+}
+
 /* create maps a new slab and counts it. The ring is locked, so that two callers cannot both take
  * the last of the budget. */
 static dli_slab* create(dli_ring* ring, uint64_t size, int* code) {

@@ -81,6 +81,15 @@ func (r *Ring) SetBudget(budget int64) {
 	}
 }
 
+// restart makes the ring serve another user.
+func (r *Ring) restart(budget int64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.c != nil {
+		C.dli_ring_restart(r.c, C.uint64_t(max(budget, 0)))
+	}
+}
+
 // Get gives a slab of at least size bytes with one reference, preferring one that was used before.
 // Its content is undefined. A closed ring is errs.Closed, no memory errs.Invalid (the caller asked
 // for too much).

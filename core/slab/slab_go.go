@@ -49,6 +49,13 @@ func (r *Ring) SetBudget(budget int64) {
 	r.trim(0)
 }
 
+// restart makes the ring serve another user.
+func (r *Ring) restart(budget int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stats = Stats{Bytes: r.stats.Bytes, PeakBytes: r.stats.Bytes, Budget: max(budget, r.stats.Bytes), Slabs: r.stats.Slabs, FreeSlabs: r.stats.FreeSlabs}
+}
+
 // Get gives a slab of at least size bytes with one reference, preferring one that was used before.
 // Its content is undefined. A closed ring is errs.Closed, no memory errs.Invalid.
 func (r *Ring) Get(size int64) (*Slab, error) {

@@ -3,6 +3,8 @@ package slab
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"deeplake/core/errs"
@@ -244,4 +246,75 @@ func TestLocal(t *testing.T) {
 	if got := r.Stats(); got.Reused != 1 || got.Created != 1 {
 		t.Errorf("stats %+v, want 1 slab created and used again", got)
 	}
+}
+
+// TestSpare passes a ring from one user to the next.
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSpare(NewLocalRing)
+		first := s.Get(4 * size)
+		free, late := get(t, first, size), get(t, first, size)
+		free.Release()
+		s.Put(first)
+
+		next := s.Get(0)
+		if next != first {
+			t.Fatal("a ring that was put back is not used again")
+		}
+		if got := next.Stats(); got.Slabs != 2 || got.FreeSlabs != 1 || got.Created != 0 || got.PeakBytes != got.Bytes {
+			t.Errorf("the second user begins with %+v", got)
+		}
+		late.Release() // of the first user
+		a, b := get(t, next, size), get(t, next, size)
+		if got := next.Stats(); got.Created != 0 || got.Reused != 2 {
+			t.Errorf("two slabs of two that were there: %+v", got)
+		}
+		a.Release()
+		b.Release()
+
+		other := s.Get(size)
+		if other == next {
+			t.Fatal("two users share a ring")
+		}
+		s.Put(next)
+		s.Put(other) // takes its place
+		if got := next.Stats(); got.Slabs != 0 {
+			t.Errorf("a ring beside another: %+v", got)
+		}
+
+		large := s.Get(4 * spareBytes)
+		for _, held := range []*Slab{get(t, large, spareBytes), get(t, large, spareBytes)} {
+			held.Release()
+		}
+		s.Put(large)
+		if got := large.Stats(); got.Bytes > spareBytes {
+			t.Errorf("%d bytes are kept, want at most %d", got.Bytes, int64(spareBytes))
+		}
+		time.Sleep(spareTime - time.Millisecond)
+		synctest.Wait()
+		if s.Get(0) != large {
+			t.Error("the ring is gone before its time")
+		}
+		s.Put(large)
+		time.Sleep(spareTime - time.Millisecond) // the timer of the first time has fired
+		synctest.Wait()
+		if s.kept == nil {
+			t.Error("a timer of an earlier time closed the ring")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		if got := large.Stats(); s.kept != nil || got.Bytes != 0 {
+			t.Errorf("an idle ring stays: %+v", got)
+		}
+
+		s.Off()
+		last := s.Get(size)
+		get(t, last, size).Release()
+		s.Put(last)
+		if got := last.Stats(); got.Slabs != 0 {
+			t.Errorf("switched off: %+v", got)
+		}
+	})
 }

@@ -40,7 +40,7 @@ type Source struct {
 const (
 	batchRows  = 1 << 17
 	batchBytes = 64 << 20
-	keptBytes  = 64 << 20
+	slabBytes  = batchBytes / 8 * 9 // of a batch: rings round up
 	// fewer rows in place are copied with those behind them
 	leastBorrowed = 1 << 12
 	// batches that are read at once from a store
@@ -48,6 +48,9 @@ const (
 	// stored texts of a column from which batches are cut by their sizes
 	manyBytes = 1 << 20
 )
+
+// rings is the memory of the stream that was closed last, for the next one.
+var rings = slab.NewSpare(slab.NewLocalRing)
 
 // Stream gives batches in order. One goroutine at a time may use it.
 type Stream struct {
@@ -101,9 +104,10 @@ func Open(ctx context.Context, source Source, o Options) (*Stream, error) {
 	if o.BatchRows < 0 {
 		return nil, errs.Op("convert to Arrow", "").New(errs.Invalid, "batches have %d rows, want at least 1", o.BatchRows)
 	}
-	s := &Stream{source: source, ring: slab.NewLocalRing(keptBytes), step: batchRows, readers: make([][]*scan.Owned, 1)}
+	s := &Stream{source: source, ring: rings.Get(2 * slabBytes), step: batchRows, readers: make([][]*scan.Owned, 1)}
 	if source.Table.Remote() {
 		s.readers = make([][]*scan.Owned, lanes)
+		s.ring.SetBudget((lanes + 2) * slabBytes)
 		s.ahead = task.New(context.Background(), 0)
 	}
 	if err := s.open(ctx, o); err != nil {
@@ -229,7 +233,7 @@ func (s *Stream) Close() {
 		memory.Release()
 	}
 	s.slabs = nil
-	s.ring.Close()
+	rings.Put(s.ring)
 }
 
 // Next returns the next batch, nil behind the last one. The caller releases it. A call that ctx
