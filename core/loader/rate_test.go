@@ -119,7 +119,8 @@ func TestFetchKeepsUp(t *testing.T) {
 					if most := int(mega(s.Stored)/8*1.2) + 1; name == "window" && l.remote.gets["data"] > most {
 						t.Errorf("%d requests for data, want at most %d", l.remote.gets["data"], most)
 					}
-					// What decoders wait for is requested beyond the limit, with the gaps of its requests.
+					// What decoders wait for is requested beyond the limit, with the gaps of
+					// its requests.
 					if f.PeakBuffered > f.Limit+2*prefetch.MaxRequest {
 						t.Errorf("%d bytes held, want at most %d", f.PeakBuffered, f.Limit)
 					}

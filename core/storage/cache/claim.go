@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"deeplake/core/errs"
@@ -38,16 +39,21 @@ type locker interface {
 	unlock(at, n int64)
 }
 
-// holder is a lock of another process. The zero value is none.
+// holder is a lock of another process, or a claim of this one. The zero value is none.
 type holder struct {
 	pid     int // 0 or less: unknown
 	from, n int64
+	busy    bool // this process awaits bytes for it
 }
 
 const (
 	// Time to wait for a holder without a sign of life. A holder that fetches drops the lock of
-	// each page that has come, so that its lock changes.
-	claimPatience = 2 * time.Second
+	// each page that has come, so that its lock changes. It may take the timeout of a request until
+	// the first page comes, and a part of that for the request after it.
+	claimPatience = 8 * time.Second
+	// The same for a claim of this process for which nothing is awaited: its reader takes its time,
+	// and may be the one that waits.
+	idlePatience = 2 * time.Second
 	// A page is waited for no longer than this, even if its holder works.
 	longestWait = 30 * time.Second
 	// A process that was too slow is not waited for during this time.
@@ -82,6 +88,14 @@ type claim struct {
 	of         *claims
 	base       int64
 	next, last int64 // changed under the mutex of the claims
+	idle       atomic.Bool
+}
+
+// rest tells whether the claim is idle: nothing is awaited for it.
+func (c *claim) rest(idle bool) {
+	if c != nil {
+		c.idle.Store(idle)
+	}
 }
 
 // within is last, or the last page that the claim covers if that comes first.
@@ -143,14 +157,14 @@ func (c *claims) take(base, first, last int64) (got *claim, other holder) {
 			continue
 		}
 		if o.next <= first {
-			return nil, holder{os.Getpid(), base + o.next, o.last - o.next + 1}
+			return nil, holder{os.Getpid(), base + o.next, o.last - o.next + 1, !o.idle.Load()}
 		}
 		last = o.next - 1
 	}
 	if last, other = c.lock(base, first, last); other != (holder{}) || last < first {
 		return nil, other
 	}
-	got = &claim{c, base, first, last}
+	got = &claim{of: c, base: base, next: first, last: last}
 	c.mine[got] = struct{}{}
 	return got, holder{}
 }
@@ -224,13 +238,17 @@ func (c *claims) hopeless(w *wait, other holder, now time.Time) bool {
 	if other.pid != w.holder.pid {
 		w.holders++
 	}
-	if other != w.holder {
+	if other != w.holder || other.busy {
 		w.holder, w.since = other, now
+	}
+	patience := c.patience
+	if other.pid == os.Getpid() {
+		patience = idlePatience
 	}
 	if now.Before(c.slow[other.pid]) || w.holders >= mostHolders || now.Sub(w.began) >= longestWait {
 		return true
 	}
-	if now.Sub(w.since) < c.patience {
+	if now.Sub(w.since) < patience {
 		return false
 	}
 	c.slow[other.pid] = now.Add(slowPause)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"testing/synctest"
@@ -244,6 +245,57 @@ func TestProgressIsWaitedFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSlowAnswersAreWaitedFor: a request whose first byte takes long is not sent again by others, be
+// they of another process or of the same.
+func TestSlowAnswersAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	const pages = 20
+	for way := range ways {
+		for other := range 2 {
+			t.Run(fmt.Sprintf("%s/%d", way, other), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: faultstore.Delay(6 * time.Second)})
+					g := task.New(t.Context(), 0)
+					m.read(g, 0, way, 0, pages*cache.PageBytes)
+					synctest.Wait()
+					for page := range pages {
+						m.read(g, other, way, page*cache.PageBytes, cache.PageBytes)
+					}
+					if err := g.Wait(); err != nil {
+						t.Fatal(err)
+					}
+					if n, _ := m.requests(); n != 1 {
+						t.Errorf("%d requests, want 1", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestReaderThatTakesItsTime: a body that nothing is read from holds up the others of its process
+// for a short time.
+func TestReaderThatTakesItsTime(t *testing.T) {
+	t.Parallel()
+	const pages = 20
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t, 1, pages*cache.PageBytes)
+		b, err := m.caches[0].(storage.Ranger).Range(t.Context(), "k", 0, pages*cache.PageBytes, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		began := time.Now()
+		got, err := ways["read"](t.Context(), m.caches[0], 5*cache.PageBytes, cache.PageBytes)
+		if err != nil || !bytes.Equal(got, m.data[5*cache.PageBytes:6*cache.PageBytes]) {
+			t.Fatalf("%d bytes: %v", len(got), err)
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("a read beside a body took %v", took)
+		}
+	})
 }
 
 // TestWaitingIsCancelled: a context, or the end of the store, ends the wait for another process.

@@ -64,7 +64,7 @@ func (l tableLocks) try(at, n int64) (holder, error) {
 			if !bytes[b] {
 				continue
 			}
-			h := holder{pid, b, 0}
+			h := holder{pid: pid, from: b}
 			for ; bytes[h.from-1]; h.from-- {
 			}
 			for ; bytes[h.from+h.n]; h.n++ {

@@ -76,7 +76,7 @@ func (l *fileLocks) try(at, n int64) (holder, error) {
 			return holder{}, err
 		}
 		if lock.Type != syscall.F_UNLCK {
-			return holder{int(lock.Pid), lock.Start, lock.Len}, nil
+			return holder{pid: int(lock.Pid), from: lock.Start, n: lock.Len}, nil
 		}
 	}
 }

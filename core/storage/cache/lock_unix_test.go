@@ -51,7 +51,7 @@ func TestLocksOfProcesses(t *testing.T) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && lines.Text() != "held" {
 	}
-	locks, held := newLocker(opener(path)), holder{child.Process.Pid, 10, 10}
+	locks, held := newLocker(opener(path)), holder{pid: child.Process.Pid, from: 10, n: 10}
 	for _, c := range []struct {
 		at, n int64
 		want  holder

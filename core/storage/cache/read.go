@@ -133,7 +133,7 @@ func (r *read) miss(ctx context.Context, c *claim, f *flight, number, last int64
 
 // slowSegment is the longest time to wait for the rest of a segment. On a slow link pages land one
 // by one, so that other processes see that this one works.
-const slowSegment = claimPatience / 4
+const slowSegment = time.Second / 2
 
 // fetch requests n pages and hands out each when it arrives, or whole segments where all of their
 // pages are wanted and come soon.
@@ -235,6 +235,7 @@ func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string)
 	b := &body{s: s, ctx: ctx, key: key, buf: buf, pos: off}
 	known, err := b.begin(n)
 	if err == nil && known {
+		b.claim.rest(true)
 		return b, nil
 	}
 	_ = b.Close() // nothing was given out yet
@@ -370,6 +371,8 @@ func (b *body) nextPage() error {
 	if err := b.s.admit(b.ctx, "read", b.key); err != nil {
 		return err
 	}
+	defer func() { b.claim.rest(true) }() // until the reader wants more
+	b.claim.rest(false)
 	number := b.pos / PageBytes
 	if b.in == nil || b.next != number || b.left == 0 {
 		_, ok, err := b.find(number)
