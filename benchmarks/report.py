@@ -47,6 +47,7 @@ ORDER = (
     "tls",
     "tail",
     "visualizer",
+    "nodes",
 )
 
 Measure = Callable[[bool], Result]

@@ -34,6 +34,7 @@ type Counts struct {
 
 // Request is one request and its answer.
 type Request struct {
+	Client  string  `json:"client"` // its address, without the port
 	Method  string  `json:"method"`
 	Target  string  `json:"target"` // path and query, escaped
 	Range   string  `json:"range,omitempty"`

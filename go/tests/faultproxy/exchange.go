@@ -17,6 +17,7 @@ import (
 type client struct {
 	p    *Proxy
 	conn *net.TCPConn
+	host string // of the client
 	in   *bufio.Reader
 	up   *net.TCPConn // nil: none
 	upIn *bufio.Reader
@@ -25,7 +26,8 @@ type client struct {
 }
 
 func newClient(p *Proxy, conn *net.TCPConn) *client {
-	return &client{p: p, conn: conn, in: bufio.NewReader(conn)}
+	host, _, _ := net.SplitHostPort(conn.RemoteAddr().String())
+	return &client{p: p, conn: conn, host: host, in: bufio.NewReader(conn)}
 }
 
 // serve answers the requests of the connection one after the other.
@@ -38,7 +40,7 @@ func (c *client) serve() {
 			return
 		}
 		v := c.p.book.begin(rq)
-		x := exchange{client: c, rq: rq, v: v}
+		x := exchange{client: c, rq: rq, v: v, log: Request{Client: c.host}}
 		more := x.run()
 		if !more {
 			c.hangUp()

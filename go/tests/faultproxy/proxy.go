@@ -5,6 +5,7 @@
 package faultproxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,7 @@ const (
 // Config names the server behind the proxy.
 type Config struct {
 	Upstream string // "http://host:port"
+	Listen   string // address of this machine; "": 127.0.0.1, which only this machine reaches
 	Dialect  Dialect
 	Profile  Profile
 	Seed     uint64 // of everything that is left to chance
@@ -38,7 +40,7 @@ type Config struct {
 	RewriteHost bool
 }
 
-// Proxy listens on a port of the loopback interface. Methods may be called in parallel.
+// Proxy listens on a free port of Config.Listen. Methods may be called in parallel.
 type Proxy struct {
 	URL string // "http://127.0.0.1:PORT"
 
@@ -62,7 +64,7 @@ func Start(c Config) (*Proxy, error) {
 	if err := check(c.Profile.Rules); err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(cmp.Or(c.Listen, "127.0.0.1"), "0"))
 	if err != nil {
 		return nil, err
 	}

@@ -422,7 +422,7 @@ func TestRulesInOrder(t *testing.T) {
 	}
 	b.p.SetRules(t)
 	b.get(t, "/object?x=1").ok(t, 200, b.data)
-	if seen := b.p.Requests(); len(seen) != 1 || seen[0].Target != "/object?x=1" || seen[0].Status != 200 || seen[0].Bytes != 1<<20 {
+	if seen := b.p.Requests(); len(seen) != 1 || seen[0].Client != "127.0.0.1" || seen[0].Target != "/object?x=1" || seen[0].Status != 200 || seen[0].Bytes != 1<<20 {
 		t.Errorf("requests: got %+v", seen)
 	}
 }
@@ -501,6 +501,16 @@ func TestRewriteHost(t *testing.T) {
 	}
 	if _, own := b.hosts.Load(strings.TrimPrefix(b.p.URL, "http://")); own {
 		t.Error("the server saw the proxy's address as Host")
+	}
+}
+
+// TestListen asks for an address of documentation, which no machine has.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	p, err := faultproxy.Start(faultproxy.Config{Upstream: "http://127.0.0.1:1", Listen: "192.0.2.1"})
+	if err == nil {
+		p.Close()
+		t.Errorf("listens at %s, want an error", p.URL)
 	}
 }
 

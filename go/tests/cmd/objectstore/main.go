@@ -9,7 +9,11 @@
 //	{"s3": {"endpoint": ..., "proxy": ..., "control": ..., "region": ..., "access_key": ..., "secret_key": ...}}
 //
 // endpoint is the server itself, proxy the same through the proxy, and control the URL below which
-// are the controls of the proxy (faultproxy.Proxy.Control) and of the store:
+// are the controls of the proxy (faultproxy.Proxy.Control) and of the store. All of them are on the
+// loopback interface; -listen gives the proxies another address, which other machines or network
+// namespaces reach.
+//
+// The controls of the store:
 //
 //	POST   /buckets                makes a bucket; answers {"bucket": name}
 //	PUT    /objects/BUCKET/NAME    stores the request's body
@@ -48,6 +52,7 @@ type endpoint struct {
 
 type options struct {
 	profile string
+	listen  string
 	seed    uint64
 	dir     string
 }
@@ -55,6 +60,7 @@ type options struct {
 func main() {
 	var o options
 	flag.StringVar(&o.profile, "profile", "lan", "of the proxies: lan, s3, jittery, bad, slow-link")
+	flag.StringVar(&o.listen, "listen", "127.0.0.1", "address of the proxies; servers and controls stay on 127.0.0.1")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the faults that are left to chance")
 	flag.StringVar(&o.dir, "dir", "", "folder that the server http serves")
 	flag.Parse()
@@ -135,7 +141,7 @@ func start(ctx context.Context, name string, o options) (p endpoint, stop func()
 			return p, stop, err
 		}
 		proxy, err := faultproxy.Start(faultproxy.Config{
-			Upstream: p.Endpoint, Dialect: dialect, Profile: profile, Seed: o.seed, RewriteHost: rewrite,
+			Upstream: p.Endpoint, Listen: o.listen, Dialect: dialect, Profile: profile, Seed: o.seed, RewriteHost: rewrite,
 		})
 		if err != nil {
 			return p, stop, err
