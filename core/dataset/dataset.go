@@ -472,25 +472,15 @@ func CommitOnce(ctx context.Context, d *Dataset, message, key string) (none vers
 	if err := w.fold(ctx); err != nil {
 		return none, err
 	}
+	if err := d.checkOwnBranch(ctx); err != nil {
+		return none, err
+	}
 	w.txn.Key, w.txn.KeyBefore = key, true
 	head, err := w.txn.Commit(ctx, message, d.env.author())
 	if err != nil {
 		return none, err
 	}
 	return d.moveTo(head), nil
-}
-
-// moveTo makes head, the commit that stands for the uncommitted changes, the version that the
-// dataset shows, unless it is an older one or of another branch. The caller holds the lock.
-func (d *Dataset) moveTo(head *version.Snapshot) version.Committed {
-	rec, now := head.Record, d.head.Record
-	if rec.Branch == now.Branch && rec.Version >= now.Version {
-		d.head = head
-	}
-	d.drop()
-	made := version.Describe(rec)
-	made.Renumbered = head.Renumbered
-	return made
 }
 
 // Discard drops the uncommitted changes.

@@ -56,7 +56,9 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 		return report, err
 	}
 	if d.task == nil {
-		err = d.settled("rechunk")
+		if err = d.settled("rechunk"); err == nil {
+			err = d.checkOwnBranch(ctx)
+		}
 	} else if !w.empty() {
 		err = errs.New(errs.Conflict, "rechunk in task %q: it has changed rows; rechunk in a task of its own", d.task.key)
 	}

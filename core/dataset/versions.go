@@ -285,6 +285,33 @@ func (v Versions) DeleteTag(ctx context.Context, name string) error {
 	return repo.DeleteTag(ctx, name)
 }
 
+// moveTo makes head, the commit that stands for the uncommitted changes, the version that the
+// dataset shows, unless it is an older one or of another branch. The caller holds the lock.
+func (d *Dataset) moveTo(head *version.Snapshot) version.Committed {
+	rec, now := head.Record, d.head.Record
+	if rec.Branch == now.Branch && rec.Version >= now.Version {
+		d.head = head
+	}
+	d.drop()
+	made := version.Describe(rec)
+	made.Renumbered = head.Renumbered
+	return made
+}
+
+// checkOwnBranch refuses to commit where the name of the dataset's branch leads elsewhere: none would
+// lead to the commit. The caller holds the lock.
+func (d *Dataset) checkOwnBranch(ctx context.Context) error {
+	name := d.repo.Branch()
+	on, err := d.repo.On(ctx, name)
+	switch {
+	case err == nil && on.Same(d.repo):
+		return nil
+	case err == nil || errs.Is(err, errs.NotFound):
+		return errs.Op("commit to", d.URI()).New(errs.NotFound, "branch %q was deleted since it was opened, and no name would lead to the commit; discard() the changes, and make them on another branch", name)
+	}
+	return err
+}
+
 // Merge merges the commit that ref names, with its ancestors, into the current branch, as a commit.
 // It reports whether there was anything to merge. After errs.Conflict nothing has changed; its
 // version.ConflictError lists the conflicts.
@@ -296,6 +323,9 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 		return none, false, err
 	}
 	if err := d.settled("merge into"); err != nil {
+		return none, false, err
+	}
+	if err := d.checkOwnBranch(ctx); err != nil {
 		return none, false, err
 	}
 	d.drop()

@@ -133,6 +133,27 @@ func TestBranches(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, d.Checkout(ctx, "work", false), errs.NotFound, "work")
+	for _, anew := range []bool{false, true} {
+		if anew { // another branch of that name
+			if err := d.Versions().CreateBranch(ctx, "work", "1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		appendNumbers(t, other, 4)
+		_, err := other.Commit(ctx, "to nowhere")
+		wantError(t, err, errs.NotFound, "\"work\" was deleted", "another branch")
+		wantNumbers(t, other, 1, 2, 3, 4) // still there
+		if err := other.Discard(ctx); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = other.Merge(ctx, "main", "", "")
+		wantError(t, err, errs.NotFound, "was deleted")
+		_, err = other.Rechunk(ctx, RechunkOptions{})
+		wantError(t, err, errs.NotFound, "was deleted")
+	}
+	if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
+		t.Fatal(err)
+	}
 	past := must[*Dataset](t)(d.At(ctx, "1"))
 	defer past.Close()
 	wantError(t, past.Checkout(ctx, "main", false), errs.ReadOnly)
