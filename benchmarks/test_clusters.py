@@ -24,9 +24,12 @@ import pytest
 import report
 from PIL import Image
 from protocol import Figure, Line, Result, Spread, Table
+from remote import Servers, Store
 from test_tables import SCHEMA, table_of
 
 ROUNDS, TASKS = 5, 8
+# Of the set in a store, in bytes. Its rounds are fewer.
+ROW_BYTES, STORE_ROUNDS = 110_000, 3
 
 
 def measure(full: bool = False) -> Result:
@@ -35,29 +38,32 @@ def measure(full: bool = False) -> Result:
     os.environ["RAY_DATA_DISABLE_PROGRESS_BARS"] = "1"
     import ray
 
-    rows, images = (10_000_000, 20_000) if full else (1_000_000, 2_000)
+    rows, images, samples = (10_000_000, 20_000, 90_000) if full else (1_000_000, 2_000, 4_000)
     result = Result("clusters", f"Ray: {rows:,} rows of a table, {images:,} images", ROUNDS, full)
-    ray.init(include_dashboard=False, log_to_driver=False, object_store_memory=2 << 30)
+    ray.init(include_dashboard=False, log_to_driver=False)
     logging.getLogger("ray").setLevel(logging.WARNING)
     try:
         with tempfile.TemporaryDirectory() as folder:
             result.tables.append(_table(rows, Path(folder), result))
             result.tables.append(_written(rows, Path(folder), result))
             result.tables.append(_pictures(images, Path(folder), result))
+        with Servers("s3") as servers:
+            result.tables.append(_from_store(servers["s3"], samples, result))
     finally:
         ray.shutdown()
     result.notes.append(
         f"One node, Ray {ray.__version__}, {TASKS} tasks. Tables are those of the chapter on tables; Parquet has "
         f"{TASKS} files with Snappy. Images are 250x250, as JPEG files in Parquet, which Pillow decodes in "
-        "`map_batches`."
+        "`map_batches`. Ray's object store has its default size, 30 % of the memory. The store and its proxy, with "
+        "25 ms and 90 MB/s for each connection, run on the same cores."
     )
     return result
 
 
-def _turns(work: dict[str, Callable[[], int]], count: int) -> dict[str, list[float]]:
+def _turns(work: dict[str, Callable[[], int]], count: int, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Returns the seconds of each, which take turns; the first round warms all."""
     costs: dict[str, list[float]] = {name: [] for name in work}
-    for number in range(ROUNDS + 1):
+    for number in range(rounds + 1):
         for name, run in work.items():
             start = time.perf_counter()
             assert run() == count, name
@@ -180,6 +186,61 @@ def _pictures(count: int, folder: Path, result: Result) -> Table:
     result.figures.append(Figure("images through Ray, against Parquet and Pillow", Spread.of(ratios), 1.2))
     ratios = [b / a for a, b in zip(ours, loader, strict=True)]
     result.figures.append(Figure("images through Ray, against our loader", Spread.of(ratios), 0.9))
+    return shown
+
+
+def _from_store(store: Store, count: int, result: Result) -> Table:
+    """Reads noise from S3, where each row is a sample of one shape."""
+    import deeplake
+    import deeplake.ray
+    import ray
+    from pyarrow import fs
+
+    bucket = store.bucket()
+    uri, storage = f"s3://{bucket}/lake", deeplake.Storage(**store.settings())
+
+    def files(endpoint: str) -> Any:
+        keys = {"access_key": store.access_key, "secret_key": store.secret_key, "region": store.region}
+        return fs.S3FileSystem(**keys, endpoint_override=endpoint.removeprefix("http://"), scheme="http")
+
+    rng = np.random.default_rng(0)
+    with deeplake.create(uri, storage=deeplake.Storage(**store.settings(direct=True))) as ds:
+        ds.create_tensor("x", dtype="uint8")
+        for part in range(TASKS):
+            start, stop = count * part // TASKS, count * (part + 1) // TASKS
+            with files(store.endpoint).open_output_stream(f"{bucket}/parquet/{part}.parquet") as out:
+                schema = pa.schema([("x", pa.list_(pa.uint8(), ROW_BYTES))])
+                with pq.ParquetWriter(out, schema, compression="none", use_dictionary=False) as writer:
+                    for begin in range(start, stop, 500):
+                        noise = rng.integers(0, 256, (min(500, stop - begin), ROW_BYTES), np.uint8)
+                        ds.extend({"x": noise})
+                        rows = pa.FixedSizeListArray.from_arrays(pa.array(noise.ravel()), ROW_BYTES)
+                        writer.write_table(pa.table({"x": rows}, schema=schema))
+        ds.commit("noise")
+
+    def through(source: Any) -> int:
+        return _rows(source.iter_batches(batch_size=None, batch_format="pyarrow"), "x")
+
+    def loader() -> int:
+        with deeplake.open(uri, storage=storage, read_only=True) as ds:
+            return _rows(ds.batches(64), "x")
+
+    tasks = max(TASKS, count * ROW_BYTES >> 27)  # of the size of Ray's largest block
+    options = {"filesystem": files(store.proxy), "override_num_blocks": tasks}
+    work = {
+        "Ray, our dataset": lambda: through(deeplake.ray.read(uri, storage=storage, override_num_blocks=tasks)),
+        "Ray, Parquet": lambda: through(ray.data.read_parquet(f"{bucket}/parquet", **options)),
+        "our loader, without Ray": loader,
+    }
+    costs = _turns(work, count, STORE_ROUNDS)
+    shown = Table(f"{count * ROW_BYTES / 1e9:.1f} GB of arrays from S3", "MB a second")
+    for name, seconds in costs.items():
+        shown.lines.append(Line(name, Spread.of([count * ROW_BYTES / 1e6 / s for s in seconds])))
+    ours, parquet, alone = costs.values()
+    ratios = [b / a for a, b in zip(ours, parquet, strict=True)]
+    result.figures.append(Figure("arrays from S3 through Ray, against Parquet", Spread.of(ratios), 2))
+    ratios = [b / a for a, b in zip(ours, alone, strict=True)]
+    result.figures.append(Figure("arrays from S3 through Ray, against our loader", Spread.of(ratios), 0.9))
     return shown
 
 

@@ -21,7 +21,7 @@ type spareRing struct{ ring *Ring }
 
 // Bounds of what a Spare keeps.
 const (
-	spareBytes = 128 << 20
+	spareBytes = 256 << 20 // what a loader keeps while no batch is in use
 	spareTime  = 5 * time.Second
 )
 

@@ -27,7 +27,7 @@ from deeplake._query.query import Question
 from deeplake._rows import arrow
 from deeplake._rows.source import Pinned
 
-_BLOCK_BYTES = 32 << 20  # of a block that a task makes, about; Ray joins small blocks
+_BLOCK_BYTES = 32 << 20  # of a block that a task makes, about
 _FETCH_BYTES = 128 << 20  # of a store, that one task prefetches
 # Ray takes the number of rows from this column where a query needs no other, as `count` does.
 _NO_COLUMN = "__bsp_stub"
@@ -165,13 +165,17 @@ def _tables(pinned: Pinned, names: list[str], step: int) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
+class _Options(Options):
+    held = 10  # Ray joins blocks to 128 MiB, and lets go of them after it has joined the next ones
+
+
 def _pictures(pinned: Pinned, pictures: Mapping[str, Column], step: int) -> Iterator[dict[str, Any]]:
     """Yields the decoded pictures of `step` rows each."""
     fixed = {name: "stack" if column.fixed else "list" for name, column in pictures.items()}
     options: dict[str, Any] = {"rank": 0, "world_size": 1, "num_workers": _threads(), "prefetch": 1}
     if not pinned.uri.startswith("/"):
         options["fetch_bytes"] = _FETCH_BYTES
-    yield from Batches(pinned, Options(batch_size=step, tensors=list(pictures), collate=fixed, **options))
+    yield from Batches(pinned, _Options(batch_size=step, tensors=list(pictures), collate=fixed, **options))
 
 
 def _threads() -> int:

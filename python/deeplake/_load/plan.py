@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,9 @@ class Options:
     python_workers: int | str = 0
     worker_start: str = "forkserver"
     batched: bool = False
+
+    # Batches that the consumer holds at once, beside the newest: no argument of users.
+    held: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         for name, least in (("batch_size", 1), ("seed", 0), ("prefetch", 1)):
@@ -347,7 +350,7 @@ class Plan:
             "host_dtypes": self.host_dtypes,
             "cache": None if cache is None else cache.options(),
             "shareable": self.workers > 0,
-            "held": self.ahead,
+            "held": self.ahead + options.held,
             **self.recipe.options(),
         }
 
