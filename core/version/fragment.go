@@ -10,7 +10,6 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/storage"
 	"deeplake/core/version/chunkmap"
 	"deeplake/core/version/rowset"
 )
@@ -35,30 +34,6 @@ type Collector struct {
 	// sizes of the chunks that the fragments name, by session and ordinal; -1: not known
 	chunks map[format.UUID]map[int64]int64
 	leased func() bool // the lease of the write is known to stand
-}
-
-// OpenWrite opens the dataset in p at the commit on which a distributed write began.
-func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.Write) (*Repo, *Snapshot, error) {
-	r, err := Open(ctx, p, writer)
-	if err != nil {
-		return nil, nil, err
-	}
-	op := errs.Op("open distributed write to", p.URI())
-	if r.TSF.UUID != w.Dataset {
-		return nil, nil, op.New(errs.Conflict, "dataset %s is there, and the write is of dataset %s; begin it again", r.TSF.UUID, w.Dataset)
-	}
-	if w.Base.Branch != r.TSF.Main {
-		r = r.bound(w.Base.Branch.String(), w.Base.Branch)
-	}
-	rec, err := r.recordAt(ctx, w.Base)
-	if err == nil && rec.UUID != w.Commit {
-		err = op.New(errs.Conflict, "version %d is commit %s, and the write began on commit %s; begin it again", w.Base.Version, rec.UUID, w.Commit)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := r.load(ctx, rec)
-	return r, s, err
 }
 
 // MakeFragment returns the changes of the transaction as a part of the distributed write w. All

@@ -7,6 +7,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/version/chunkmap"
 
@@ -305,4 +306,40 @@ func (o Objects) Leases(ctx context.Context, now time.Time) (oldest time.Time, e
 		}
 	}
 	return oldest, ended, nil
+}
+
+// OpenWrite opens the dataset in p at the commit on which a distributed write began.
+func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.Write) (*Repo, *Snapshot, error) {
+	r, err := Open(ctx, p, writer)
+	if err != nil {
+		return nil, nil, err
+	}
+	op := errs.Op("open distributed write to", p.URI())
+	if r.TSF.UUID != w.Dataset {
+		return nil, nil, op.New(errs.Conflict, "dataset %s is there, and the write is of dataset %s; begin it again", r.TSF.UUID, w.Dataset)
+	}
+	if w.Base.Branch != r.TSF.Main {
+		r = r.bound(w.Base.Branch.String(), w.Base.Branch)
+	}
+	rec, err := r.recordAt(ctx, w.Base)
+	if err == nil && rec.UUID != w.Commit {
+		err = op.New(errs.Conflict, "version %d is commit %s, and the write began on commit %s; begin it again", w.Base.Version, rec.UUID, w.Commit)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var s *Snapshot
+	var failed error
+	g := task.New(ctx, 0)
+	g.Go(func(ctx context.Context) error { return r.unexpired(ctx, rec) })
+	g.Go(func(ctx context.Context) error {
+		s, failed = r.load(ctx, rec)
+		return nil
+	})
+	if err := g.Wait(); errs.Is(err, errs.NotFound) {
+		return nil, nil, op.New(errs.NotFound, "version %d, on which the write began, is expired; begin it again", rec.Version)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return r, s, failed
 }
