@@ -553,7 +553,7 @@ func TestExpiredBase(t *testing.T) {
 	updateNumbers(t, d, 0, 11)
 	commit(t, d, "newer")
 	early := must[*Dataset](t)(OpenTask(ctx, d.env, "mem://d", token, "early", storage.Options{}))
-	defer early.Close()
+	defer func() { _ = early.Close() }()
 	collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: &maintain.Retention{}})
 	_, err := OpenTask(ctx, d.env, "mem://d", token, "late", storage.Options{})
 	wantError(t, err, errs.NotFound, "version 3, on which the write began, is expired", "begin it again")
