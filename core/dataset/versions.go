@@ -298,13 +298,13 @@ func (d *Dataset) moveTo(head *version.Snapshot) version.Committed {
 	return made
 }
 
-// checkOwnBranch refuses to commit where the name of the dataset's branch leads elsewhere: none would
-// lead to the commit. The caller holds the lock.
+// checkOwnBranch refuses to commit where the name of the dataset's branch leads elsewhere: no name
+// would lead to the commit. The caller holds the lock.
 func (d *Dataset) checkOwnBranch(ctx context.Context) error {
 	name := d.repo.Branch()
 	on, err := d.repo.On(ctx, name)
 	switch {
-	case err == nil && on.Same(d.repo):
+	case err == nil && version.SameBranch(on, d.repo):
 		return nil
 	case err == nil || errs.Is(err, errs.NotFound):
 		return errs.Op("commit to", d.URI()).New(errs.NotFound, "branch %q was deleted since it was opened, and no name would lead to the commit; discard() the changes, and make them on another branch", name)

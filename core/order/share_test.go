@@ -269,8 +269,8 @@ func TestRanksShareBlocks(t *testing.T) {
 	}
 }
 
-// nodeBytes counts what nodes fetch of an epoch, as a multiple of their share of the rows. The ranks
-// of a node share a cache of pages of 256 KiB.
+// nodeBytes counts what nodes fetch of an epoch, as a multiple of their share of the rows. The
+// ranks of a node share a cache of pages of 256 KiB.
 func nodeBytes(c *EpochOrder, rowBytes int64, world, local int, batch int64) float64 {
 	const page = 256 << 10
 	pages, nodes := 0, 0

@@ -247,8 +247,8 @@ func TestProgressIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSlowAnswersAreWaitedFor: a request whose first byte takes long is not sent again by others, be
-// they of another process or of the same.
+// TestSlowAnswersAreWaitedFor: others do not send a request again whose first byte takes long, be
+// they of another process or of the same one.
 func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	const pages = 20
