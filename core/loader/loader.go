@@ -191,10 +191,15 @@ func (l *Loader) Stats() Stats {
 	return last.Stats()
 }
 
-// Close ends the epochs that still run, waits for their goroutines and frees the memory that no
-// consumer holds. Calling it again does nothing.
+// Close ends the epochs that still run, waits for their goroutines and gives up the memory that no
+// consumer holds: the next loader takes it, or it is freed after some seconds. Calling it again
+// does nothing.
 func (l *Loader) Close() {
 	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return
+	}
 	l.closed = true
 	running := make([]*Epoch, 0, len(l.epochs))
 	for e := range l.epochs {

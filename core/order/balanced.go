@@ -14,8 +14,9 @@ import "math/bits"
 // Scrambling", 2020). Strata that have one image more than the others give it in a last, shorter
 // round. The first stratum begins anywhere.
 //
-// Images are slots of a window. Rows are at random in the slots of their block, so that nothing but
-// the balance over blocks distinguishes the order from a random one.
+// Images are slots of a window. Rows are at random in the slots of their block, and blocks in those
+// of the window, so that each row comes at each position equally often. Blocks beside each other in
+// a window never share a batch that is small against the number of blocks.
 //
 // It is a value of fixed size, safe in parallel. It is part of order versions 3 and 4.
 type balanced struct {
@@ -27,7 +28,7 @@ type balanced struct {
 	key      uint64 // of rounds
 }
 
-// mostStrata bounds the strata of a window. More would change no batch of fewer rows.
+// mostStrata bounds the strata of a window. A batch of no more rows has them of different strata.
 const mostStrata = 1 << 12
 
 // newBalanced makes the bijection of [0, n) that belongs to key. n is 1 at least.
@@ -83,10 +84,11 @@ func (b *balanced) at(i int64) int64 {
 // scrambled reverses the lowest width bits of i, and scrambles them: each bit of the result is
 // flipped or not, by the key and the bits above it.
 func scrambled(i, key uint64, width uint) uint64 {
-	// In a product with an even number, each bit depends on lower bits alone.
+	// Each bit of a sum or product depends on its own place and lower ones alone.
+	i ^= i * 0x3d20adea
 	i += key
-	i ^= i * 0x6c50b47c
-	i ^= i * (key>>31 | 1) << 1
-	i ^= i * 0xc7afe638
+	i *= key>>16 | 1
+	i ^= i * 0x05526c56
+	i ^= i * 0x53a22864
 	return bits.Reverse64(i) >> (64 - width) // a shift by 64 is 0
 }

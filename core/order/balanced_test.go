@@ -82,7 +82,7 @@ func TestBalancedIsEven(t *testing.T) {
 func TestWindowsAreRandom(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Order{
-		windowOrder(2, 8, 1, 4, 1), windowOrder(37, 64, 1, 4, 2), windowOrder(37, 1, 64, 64, 3), windowOrder(20, 20, 1, 1, 4), windowOrder(100, 10, 16, 16, 5), windowOrder(96, 5, 4, 8, 6),
+		windowOrder(2, 8, 1, 4, 1), windowOrder(37, 64, 1, 4, 2), windowOrder(37, 1, 64, 64, 3), windowOrder(4, 4, 1, 1, 7), windowOrder(7, 7, 1, 1, 8), windowOrder(8, 8, 1, 1, 9), windowOrder(20, 20, 1, 1, 4), windowOrder(33, 33, 1, 1, 10), windowOrder(100, 10, 16, 16, 5), windowOrder(96, 5, 4, 8, 6),
 	} {
 		places := []int64{0, 1, o.Rows / 2, o.Rows - 1}
 		rows, pairs := make([][]float64, len(places)), make([]float64, o.Rows*o.Rows)
@@ -108,8 +108,26 @@ func TestWindowsAreRandom(t *testing.T) {
 		if want := o.Rows * (o.Rows - 1); int64(len(pairs)) != want {
 			t.Errorf("%+v: %d pairs of rows, want %d", o, len(pairs), want)
 		}
-		if off := uneven(pairs); off > 6 {
+		if off := uneven(pairs); off > 15 {
 			t.Errorf("%+v: pairs of rows are %.1f deviations from equally frequent", o, off)
+		}
+	}
+}
+
+// TestBalancedMeetsAll: over many keys, each stratum follows each one of the other half.
+func TestBalancedMeetsAll(t *testing.T) {
+	t.Parallel()
+	const strata, images = 64, 128
+	for _, next := range []int64{1, 2} {
+		pairs := map[[2]int64]bool{}
+		for key := range uint64(100_000) {
+			b := newBalanced(images, keyOf(key, 0, 1))
+			stratum := func(i int64) int64 { return (b.at(i) - b.first + images) % images / (images / strata) }
+			pairs[[2]int64{stratum(0), stratum(next)}] = true
+		}
+		// the half, or the quarter, that the van der Corput sequence steps into
+		if want := strata * strata / 2 / int(next); len(pairs) != want {
+			t.Errorf("%d pairs of strata at positions 0 and %d, want %d", len(pairs), next, want)
 		}
 	}
 }

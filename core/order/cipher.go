@@ -38,10 +38,10 @@ func (c *cipher) resize(n int64) {
 }
 
 // at returns the image of i, 0 <= i < n.
-func (c *cipher) at(i int64) int64 { return c.image(i, 0, rounds) }
+func (c *cipher) at(i int64) int64 { return c.tweaked(i, 0) }
 
-// image returns the image of i under another bijection for each tweak, by an even number of rounds.
-func (c *cipher) image(i int64, tweak uint64, rounds int) int64 {
+// tweaked returns the image of i under another bijection for each tweak.
+func (c *cipher) tweaked(i int64, tweak uint64) int64 {
 	x := uint64(i)
 	for {
 		l, h := x&c.maskL, x>>c.low

@@ -2,6 +2,7 @@ package order
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -107,22 +108,29 @@ func (w *Cursor) find(pos int64) (block, item int64) {
 	return block, w.shuffled(item, rows, block)
 }
 
-// itemRounds are enough for the rows of a block: its key is random already.
-const itemRounds = 4
-
 // shuffled returns the place of an item among the rows of its block or slice, which are permuted.
 func (w *Cursor) shuffled(item, rows, number int64) int64 {
 	random := mix(w.items.keys[0] ^ uint64(number))
 	if rows <= 3 { // each permutation is a rotation, or a rotation backwards
-		if random>>32&1 == 1 {
+		if random&1 == 1 {
 			item = rows - 1 - item
 		}
-		return (item + int64(random%uint64(rows))) % rows
+		return rotated(item, rows, random)
 	}
 	if w.items.n != uint64(rows) {
 		w.items.resize(rows)
 	}
-	return w.items.image(item, random, itemRounds)
+	// Few rows are not permuted evenly by a cipher alone.
+	return rotated(w.items.tweaked(rotated(item, rows, random), random), rows, random*golden)
+}
+
+// rotated moves i on the circle [0, n) by a random number of steps, from the high bits of random.
+func rotated(i, n int64, random uint64) int64 {
+	by, _ := bits.Mul64(random, uint64(n))
+	if i += int64(by); i >= n {
+		i -= n
+	}
+	return i
 }
 
 // rowsBefore counts the rows in the first n permuted blocks.

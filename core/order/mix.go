@@ -187,7 +187,11 @@ func NewMixed(o Options, b MixPolicy, parts []Part) (*EpochOrder, error) {
 	}
 	x.orders = x.ordersOf(o, parts)
 	c := &EpochOrder{of: x.starts[len(parts)], mixture: x}
-	c.order = Order{Version: Version, Kind: Mixed, Rows: x.rows, Seed: o.Seed, Mix: x.mode, Parts: x.digest()}
+	version := Version
+	if o.Shuffle == Window {
+		version = WindowVersion
+	}
+	c.order = Order{Version: version, Kind: Mixed, Rows: x.rows, Seed: o.Seed, Mix: x.mode, Parts: x.digest()}
 	return c, nil
 }
 

@@ -11,8 +11,8 @@ import (
 // next number, because states written by users pin it. Versions 1 and 2 of windows are retired:
 // their rows came in random order within a window, not in a balanced one.
 const (
-	Version        = 1 // of all kinds but Window
-	WindowVersion  = 3
+	Version        = 1 // of orders without windows
+	WindowVersion  = 3 // and of mixtures of windows
 	SlidingVersion = 4 // windows that slide
 )
 
@@ -97,8 +97,11 @@ func newOrder(kind string, rows int64, seed uint64, rowBytes, windowBytes int64)
 // known reports whether the library has the version of the order, and names the versions of its
 // kind that it has.
 func (o Order) known() (want string, ok bool) {
-	if o.Kind == Window {
+	switch o.Kind {
+	case Window:
 		return fmt.Sprintf("%d or %d", WindowVersion, SlidingVersion), o.Version == WindowVersion || o.Version == SlidingVersion
+	case Mixed: // of windows, or not
+		return fmt.Sprintf("%d or %d", Version, WindowVersion), o.Version == Version || o.Version == WindowVersion
 	}
 	return strconv.Itoa(Version), o.Version == Version
 }

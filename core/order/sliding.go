@@ -61,8 +61,8 @@ func digestOf(numbers []int64) string {
 }
 
 func (o Order) checkSliding() error {
-	if o.Kind != Window || o.Draw != "" || o.OpenBlocks < 1 || o.Slices < 1 || o.Slices > mostSlices || o.Slices&(o.Slices-1) != 0 || o.Layout == "" {
-		return errs.New(errs.Invalid, "order %q that opens %d blocks a window, in %d slices, by layout %q: want %q, 1 block or more, and a power of two up to %d", o.Kind, o.OpenBlocks, o.Slices, o.Layout, Window, mostSlices)
+	if o.Kind != Window || o.Draw != "" || o.OpenBlocks < 1 || o.OpenBlocks > maxBlocks || o.Slices < 1 || o.Slices > mostSlices || o.Slices&(o.Slices-1) != 0 || o.Layout == "" {
+		return errs.New(errs.Invalid, "order %q that opens %d blocks a window, in %d slices, by layout %q: want %q, 1 block to 2^48, and a power of two up to %d", o.Kind, o.OpenBlocks, o.Slices, o.Layout, Window, mostSlices)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (w *Cursor) openSliding(pos int64) {
 	} else {
 		s.each(at, add)
 		slices.SortFunc(v.numbers, func(a, b int64) int {
-			return cmp.Compare(bits.Reverse64(uint64(a/s.count)), bits.Reverse64(uint64(b/s.count)))
+			return cmp.Or(cmp.Compare(bits.Reverse64(uint64(a/s.count)), bits.Reverse64(uint64(b/s.count))), cmp.Compare(a, b))
 		})
 	}
 	rows := int64(0)

@@ -316,9 +316,9 @@ func TestDrawsArePinned(t *testing.T) {
 		want string
 	}{
 		{Options{}, "[16 30 65 75 61 24]"},
-		{Options{Shuffle: Window}, "[53 41 90 5 74 53]"},
+		{Options{Shuffle: Window}, "[69 22 89 41 61 24]"},
 		{Options{Distinct: true}, "[85 20 19 23 75 61]"},
-		{Options{Distinct: true, Shuffle: Window}, "[27 90 38 54 17 10]"},
+		{Options{Distinct: true, Shuffle: Window}, "[20 68 32 92 1 52]"},
 	} {
 		c.o.Weights, c.o.Seed = weigh(t, values...), 42
 		if got := fmt.Sprint(drawsOf(weighted(t, c.o), 3)[:6]); got != c.want {

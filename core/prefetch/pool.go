@@ -55,7 +55,9 @@ var rings = slab.NewSpare(slab.NewLocalRing)
 // NewBufferPool makes a pool that keeps at most limit bytes, those in use included. More may be in
 // use.
 func NewBufferPool(limit int64) *BufferPool {
-	return &BufferPool{ring: rings.Get(limit), limit: limit, free: map[int64][]*slab.Slab{}}
+	ring := rings.Get(limit)
+	ring.SetBudget(limit)
+	return &BufferPool{ring: ring, limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
 // bufferSize rounds n up to a sixteenth of a power of two.
@@ -65,7 +67,7 @@ func bufferSize(n int64) int64 {
 	return (n + step - 1) &^ (step - 1)
 }
 
-// get returns n bytes. fresh is a slab that was never used, or nil.
+// get returns n bytes. fresh is a slab that this pool has not used yet, or nil.
 func (s *BufferPool) get(n int64) (m memory, fresh *slab.Slab, err error) {
 	size := bufferSize(n)
 	s.mu.Lock()

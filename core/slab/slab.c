@@ -261,7 +261,8 @@ void dli_ring_restart(dli_ring* ring, uint64_t budget) {
     }
     pthread_mutex_lock(&ring->mu);
     dli_ring_stats* s = &ring->stats;
-    s->budget = budget > s->bytes ? budget : s->bytes;
+    s->budget = budget;
+    trim(ring, 0);
     s->peak_bytes = s->bytes;
     s->created = s->reused = s->grown = 0;
     pthread_mutex_unlock(&ring->mu);

@@ -53,7 +53,9 @@ func (r *Ring) SetBudget(budget int64) {
 func (r *Ring) restart(budget int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stats = Stats{Bytes: r.stats.Bytes, PeakBytes: r.stats.Bytes, Budget: max(budget, r.stats.Bytes), Slabs: r.stats.Slabs, FreeSlabs: r.stats.FreeSlabs}
+	r.stats.Budget = max(budget, 0)
+	r.trim(0)
+	r.stats = Stats{Bytes: r.stats.Bytes, PeakBytes: r.stats.Bytes, Budget: r.stats.Budget, Slabs: r.stats.Slabs, FreeSlabs: r.stats.FreeSlabs}
 }
 
 // Get gives a slab of at least size bytes with one reference, preferring one that was used before.

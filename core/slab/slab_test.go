@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
+	"deeplake/go/tests/clock"
 )
 
 const mib = 1 << 20
@@ -292,18 +293,18 @@ func TestSpare(t *testing.T) {
 		if got := large.Stats(); got.Bytes > spareBytes {
 			t.Errorf("%d bytes are kept, want at most %d", got.Bytes, int64(spareBytes))
 		}
-		time.Sleep(spareTime - time.Millisecond)
+		clock.Pass(spareTime - time.Millisecond)
 		synctest.Wait()
 		if s.Get(0) != large {
 			t.Error("the ring is gone before its time")
 		}
 		s.Put(large)
-		time.Sleep(spareTime - time.Millisecond) // the timer of the first time has fired
+		clock.Pass(spareTime - time.Millisecond) // the timer of the first time has fired
 		synctest.Wait()
 		if s.kept == nil {
 			t.Error("a timer of an earlier time closed the ring")
 		}
-		time.Sleep(time.Millisecond)
+		clock.Pass(time.Millisecond)
 		synctest.Wait()
 		if got := large.Stats(); s.kept != nil || got.Bytes != 0 {
 			t.Errorf("an idle ring stays: %+v", got)

@@ -35,7 +35,8 @@ func (s *Spare) Off() {
 	s.off = true
 }
 
-// Get gives a ring of a budget. One that was put back keeps more than that, until SetBudget.
+// Get gives a ring of a budget. One that was put back may keep more than that, up to spareBytes,
+// until SetBudget.
 func (s *Spare) Get(budget int64) *Ring {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +45,7 @@ func (s *Spare) Get(budget int64) *Ring {
 	}
 	r := s.kept.ring
 	s.kept = nil
-	r.restart(budget)
+	r.restart(max(budget, min(r.Stats().Bytes, spareBytes)))
 	return r
 }
 
@@ -52,6 +53,9 @@ func (s *Spare) Get(budget int64) *Ring {
 func (s *Spare) Put(r *Ring) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.kept != nil && s.kept.ring == r {
+		return
+	}
 	if s.off {
 		r.Close()
 		return

@@ -337,7 +337,7 @@ func OpenWrite(ctx context.Context, p storage.Provider, writer string, w format.
 		return nil
 	})
 	if err := g.Wait(); errs.Is(err, errs.NotFound) {
-		return nil, nil, op.New(errs.NotFound, "version %d, on which the write began, is expired; begin it again", rec.Version)
+		return nil, nil, op.New(errs.NotFound, "%w; begin the write again", err)
 	} else if err != nil {
 		return nil, nil, err
 	}

@@ -68,6 +68,7 @@ type Stream struct {
 	at      int64
 	step    int64 // rows of a batch, at most
 	failed  error // of every call that follows; nil: none
+	closed  bool
 }
 
 // Batch is some rows. Its memory is valid until Release.
@@ -105,6 +106,7 @@ func Open(ctx context.Context, source Source, o Options) (*Stream, error) {
 		return nil, errs.Op("convert to Arrow", "").New(errs.Invalid, "batches have %d rows, want at least 1", o.BatchRows)
 	}
 	s := &Stream{source: source, ring: rings.Get(2 * slabBytes), step: batchRows, readers: make([][]*scan.Owned, 1)}
+	s.ring.SetBudget(2 * slabBytes)
 	if source.Table.Remote() {
 		s.readers = make([][]*scan.Owned, lanes)
 		s.ring.SetBudget((lanes + 2) * slabBytes)
@@ -217,6 +219,10 @@ func (s *Stream) Type() *arrow.Type { return s.typ }
 
 // Close frees readers, and batches that were read ahead. Others stay valid.
 func (s *Stream) Close() {
+	if s.closed {
+		return
+	}
+	s.closed = true
 	s.failed = errs.Op("convert to Arrow", "").New(errs.Closed, "the stream is closed")
 	s.drop()
 	for _, lane := range s.readers {

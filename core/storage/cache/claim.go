@@ -56,8 +56,9 @@ const (
 	idlePatience = 2 * time.Second
 	// A page is waited for no longer than this, even if its holder works.
 	longestWait = 30 * time.Second
-	// A process that was too slow is not waited for during this time.
-	slowPause = 5 * time.Second
+	// A process that was too slow is not waited for during this time: one that has stopped costs a
+	// small part of the time of the others.
+	slowPause = time.Minute
 	// Other processes count as fetching for this time after the last of their locks was met.
 	crowdTime = 10 * time.Second
 	// A page that several processes have claimed in vain is fetched without a wait.
@@ -251,7 +252,9 @@ func (c *claims) hopeless(w *wait, other holder, now time.Time) bool {
 	if now.Sub(w.since) < patience {
 		return false
 	}
-	c.slow[other.pid] = now.Add(slowPause)
+	if other.pid != os.Getpid() { // its other claims may be busy
+		c.slow[other.pid] = now.Add(slowPause)
+	}
 	return true
 }
 

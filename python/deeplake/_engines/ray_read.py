@@ -166,7 +166,7 @@ def _tables(pinned: Pinned, names: list[str], step: int) -> Iterator[Any]:
 
 
 class _Options(Options):
-    held = 10  # Ray joins blocks to 128 MiB, and lets go of them after it has joined the next ones
+    held = 10  # Ray joins blocks to 128 MiB, and frees them after it has joined the next ones
 
 
 def _pictures(pinned: Pinned, pictures: Mapping[str, Column], step: int) -> Iterator[dict[str, Any]]:
