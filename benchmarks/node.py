@@ -53,7 +53,7 @@ class Network:
         self.nodes, self._rate = nodes, rate
         # Two runs at a time rarely have the same remainder, and then `ip addr add` says so.
         self._net = f"10.77.{os.getpid() % 256}"
-        self._made: list[list[str]] = []  # the commands that remove what is there, newest last
+        self._made: list[list[str]] = []  # commands, each of which undoes a step; the newest is last
 
     @property
     def address(self) -> str:
@@ -116,7 +116,7 @@ class Network:
 
     def _remove(self) -> None:
         while self._made:
-            # A link is gone already where its namespace was removed.
+            # The kernel has removed a link with its namespace.
             subprocess.run([self._ip, *self._made.pop()], check=False, capture_output=True)
 
     def _name(self, number: int) -> str:

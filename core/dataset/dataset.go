@@ -472,7 +472,7 @@ func CommitOnce(ctx context.Context, d *Dataset, message, key string) (none vers
 	if err := w.fold(ctx); err != nil {
 		return none, err
 	}
-	if err := d.checkOwnBranch(ctx); err != nil {
+	if err := d.checkBranch(ctx, d.head.Record.Branch); err != nil {
 		return none, err
 	}
 	w.txn.Key, w.txn.KeyBefore = key, true

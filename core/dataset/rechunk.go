@@ -57,7 +57,7 @@ func (d *Dataset) Rechunk(ctx context.Context, o RechunkOptions) (RechunkReport,
 	}
 	if d.task == nil {
 		if err = d.settled("rechunk"); err == nil {
-			err = d.checkOwnBranch(ctx)
+			err = d.checkBranch(ctx, d.head.Record.Branch)
 		}
 	} else if !w.empty() {
 		err = errs.New(errs.Conflict, "rechunk in task %q: it has changed rows; rechunk in a task of its own", d.task.key)

@@ -298,20 +298,6 @@ func (d *Dataset) moveTo(head *version.Snapshot) version.Committed {
 	return made
 }
 
-// checkOwnBranch refuses to commit where the name of the dataset's branch leads elsewhere: no name
-// would lead to the commit. The caller holds the lock.
-func (d *Dataset) checkOwnBranch(ctx context.Context) error {
-	name := d.repo.Branch()
-	on, err := d.repo.On(ctx, name)
-	switch {
-	case err == nil && version.SameBranch(on, d.repo):
-		return nil
-	case err == nil || errs.Is(err, errs.NotFound):
-		return errs.Op("commit to", d.URI()).New(errs.NotFound, "branch %q was deleted since it was opened, and no name would lead to the commit; discard() the changes, and make them on another branch", name)
-	}
-	return err
-}
-
 // Merge merges the commit that ref names, with its ancestors, into the current branch, as a commit.
 // It reports whether there was anything to merge. After errs.Conflict nothing has changed; its
 // version.ConflictError lists the conflicts.
@@ -325,7 +311,7 @@ func (d *Dataset) Merge(ctx context.Context, ref string, on version.Strategy, me
 	if err := d.settled("merge into"); err != nil {
 		return none, false, err
 	}
-	if err := d.checkOwnBranch(ctx); err != nil {
+	if err := d.checkBranch(ctx, d.head.Record.Branch); err != nil {
 		return none, false, err
 	}
 	d.drop()

@@ -141,7 +141,7 @@ func TestBranches(t *testing.T) {
 		}
 		appendNumbers(t, other, 4)
 		_, err := other.Commit(ctx, "to nowhere")
-		wantError(t, err, errs.NotFound, "\"work\" was deleted", "another branch")
+		wantError(t, err, errs.NotFound, "the branch was deleted", "another branch")
 		wantNumbers(t, other, 1, 2, 3, 4) // still there
 		if err := other.Discard(ctx); err != nil {
 			t.Fatal(err)

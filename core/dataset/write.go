@@ -330,8 +330,8 @@ func trimmed(fragments [][]byte) [][]byte {
 	return out
 }
 
-// checkBranch refuses a branch without a name: its commits would be garbage. The caller holds the
-// lock.
+// checkBranch refuses to commit to a branch that was deleted: no name would lead to the commit. The
+// caller holds the lock.
 func (d *Dataset) checkBranch(ctx context.Context, branch format.UUID) error {
 	if branch == d.repo.TSF.Main {
 		return nil
@@ -341,7 +341,7 @@ func (d *Dataset) checkBranch(ctx context.Context, branch format.UUID) error {
 		return err
 	}
 	if !slices.ContainsFunc(all, func(b version.Branch) bool { return b.ID == branch }) {
-		return errs.Op("commit fragments to", d.URI()).New(errs.NotFound, "the branch on which the write began is deleted; begin the write again, on another branch")
+		return errs.Op("commit to", d.URI()).New(errs.NotFound, "the branch was deleted, and no name would lead to the commit; make the changes on another branch")
 	}
 	return nil
 }

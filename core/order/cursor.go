@@ -76,39 +76,37 @@ func (w *Cursor) permuted(pos int64) int64 {
 		return w.outer.at(pos)
 	case Window:
 		if w.sliding != nil {
-			row, _ := w.slide(pos)
-			return row
+			return w.slide(pos)
 		}
-		block, item := w.find(pos)
-		return w.outer.at(block)*w.order.BlockRows + item
+		block, slot := w.find(pos)
+		rows := w.order.BlockRows
+		if block == w.last {
+			rows -= w.short
+		}
+		return w.outer.at(block)*w.order.BlockRows + w.shuffled(slot, rows, block)
 	case Mixed:
 		return w.mix.row(pos)
 	}
 	return pos
 }
 
-// find returns the permuted block of the row at one position of a windowed order, and the place of
-// the row in that block.
-func (w *Cursor) find(pos int64) (block, item int64) {
+// find returns the permuted block of the row at one position of a windowed order, and its slot in
+// that block.
+func (w *Cursor) find(pos int64) (block, slot int64) {
 	if pos < w.window.begin || pos >= w.window.begin+w.window.rows {
 		w.open(pos)
 	}
 	v := &w.window
-	slot := v.inner.at(pos - v.begin)
+	slot = v.inner.at(pos - v.begin)
 	// Slots count rows of the window block by block. Slots behind the short block move up, as if
 	// it were full.
 	if q := w.last - v.first; q >= 0 && slot >= (q+1)*w.order.BlockRows-w.short {
 		slot += w.short
 	}
-	block, item = v.first+slot/w.order.BlockRows, slot%w.order.BlockRows
-	rows := w.order.BlockRows
-	if block == w.last {
-		rows -= w.short
-	}
-	return block, w.shuffled(item, rows, block)
+	return v.first + slot/w.order.BlockRows, slot % w.order.BlockRows
 }
 
-// shuffled returns the place of an item among the rows of its block or slice, which are permuted.
+// shuffled returns the row in the slot of a block or slice of rows rows, which are permuted.
 func (w *Cursor) shuffled(item, rows, number int64) int64 {
 	random := mix(w.items.keys[0] ^ uint64(number))
 	if rows <= 3 { // each permutation is a rotation, or a rotation backwards

@@ -32,8 +32,7 @@ const (
 // blocks, each next one twice as many up to WindowBlocks, while more than two such windows remain.
 // The rest is one window, or two equal ones (the first gets the odd block) if it exceeds
 // WindowBlocks. The rows of a block are permuted among themselves. Then the balanced permutation of
-// key w+1 permutes the rows of window w.
-// docs/design/order.md gives the reasons.
+// key w+1 permutes the rows of window w. docs/design/order.md gives the reasons.
 //
 // Order version 4 is of kind Window, too: its windows slide over blocks of any number of rows. See
 // sliding.

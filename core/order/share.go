@@ -184,9 +184,9 @@ func (s *Share) fillFrom(rows []int64, from int64) {
 // read the whole dataset. So ranks divide the blocks of a window, and each takes rows of its own
 // blocks.
 const (
-	// fewBlocksMix is the least number of blocks of a window that a rank takes rows from. Ranks
-	// with fewer share blocks with their neighbours, as long as reading does not grow by more than
-	// mostSharing.
+	// fewBlocksMix is the number of blocks of a window from which on a rank takes rows of its own
+	// blocks alone. With fewer, mostSharing neighbours share their blocks, and each reads so many
+	// times as much.
 	fewBlocksMix = 8
 	mostSharing  = 2
 	// windowParts is the number of equal parts that the blocks of a window are sorted into. A step
@@ -203,8 +203,8 @@ func (s *Share) group(base int64) (first, last int64, ok bool) {
 	}
 	s.cursor.row(base)
 	n := int64(1)
-	for n < mostSharing && s.cursor.window.blocks*n < fewBlocksMix*s.world {
-		n *= 2
+	if s.cursor.window.blocks < fewBlocksMix*s.world {
+		n = mostSharing
 	}
 	first = s.rank - s.rank%n
 	return first, min(first+n, s.world), n < s.world

@@ -147,42 +147,18 @@ func spread(n int, key uint64) []int32 {
 	return out
 }
 
-// places returns the places [lo, hi) of the blocks of which window w takes a slice each; hi is 0 if
-// the window takes slices of the rest.
-func (s *sliding) places(w int64) (lo, hi int64) {
-	if w >= s.groups {
-		return 0, 0
-	}
-	return max(0, w-s.count+1) * s.open, min((w+1)*s.open, int64(len(s.blocks)))
-}
-
-// reversed calls do with the numbers of [lo, hi) that leave the remainder first by step, a power of
-// two, in the order of their reversed bits.
-func reversed(first, step, lo, hi int64, do func(int64)) {
-	least := lo + (first-lo)&(step-1)
-	switch {
-	case least >= hi:
-	case least+step >= hi:
-		do(least)
-	default:
-		reversed(first, 2*step, lo, hi, do)
-		reversed(first+step, 2*step, lo, hi, do)
-	}
-}
-
 // each calls do with the numbers of the slices of window w. A number is the place of the block
 // times count, plus i for the slice that is i-th.
 func (s *sliding) each(w int64, do func(number int64)) {
-	lo, hi := s.places(w)
-	for place := lo; place < hi; place++ {
-		do(place*s.count + w - place/s.open)
-	}
-	if hi > 0 {
+	if w >= s.groups {
+		n, k := int64(len(s.rest)), int64(len(s.begins))-1-s.groups
+		for _, number := range s.rest[(w-s.groups)*n/k : (w-s.groups+1)*n/k] {
+			do(number)
+		}
 		return
 	}
-	n, k := int64(len(s.rest)), int64(len(s.begins))-1-s.groups
-	for _, number := range s.rest[(w-s.groups)*n/k : (w-s.groups+1)*n/k] {
-		do(number)
+	for place := max(0, w-s.count+1) * s.open; place < min((w+1)*s.open, int64(len(s.blocks))); place++ {
+		do(place*s.count + w - place/s.open)
 	}
 }
 
@@ -205,8 +181,10 @@ func (s *sliding) slice(number int64) (from, to int64) {
 	return start + rows*i/s.count, start + rows*(i+1)/s.count
 }
 
-// slidingWindow is the slices of the window that a cursor is in.
+// slidingWindow is the slices of the window that a cursor is in, in the order of their parts.
 type slidingWindow struct {
+	keys    []uint64 // of the slices while they are sorted: part, and place among those below
+	unsort  []int64
 	numbers []int64
 	from    []int64 // first rows
 	ends    []int64 // rows of the window up to the end of each slice
@@ -216,43 +194,61 @@ type slidingWindow struct {
 func (w *Cursor) openSliding(pos int64) {
 	s, v := w.sliding, &w.slices
 	at := int64(sort.Search(len(s.begins), func(i int) bool { return s.begins[i] > pos })) - 1
+	v.keys, v.unsort = v.keys[:0], v.unsort[:0]
 	v.numbers, v.from, v.ends = v.numbers[:0], v.from[:0], v.ends[:0]
-	add := func(number int64) {
+	s.each(at, func(number int64) {
 		if from, to := s.slice(number); from < to {
-			v.numbers = append(v.numbers, number)
+			v.keys = append(v.keys, uint64(partOf(number/s.count))<<32|uint64(len(v.keys)))
+			v.unsort = append(v.unsort, number)
 		}
-	}
-	if lo, hi := s.places(at); hi > 0 {
-		reversed(0, 1, lo, hi, func(place int64) { add(place*s.count + at - place/s.open) })
-	} else {
-		s.each(at, add)
-		slices.SortFunc(v.numbers, func(a, b int64) int {
-			return cmp.Or(cmp.Compare(bits.Reverse64(uint64(a/s.count)), bits.Reverse64(uint64(b/s.count))), cmp.Compare(a, b))
-		})
-	}
+	})
+	slices.Sort(v.keys)
 	rows := int64(0)
-	for _, number := range v.numbers {
+	for _, key := range v.keys {
+		number := v.unsort[uint32(key)]
 		from, to := s.slice(number)
 		rows += to - from
-		v.from, v.ends = append(v.from, from), append(v.ends, rows)
+		v.numbers, v.from, v.ends = append(v.numbers, number), append(v.from, from), append(v.ends, rows)
 	}
 	w.window = window{index: at, blocks: int64(len(v.numbers)), begin: s.begins[at], rows: rows}
 	w.window.inner = newBalanced(rows, keyOf(w.order.Seed, w.epoch, uint64(at)+1))
 }
 
-// slide returns the row at one position, and the place of its block.
-func (w *Cursor) slide(pos int64) (row, place int64) {
+// partOf returns the part of a block of sliding windows by its place: a number whose high bits
+// divide the blocks among ranks. It is the second dimension of Sobol's sequence, as the order of
+// opening follows the first. So any run of places is spread evenly over the parts, and the blocks
+// of a part over the view (Sobol, "On the distribution of points in a cube", 1967).
+func partOf(place int64) (part uint32) {
+	for v := uint32(1) << 31; place > 0; place, v = place>>1, v^v>>1 {
+		if place&1 == 1 {
+			part ^= v
+		}
+	}
+	return part
+}
+
+// sliceAt returns which slice of the window has the row at one position, and its slot there.
+func (w *Cursor) sliceAt(pos int64) (i int, slot int64) {
 	if pos < w.window.begin || pos >= w.window.begin+w.window.rows {
 		w.openSliding(pos)
 	}
+	ends := w.slices.ends
+	slot = w.window.inner.at(pos - w.window.begin)
+	if i = sort.Search(len(ends), func(i int) bool { return ends[i] > slot }); i > 0 {
+		slot -= ends[i-1]
+	}
+	return i, slot
+}
+
+// slide returns the row at one position.
+func (w *Cursor) slide(pos int64) int64 {
+	i, slot := w.sliceAt(pos)
 	v := &w.slices
-	slot := w.window.inner.at(pos - w.window.begin)
-	i := sort.Search(len(v.ends), func(i int) bool { return v.ends[i] > slot })
 	rows := v.ends[i]
 	if i > 0 {
-		slot, rows = slot-v.ends[i-1], rows-v.ends[i-1]
+		rows -= v.ends[i-1]
 	}
-	return v.from[i] + w.shuffled(slot, rows, v.numbers[i]), v.numbers[i] / w.sliding.count
+	return v.from[i] + w.shuffled(slot, rows, v.numbers[i])
 }
 
 // slidingRuns lists the rows of the window that the cursor is in, as runs in order.
@@ -272,8 +268,8 @@ func (w *Cursor) slidingRuns() [][2]int64 {
 // Ranks divide the parts. A block of sliding windows is in one part in all of its windows.
 func (w *Cursor) part(pos int64) int32 {
 	if w.sliding != nil {
-		_, place := w.slide(pos)
-		return int32(bits.Reverse32(uint32(place)) >> (32 - windowPartBits))
+		i, _ := w.sliceAt(pos)
+		return int32(w.slices.keys[i] >> (64 - windowPartBits))
 	}
 	block, _ := w.find(pos)
 	return int32(float64(block-w.window.first) / float64(w.window.blocks) * windowParts)

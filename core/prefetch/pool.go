@@ -55,9 +55,7 @@ var rings = slab.NewSpare(slab.NewLocalRing)
 // NewBufferPool makes a pool that keeps at most limit bytes, those in use included. More may be in
 // use.
 func NewBufferPool(limit int64) *BufferPool {
-	ring := rings.Get(limit)
-	ring.SetBudget(limit)
-	return &BufferPool{ring: ring, limit: limit, free: map[int64][]*slab.Slab{}}
+	return &BufferPool{ring: rings.Get(limit), limit: limit, free: map[int64][]*slab.Slab{}}
 }
 
 // bufferSize rounds n up to a sixteenth of a power of two.
@@ -195,7 +193,7 @@ func (s *BufferPool) put(m memory) {
 	}
 }
 
-// Close gives free memory away. Memory in use goes when it is put back.
+// Close gives free memory to the next pool. Memory in use follows when it is put back.
 func (s *BufferPool) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,7 +61,7 @@ DLI_HIDDEN dli_ring* dli_ring_new(uint64_t budget, dli_allocator* allocator);
 /* dli_ring_set_budget changes the budget and unmaps free slabs beyond it. */
 DLI_HIDDEN void dli_ring_set_budget(dli_ring* ring, uint64_t budget);
 
-/* dli_ring_restart makes a ring serve another user: its counters begin anew. */
+/* dli_ring_restart sets the counters of a ring to zero, and its budget, for another user. */
 DLI_HIDDEN void dli_ring_restart(dli_ring* ring, uint64_t budget);
 
 /* dli_ring_get gives a slab of at least size bytes with one reference, or NULL with *code of the

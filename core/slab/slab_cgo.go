@@ -81,7 +81,7 @@ func (r *Ring) SetBudget(budget int64) {
 	}
 }
 
-// restart makes the ring serve another user.
+// restart sets the counters of the ring to zero, and its budget, for another user.
 func (r *Ring) restart(budget int64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

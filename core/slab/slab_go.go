@@ -49,7 +49,7 @@ func (r *Ring) SetBudget(budget int64) {
 	r.trim(0)
 }
 
-// restart makes the ring serve another user.
+// restart sets the counters of the ring to zero, and its budget, for another user.
 func (r *Ring) restart(budget int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

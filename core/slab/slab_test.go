@@ -260,7 +260,7 @@ func TestSpare(t *testing.T) {
 		free.Release()
 		s.Put(first)
 
-		next := s.Get(0)
+		next := s.Get(4 * size)
 		if next != first {
 			t.Fatal("a ring that was put back is not used again")
 		}
@@ -295,8 +295,15 @@ func TestSpare(t *testing.T) {
 		}
 		clock.Pass(spareTime - time.Millisecond)
 		synctest.Wait()
-		if s.Get(0) != large {
+		// Memory that the first user holds does not raise the budget of the second one.
+		one, two := get(t, large, spareBytes), get(t, large, spareBytes)
+		if s.Get(spareBytes) != large {
 			t.Error("the ring is gone before its time")
+		}
+		one.Release()
+		two.Release()
+		if got := large.Stats(); got.Bytes > spareBytes {
+			t.Errorf("%d bytes stay once the first user is done, want at most %d", got.Bytes, int64(spareBytes))
 		}
 		s.Put(large)
 		clock.Pass(spareTime - time.Millisecond) // the timer of the first time has fired

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Spare keeps a ring whose user is done for some seconds. The next user begins with memory that is
-// mapped, and slabs that are still in use come back to the ring. All methods may be called in
-// parallel.
+// Spare keeps, for some seconds, the ring whose user was the last to end. The next user begins with
+// memory that is mapped, and slabs that are still in use come back to the ring. All methods may be
+// called in parallel.
 type Spare struct {
 	make func(budget int64) *Ring
 
@@ -19,9 +19,9 @@ type Spare struct {
 // spareRing is a new value each time that a ring is put back: timers tell one time from the next.
 type spareRing struct{ ring *Ring }
 
-// Bounds of what a Spare keeps.
+// Bounds of the memory and time of a kept ring.
 const (
-	spareBytes = 256 << 20 // what a loader keeps while no batch is in use
+	spareBytes = 256 << 20 // as many as a loader keeps by default while no batch is in use
 	spareTime  = 5 * time.Second
 )
 
@@ -35,8 +35,7 @@ func (s *Spare) Off() {
 	s.off = true
 }
 
-// Get gives a ring of a budget. One that was put back may keep more than that, up to spareBytes,
-// until SetBudget.
+// Get gives a ring of a budget. One that was put back brings no more free memory than that.
 func (s *Spare) Get(budget int64) *Ring {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,17 +44,14 @@ func (s *Spare) Get(budget int64) *Ring {
 	}
 	r := s.kept.ring
 	s.kept = nil
-	r.restart(max(budget, min(r.Stats().Bytes, spareBytes)))
+	r.restart(budget)
 	return r
 }
 
-// Put takes a ring back. Its user takes no more memory of it, and may hold slabs.
+// Put takes a ring back, once. Its user takes no more memory of it, and may hold slabs.
 func (s *Spare) Put(r *Ring) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.kept != nil && s.kept.ring == r {
-		return
-	}
 	if s.off {
 		r.Close()
 		return

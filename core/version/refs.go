@@ -285,8 +285,8 @@ func (r *Repo) claim(ctx context.Context, name string, rec *format.Record, data 
 }
 
 // DeleteBranch takes the name away from a branch; errs.NotFound if there is none. Its commits stay
-// where they are until a gc finds that no other name leads to them. A writer that
-// commits to it at the same moment loses the commit with the branch. main cannot be deleted.
+// where they are until a gc finds that no other name leads to them. A writer that commits
+// to it at the same moment loses the commit with the branch. main cannot be deleted.
 func (r *Repo) DeleteBranch(ctx context.Context, name string) error {
 	if name == format.Main {
 		return errs.Op("delete branch", name).New(errs.Invalid, "every dataset has it")

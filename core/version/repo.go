@@ -38,9 +38,6 @@ func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
 // Branch is the name of the branch that r is bound to.
 func (r *Repo) Branch() string { return r.name }
 
-// SameBranch reports whether a and b are bound to one branch of a dataset.
-func SameBranch(a, b *Repo) bool { return a.branch == b.branch }
-
 // bound is r on another branch. The two share store and pages.
 func (r *Repo) bound(name string, branch format.UUID) *Repo {
 	other := *r

@@ -291,7 +291,7 @@ def test_a_branch_that_is_deleted(place: str) -> None:
     other = deeplake.open(place)
     other.branches.delete("side")
     other.branches.create("side")
-    with pytest.raises(deeplake.NotFoundError, match="the branch on which the write began is deleted"):
+    with pytest.raises(deeplake.NotFoundError, match="the branch was deleted, and no name would lead to the commit"):
         write.commit([fragment])
 
 

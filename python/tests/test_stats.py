@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pty
 import re
@@ -127,3 +128,25 @@ def test_a_live_line_on_a_terminal(plain):
 
 def test_nothing_is_shown_elsewhere(run_python):
     assert run_python(PROGRESS.format(plain=True)).stderr == ""
+
+
+def test_a_loader_begins_in_the_memory_of_the_last_one() -> None:
+    """The next loader maps no memory of its own, and frees what batches of the last one gave back."""
+    gc.collect()  # loaders of earlier tests would leave their memory in the midst of this one
+    with deeplake.create("mem://stats-memory", overwrite=True) as ds:
+        ds.create_tensor("x", dtype="uint8")
+        ds.extend({"x": np.zeros((400, 100_000), np.uint8)})
+        ds.commit()
+        for first in (True, False):
+            loader = ds.batches(50)
+            assert sum(len(batch["x"]) for batch in loader) == 400
+            slabs = loader.stats()["slabs"]
+            assert slabs["reused"] > 0 and (first or slabs["created"] == 0)
+            del loader
+        loader = ds.batches(400)
+        held = [batch for _ in range(9) for batch in loader]  # 360 MB
+        del loader
+        loader = ds.batches(2)
+        next(iter(loader))
+        del held
+        assert loader.stats()["slabs"]["bytes"] <= loader.stats()["slabs"]["budget"] == 256 << 20

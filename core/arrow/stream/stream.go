@@ -105,13 +105,13 @@ func Open(ctx context.Context, source Source, o Options) (*Stream, error) {
 	if o.BatchRows < 0 {
 		return nil, errs.Op("convert to Arrow", "").New(errs.Invalid, "batches have %d rows, want at least 1", o.BatchRows)
 	}
-	s := &Stream{source: source, ring: rings.Get(2 * slabBytes), step: batchRows, readers: make([][]*scan.Owned, 1)}
-	s.ring.SetBudget(2 * slabBytes)
+	s := &Stream{source: source, step: batchRows, readers: make([][]*scan.Owned, 1)}
 	if source.Table.Remote() {
 		s.readers = make([][]*scan.Owned, lanes)
-		s.ring.SetBudget((lanes + 2) * slabBytes)
 		s.ahead = task.New(context.Background(), 0)
 	}
+	// The batch of the user and the one before it, beside those that are read.
+	s.ring = rings.Get(int64(len(s.readers)+2) * slabBytes)
 	if err := s.open(ctx, o); err != nil {
 		s.Close()
 		return nil, err

@@ -92,8 +92,8 @@ type claim struct {
 	idle       atomic.Bool
 }
 
-// rest tells whether the claim is idle: nothing is awaited for it.
-func (c *claim) rest(idle bool) {
+// setIdle says whether the claim is idle: its process awaits no bytes for it.
+func (c *claim) setIdle(idle bool) {
 	if c != nil {
 		c.idle.Store(idle)
 	}

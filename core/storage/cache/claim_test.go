@@ -222,27 +222,35 @@ func TestStoppedProcessCostsOneWait(t *testing.T) {
 	})
 }
 
+// wantOneRequest reads all pages in one process, whose first request has a fault, and then each of
+// the named ones in another process or the same. One request brings them all.
+func wantOneRequest(t *testing.T, way string, pages, other int, then []int, do faultstore.Action) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: do})
+		g := task.New(t.Context(), 0)
+		m.read(g, 0, way, 0, pages*cache.PageBytes)
+		synctest.Wait()
+		for _, page := range then {
+			m.read(g, other, way, page*cache.PageBytes, cache.PageBytes)
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := m.requests(); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
 // TestProgressIsWaitedFor: a process on a slow link gives signs of life, so that others wait longer
 // than they would for one that has stopped.
 func TestProgressIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	const pages = 20 // in whole segments and single pages
+	const pages = 20 // in whole segments and single pages, of which one comes each second
 	for way := range ways {
 		t.Run(way, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				// a page a second
-				m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: faultstore.Slow(cache.PageBytes)})
-				g := task.New(t.Context(), 0)
-				m.read(g, 0, way, 0, pages*cache.PageBytes)
-				synctest.Wait()
-				m.read(g, 1, way, (pages-1)*cache.PageBytes, cache.PageBytes)
-				if err := g.Wait(); err != nil {
-					t.Fatal(err)
-				}
-				if n, _ := m.requests(); n != 1 {
-					t.Errorf("%d requests, want 1", n)
-				}
-			})
+			wantOneRequest(t, way, pages, 1, []int{pages - 1}, faultstore.Slow(cache.PageBytes))
 		})
 	}
 }
@@ -251,25 +259,10 @@ func TestProgressIsWaitedFor(t *testing.T) {
 // they of another process or of the same one.
 func TestSlowAnswersAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	const pages = 20
 	for way := range ways {
 		for other := range 2 {
 			t.Run(fmt.Sprintf("%s/%d", way, other), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					m := newMachine(t, 2, pages*cache.PageBytes, faultstore.Fault{Ops: faultstore.Reading(), Do: faultstore.Delay(6 * time.Second)})
-					g := task.New(t.Context(), 0)
-					m.read(g, 0, way, 0, pages*cache.PageBytes)
-					synctest.Wait()
-					for page := range pages {
-						m.read(g, other, way, page*cache.PageBytes, cache.PageBytes)
-					}
-					if err := g.Wait(); err != nil {
-						t.Fatal(err)
-					}
-					if n, _ := m.requests(); n != 1 {
-						t.Errorf("%d requests, want 1", n)
-					}
-				})
+				wantOneRequest(t, way, 20, other, []int{0, 1, 7, 15, 16, 19}, faultstore.Delay(6*time.Second))
 			})
 		}
 	}

@@ -235,7 +235,7 @@ func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string)
 	b := &body{s: s, ctx: ctx, key: key, buf: buf, pos: off}
 	known, err := b.begin(n)
 	if err == nil && known {
-		b.claim.rest(true)
+		b.claim.setIdle(true)
 		return b, nil
 	}
 	_ = b.Close() // nothing was given out yet
@@ -371,8 +371,8 @@ func (b *body) nextPage() error {
 	if err := b.s.admit(b.ctx, "read", b.key); err != nil {
 		return err
 	}
-	defer func() { b.claim.rest(true) }() // until the reader wants more
-	b.claim.rest(false)
+	defer func() { b.claim.setIdle(true) }() // until the reader wants more
+	b.claim.setIdle(false)
 	number := b.pos / PageBytes
 	if b.in == nil || b.next != number || b.left == 0 {
 		_, ok, err := b.find(number)

@@ -154,11 +154,13 @@ def delete(uri: str | os.PathLike[str], *, storage: Storage | None = None) -> No
 def inferred_schema(rows: Any) -> dict[str, Any]:
     """Returns the schema of the tensors that `Dataset.extend` makes of rows. It stores none."""
     uri = f"mem://schema-{uuid.uuid4().hex}"
-    with create(uri) as probe:
-        probe.extend(rows)
-        made = probe.schema
-        probe.discard()
-    delete(uri)
+    try:
+        with create(uri) as probe:
+            probe.extend(rows)
+            made = probe.schema
+            probe.discard()
+    finally:
+        delete(uri)
     return made
 
 
