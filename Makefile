@@ -51,9 +51,11 @@ web-pictures: build $(STAMPS)/test $(STAMPS)/browser ## make the pictures of doc
 demo: build $(STAMPS)/test ## turn photographs into a dataset, stream it, train on it
 	$(PY) benchmarks/demo.py
 
-# What the tests stand on comes first, two at a time: packages are fetched while a compiler runs.
+# What the tests stand on comes first, two at a time: packages are fetched while a compiler runs. The page replaces a
+# folder of the package, which setup.py must not list at that moment.
 test: ## all tests
-	$(MAKE) --no-print-directory -j2 $(STAMPS)/build $(STAMPS)/test $(STAMPS)/reader $(STAMPS)/servers $(STAMPS)/browser
+	$(MAKE) --no-print-directory -j2 $(STAMPS)/build $(STAMPS)/test
+	$(MAKE) --no-print-directory -j2 $(STAMPS)/reader $(STAMPS)/servers $(STAMPS)/browser
 	$(MAKE) --no-print-directory -j1 test-go test-web test-python
 
 test-web: $(STAMPS)/page ## the tests of the visualizer's page
@@ -61,7 +63,7 @@ test-web: $(STAMPS)/page ## the tests of the visualizer's page
 	$(PY) tools/web.py test
 
 # `make lint` vets. Programs without tables for debuggers are linked in half the time. The longest package comes first.
-test-go: build $(STAMPS)/servers ## the Go tests, the architecture's among them
+test-go: build $(STAMPS)/test $(STAMPS)/servers ## the Go tests, the architecture's among them
 	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -vet=off -ldflags=-s -timeout 20m ./go/tests ./...
 
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600

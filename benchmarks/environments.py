@@ -27,6 +27,9 @@ FOLDER = data.CACHE / "peers"
 HERE = "here"  # the name of the environment that this runs in
 # Libraries that building a peer from its sources needs beside a compiler: names for pkg-config.
 LIBRARIES = {"ffcv": ("opencv4", "libturbojpeg")}
+# Peers whose metadata refuse the torch of this environment, though they run with it. Their `.in`
+# names all that they need beside the packages here, and pip adds nothing to it.
+ALONE = ("lerobot",)
 # No peer reports to its makers, and none looks for a model or a data set elsewhere.
 QUIET = {
     "BUGGER_OFF": "true",
@@ -97,7 +100,8 @@ def _plain(package: str) -> str:
 def lock(name: str) -> None:
     """Resolves an environment anew, and writes the installed packages into its lock."""
     _empty(name)
-    _pip(name, "install", "-r", str(LOCKS / f"{name}.in"))
+    alone = ["--no-deps", "--ignore-installed"] if name in ALONE else []
+    _pip(name, "install", *alone, "-r", str(LOCKS / f"{name}.in"))
     frozen = _pip(name, "freeze", "--local", "--exclude", "pip", "--exclude", "setuptools")
     own = [line for line in frozen.splitlines() if "==" in line]
     if "setuptools" in (LOCKS / f"{name}.in").read_text():

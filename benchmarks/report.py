@@ -47,6 +47,8 @@ ORDER = (
     "tls",
     "tail",
     "visualizer",
+    "video",
+    "lerobot",
     "nodes",
 )
 

@@ -30,7 +30,7 @@ def measure(full: bool = False) -> Result:
     """The same blocks, short or full; bytes of 1,000 or 10,000 rows."""
     result = Result(
         "ranks",
-        'Ranks under shuffle="window": 300,000 rows of 110 kB, blocks of 2 MB',
+        'Ranks under shuffle="window": 300,000 rows of 110 kB, blocks of 8 MB',
         rounds=3 if full else 1,
         full=full,
         packages=("torch",),

@@ -23,9 +23,13 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/codec/all"
 	"deeplake/core/dataset"
+	"deeplake/core/media"
+	"deeplake/core/media/matroska"
+	"deeplake/core/media/mp4"
 	"deeplake/core/session"
 	places "deeplake/core/storage/all"
 	"deeplake/core/v3"
+	"deeplake/core/video"
 )
 
 func main() {}
@@ -47,6 +51,8 @@ type library struct {
 	jobs     table[job]
 
 	visualizers table[*visualizing]
+	videos      table[*videos]
+	decoding    decoding
 }
 
 // lib is assigned once. Its changing parts are guarded.
@@ -66,6 +72,7 @@ func newLibrary() *library {
 	beat()
 	codecs := all.All()
 	stores, sources := places.New()
+	containers := media.Containers{mp4.File{}, matroska.File{}}
 	env := &dataset.Env{
 		Stores:  stores,
 		Sources: sources,
@@ -73,6 +80,9 @@ func newLibrary() *library {
 		Formats: []dataset.Format{v3.Format{}},
 		Writer:  "deeplake " + C.DL_VERSION,
 		Author:  author,
+
+		Containers: containers,
+		Parts:      video.NewParts(containers),
 	}
 	return &library{
 		codecs:   codecs,
@@ -87,5 +97,6 @@ func newLibrary() *library {
 		jobs:     table[job]{kind: 7, name: "job"},
 
 		visualizers: table[*visualizing]{kind: 8, name: "visualizer"},
+		videos:      table[*videos]{kind: 11, name: "videos"},
 	}
 }

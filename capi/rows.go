@@ -145,6 +145,9 @@ func linkOf(data []byte) (*tensor.Link, error) {
 		Offset int64  `json:"offset"`
 		Length int64  `json:"length"`
 		Tag    string `json:"tag"`
+		// of a video, in seconds
+		Begin *float64 `json:"begin"`
+		End   *float64 `json:"end"`
 	}{}
 	if err := parse("link", string(data), &l); err != nil {
 		return nil, err
@@ -155,7 +158,21 @@ func linkOf(data []byte) (*tensor.Link, error) {
 	if l.Offset < 0 || l.Length < 0 {
 		return nil, errs.Op("link", l.URL).New(errs.Invalid, "offset is %d and length %d, want 0 or more", l.Offset, l.Length)
 	}
-	return &tensor.Link{URL: l.URL, Offset: l.Offset, Length: l.Length, Tag: l.Tag, Size: -1}, nil
+	link := &tensor.Link{URL: l.URL, Offset: l.Offset, Length: l.Length, Tag: l.Tag, Size: -1}
+	if l.Begin == nil && l.End == nil {
+		return link, nil
+	}
+	link.Part = &tensor.TimeRange{}
+	if l.Begin != nil {
+		link.Part.Begin = *l.Begin
+	}
+	if l.End != nil {
+		link.Part.End = *l.End
+	}
+	if link.Part.Begin < 0 || l.End != nil && link.Part.End <= link.Part.Begin {
+		return nil, errs.Op("link", l.URL).New(errs.Invalid, "the part is from %v to %v s, want 0 or more, and an end behind the begin", link.Part.Begin, link.Part.End)
+	}
+	return link, nil
 }
 
 // dataOf returns the caller's memory as a slice, valid during the call.

@@ -350,6 +350,40 @@ FORWARD(column_stored_one,
          dl_error* err),
         (ctx, column, row, dst, capacity, size, err))
 FORWARD(column_close, (dl_column column, dl_error* err), (column, err))
+FORWARD(videos_open, (dl_view view, dl_text* name, dl_text* options, dl_videos* out, dl_error* err),
+        (view, name, options, out, err))
+FORWARD(videos_info,
+        (dl_context ctx, dl_videos videos, int64_t row, dl_buffer* json, dl_error* err),
+        (ctx, videos, row, json, err))
+FORWARD(videos_times,
+        (dl_context ctx, dl_videos videos, int64_t row, double* times, int64_t n, dl_error* err),
+        (ctx, videos, row, times, n, err))
+FORWARD(videos_at,
+        (dl_context ctx, dl_videos videos, int64_t row, dl_const_f64* times, int64_t n,
+         int64_t* frames, dl_error* err),
+        (ctx, videos, row, times, n, frames, err))
+FORWARD(videos_frames,
+        (dl_context ctx, dl_videos videos, int64_t row, dl_const_i64* frames, int64_t n, void* dst,
+         int64_t size, dl_error* err),
+        (ctx, videos, row, frames, n, dst, size, err))
+FORWARD(videos_place,
+        (dl_context ctx, dl_videos videos, dl_text* options, dl_buffer* out, dl_error* err),
+        (ctx, videos, options, out, err))
+FORWARD(view_clips,
+        (dl_view view, dl_text* options, dl_const_i64* rows, dl_const_i64* starts, int64_t n,
+         dl_view* out, dl_error* err),
+        (view, options, rows, starts, n, out, err))
+FORWARD(view_place_windows,
+        (dl_context ctx, dl_view view, dl_text* options, dl_buffer* out, dl_error* err),
+        (ctx, view, options, out, err))
+FORWARD(view_frame_tensors,
+        (dl_context ctx, dl_view view, dl_text* options, dl_buffer* out, dl_error* err),
+        (ctx, view, options, out, err))
+FORWARD(view_windows,
+        (dl_view view, dl_text* options, dl_const_i64* rows, dl_const_i64* frames,
+         dl_const_i64* lengths, int64_t n, dl_view* out, dl_error* err),
+        (view, options, rows, frames, lengths, n, out, err))
+FORWARD(videos_close, (dl_videos videos, dl_error* err), (videos, err))
 FORWARD(loader_open,
         (dl_context ctx, dl_view view, dl_text* options, dl_loader* out, dl_error* err),
         (ctx, view, options, out, err))

@@ -10,6 +10,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/session"
 	"deeplake/core/viz"
+	"deeplake/core/viz/film"
 	"deeplake/core/viz/server"
 )
 
@@ -63,6 +64,8 @@ func visualizerOptions(options string) (server.Options, error) {
 		Allow []string `json:"allow"`
 		Page  string   `json:"page"`
 		Saves bool     `json:"save_views"`
+		// that may have FFmpeg, which decodes videos
+		Folders []string `json:"folders"`
 	}
 	if err := parse("start visualizer", options, &in); err != nil {
 		return server.Options{}, err
@@ -70,6 +73,7 @@ func visualizerOptions(options string) (server.Options, error) {
 	o := server.Options{Host: in.Host, Port: in.Port, Hosts: in.Hosts, Page: in.Page}
 	o.Session, o.Codecs, o.SaveViews = lib.session, lib.codecs, in.Saves
 	o.Allow = in.Allow
+	o.Videos = film.New(lib.decoding.from(in.Folders), viz.JPEG(lib.codecs), lib.env.Containers).Open
 	var err error
 	o.Storage, err = in.options()
 	return o, err

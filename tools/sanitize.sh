@@ -15,7 +15,7 @@ undefined="-fsanitize=undefined -fno-sanitize-recover=all"
 sanitized() { # sanitized CC: the packages with C in them, then the readers of files that contradict their directories
     echo "== address and undefined-behaviour sanitizers of $1"
     CC=$1 CGO_CFLAGS="-g -O1 $undefined" CGO_LDFLAGS="$undefined" "$go" test -asan -count=1 -tags "$tags" -timeout 20m \
-        ./core/codec/jpeg ./core/codec/png ./core/transform ./core/compute ./core/slab
+        ./core/codec/jpeg ./core/codec/png ./core/transform ./core/compute ./core/slab ./core/media/color ./core/media/ffmpeg
     CC=$1 CGO_CFLAGS="-g -O1 $undefined" CGO_LDFLAGS="$undefined" "$go" test -asan -count=1 -tags "$tags" \
         -run 'AgainstFile' ./core/scan
     # The kernels run as fibers there, which the search for leaks does not know; the fake driver counts leaks itself.
@@ -30,4 +30,4 @@ sanitized "$first"
 [ "$how" != quick ] || exit 0
 if [ "$first" = gcc ] && command -v clang >/dev/null; then sanitized clang; fi
 echo "== race detector over the loader, its readers and the C interface"
-exec "$go" test -race -count=1 -tags "$tags" -timeout 30m ./core/loader ./core/scan ./core/codec/... ./core/transform ./core/session ./capi
+exec "$go" test -race -count=1 -tags "$tags" -timeout 30m ./core/loader ./core/scan ./core/codec/... ./core/transform ./core/media/... ./core/session ./capi

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WEB = ROOT / "web"
 PAGE = ROOT / "python" / "deeplake" / "web"
 LEAST = (20, 19)  # of Vite
-MOST_READER = 2_005_000  # bytes of the core as WebAssembly, packed by brotli
+MOST_READER = 2_915_000  # bytes of the core as WebAssembly, packed by gzip as it ships
 
 
 def main() -> int:
@@ -72,22 +72,24 @@ def build_reader() -> int:
     whole.unlink()
     home = subprocess.run([go, "env", "GOROOT"], env=env, capture_output=True, text=True, check=True).stdout.strip()
     shutil.copyfile(Path(home) / "lib" / "wasm" / "wasm_exec.js", folder / "wasm_exec.js")
-    if least > MOST_READER:
-        raise SystemExit(f"the reader has {least} bytes with brotli, want at most {MOST_READER}: go/tests/wasm_test.go")
+    if len(packed) > MOST_READER:
+        raise SystemExit(f"the reader has {len(packed)} bytes with gzip, want at most {MOST_READER}")
     return 0
 
 
 def _brotli(path: Path) -> int:
-    """Returns the size of a file in brotli, at its best compression: that of small blocks.
+    """Returns the size of a file in brotli, the least of some settings.
 
-    With those that it chooses itself, equal files of other builds differ by 3 kB.
+    It is no bound: where blocks are cut moves it by 10 kB between builds that differ by a line.
     """
     script = """
         const { brotliCompressSync, constants } = require("node:zlib");
         const data = require("node:fs").readFileSync(process.argv[1]);
         const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_LGBLOCK, BROTLI_PARAM_SIZE_HINT } = constants;
-        const params = { [BROTLI_PARAM_LGWIN]: 24, [BROTLI_PARAM_LGBLOCK]: 16, [BROTLI_PARAM_SIZE_HINT]: data.length };
-        console.log(brotliCompressSync(data, { params }).length);
+        const sizes = [[24, 16], [24, 18], [23, 16]].map(([window, block]) => brotliCompressSync(data, { params: {
+            [BROTLI_PARAM_LGWIN]: window, [BROTLI_PARAM_LGBLOCK]: block, [BROTLI_PARAM_SIZE_HINT]: data.length,
+        } }).length);
+        console.log(Math.min(...sizes));
     """
     done = subprocess.run([find_node()[0], "-e", script, str(path)], capture_output=True, text=True, check=True)
     return int(done.stdout)

@@ -563,7 +563,8 @@ DL_API dl_status dl_batches_close(dl_batches batches, dl_error* err);
     X(view_batches) X(batches_schema) X(batches_next) X(batches_close) X(view_read) X(row_transform) X(view_plot) X(view_with_weights) X(view_close) X(query) X(query_explain) \
     X(dataset_save_view) X(dataset_load_view) X(view_materialize) \
     X(query_functions) X(query_check_function) X(query_parameters) X(column_open) X(column_sizes) X(column_stored) \
-    X(column_stored_one) X(column_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
+    X(column_stored_one) X(column_close) X(videos_open) X(videos_info) X(videos_times) \
+    X(videos_at) X(videos_frames) X(videos_place) X(view_clips) X(view_place_windows) X(view_frame_tensors) X(view_windows) X(videos_close) X(loader_open) X(loader_mix) X(loader_len) X(loader_start) X(loader_memory) X(loader_state) \
     X(loader_resume) X(loader_stats) X(loader_trace) X(loader_close) X(epoch_next) \
     X(epoch_close) X(batch_export_free) X(memory_retain) X(memory_release) X(memory_info) X(memory_tensor) \
     X(sample_inspect) X(sample_decode) X(ingest_start) X(view_export) X(job_poll) X(job_cancel) \

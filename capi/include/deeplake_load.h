@@ -117,9 +117,9 @@ DL_API dl_status dl_sample_decode(dl_data data, int64_t size, int32_t channels, 
 
 /* Starts filling the dataset at uri from source, a folder, a file or a URI, with JSON options
  * "overwrite", "link", "labels", "workers", "compression", "checkpoint", "message", "storage" and
- * "environ". "format" is "images", "table" or the name of a format of tables; without it, names in
- * the source decide. For tables, "columns" lists columns, "schema" has specs of tensors by name,
- * "on_error" is "raise" or "skip", and "once" makes a new dataset with one commit.
+ * "environ". "format" is "images", "videos", "table" or the name of a format of tables; without it,
+ * names in the source decide. For tables, "columns" lists columns, "schema" has specs of tensors by
+ * name, "on_error" is "raise" or "skip", and "once" makes a new dataset with one commit.
  * "source_storage" has the settings of the source. Without it "storage" applies to a source on the
  * same server; a source elsewhere gets none of its secrets. The caller closes *out. */
 DL_API dl_status dl_ingest_start(dl_text* uri, dl_text* source, dl_text* options, dl_job* out,
@@ -161,8 +161,9 @@ DL_API dl_status dl_view_plot(dl_context context, dl_view view, dl_const_i64* ro
  * to listen on, by default 127.0.0.1), "port" (0: any free one), "allow_hosts" (names besides
  * localhost under which browsers and proxies reach the server), "allow" (addresses that queries of
  * pages may read, and all below, besides the shown datasets), "save_views" (pages may save views in
- * the dataset; by default false), and, for datasets that queries name, "storage", "link_storage",
- * "named" and "environ". The caller closes *out. */
+ * the dataset; by default false), "folders" (that may have FFmpeg, for pictures of videos), and,
+ * for datasets that queries name, "storage", "link_storage", "named" and "environ". The caller
+ * closes *out. */
 DL_API dl_status dl_visualizer_open(dl_view view, dl_dataset dataset, dl_text* options,
                                     dl_visualizer* out, dl_error* err);
 
@@ -175,6 +176,72 @@ DL_API dl_status dl_visualizer_link(dl_visualizer visualizer, int32_t key, dl_bu
 
 /* Ends all requests and closes the server. */
 DL_API dl_status dl_visualizer_close(dl_visualizer visualizer, dl_error* err);
+
+/* ---- Videos: frames of a tensor of htype video ---- */
+
+/* Opens a tensor of videos of a view. JSON options: "folders" (where FFmpeg's libraries may lie,
+ * besides the places of the system). They are loaded when the first frame is decoded. The caller
+ * closes *out before the view. */
+DL_API dl_status dl_videos_open(dl_view view, dl_text* name, dl_text* options, dl_videos* out,
+                                dl_error* err);
+
+/* Describes the video of a row as JSON {"codec", "width", "height", "frames", "key_frames",
+ * "begin" and "duration" (s), "fps", "rotation" (degrees), "bytes"}. Width and height are those of
+ * the frames as they are shown. A row without a video is DL_NOT_FOUND. The caller releases it. */
+DL_API dl_status dl_videos_info(dl_context ctx, dl_videos videos, int64_t row, dl_buffer* json,
+                                dl_error* err);
+
+/* Writes the times at which frames are shown, in seconds. n is the number of all frames. */
+DL_API dl_status dl_videos_times(dl_context ctx, dl_videos videos, int64_t row, double* times,
+                                 int64_t n, dl_error* err);
+
+/* Writes the numbers of the frames that are shown at n times, in seconds. A time before the first
+ * frame or behind the last one is DL_RANGE. */
+DL_API dl_status dl_videos_at(dl_context ctx, dl_videos videos, int64_t row, dl_const_f64* times,
+                              int64_t n, int64_t* frames, dl_error* err);
+
+/* Decodes n frames, in any order and with repeats, into dst: for each height x width x 3 bytes in
+ * RGB. size is the bytes of dst. After a failure dst is undefined. */
+DL_API dl_status dl_videos_frames(dl_context ctx, dl_videos videos, int64_t row,
+                                  dl_const_i64* frames, int64_t n, void* dst, int64_t size,
+                                  dl_error* err);
+
+/* Places clips in all videos of a tensor. JSON options: "tensor"; "length" (frames), "stride" and
+ * "fps" (0: all frames); "windows" ("sliding", with "step"; "random", with "count" a video and
+ * "seed"); "short" ("repeat" the last frame, or "drop" such clips); "frames" (single
+ * frames, length 1). *out gets int64 numbers: the rows of the videos of all clips, and then as many
+ * positions at which clips begin. The caller releases it. */
+DL_API dl_status dl_videos_place(dl_context ctx, dl_videos videos, dl_text* options, dl_buffer* out,
+                                 dl_error* err);
+
+/* Makes a view whose rows are n clips, as dl_videos_place has placed them in the rows of the view,
+ * for loaders and dl_view_read: the tensor has uint8 arrays (length, height, width, 3). Options are
+ * those of dl_videos_place, and "folders". The caller closes *out before the view. */
+DL_API dl_status dl_view_clips(dl_view view, dl_text* options, dl_const_i64* rows,
+                               dl_const_i64* starts, int64_t n, dl_view* out, dl_error* err);
+
+/* Places windows in the episodes of a view: one for each frame, or for one in "step". JSON options:
+ * "fps", "step", "tolerance" (seconds), "folders" as of dl_videos_open, and "tensors", each with
+ * "name", "times" (seconds from the frame of the window) and "single" (one time, delivered without
+ * an axis). *out gets int64 numbers: the rows of all windows, then as many frames, and as many
+ * lengths of episodes. The caller releases it. */
+DL_API dl_status dl_view_place_windows(dl_context ctx, dl_view view, dl_text* options,
+                                       dl_buffer* out, dl_error* err);
+
+/* Lists the other tensors that have an entry for each frame in the first, the middle and the last
+ * row: *out gets a JSON list of names. Options are those of dl_view_place_windows. The caller
+ * releases it. */
+DL_API dl_status dl_view_frame_tensors(dl_context ctx, dl_view view, dl_text* options,
+                                       dl_buffer* out, dl_error* err);
+
+/* Makes a view whose rows are n windows, as dl_view_place_windows has placed them, for loaders and
+ * dl_view_read. A tensor with times has arrays (times, ...), and NAME_is_pad has bools (times,).
+ * The caller closes *out before the view. */
+DL_API dl_status dl_view_windows(dl_view view, dl_text* options, dl_const_i64* rows,
+                                 dl_const_i64* frames, dl_const_i64* lengths, int64_t n,
+                                 dl_view* out, dl_error* err);
+
+DL_API dl_status dl_videos_close(dl_videos videos, dl_error* err);
 
 /* ---- Tests ---- */
 

@@ -109,6 +109,9 @@ typedef const dl_view dl_views; /* dl_views*: several */
 typedef struct dl_column {
     uint64_t id;
 } dl_column; /* one tensor of one view */
+typedef struct dl_videos {
+    uint64_t id;
+} dl_videos; /* one tensor of videos of one view */
 typedef struct dl_batches {
     uint64_t id;
 } dl_batches; /* rows of a view as record batches of Arrow */

@@ -11,8 +11,8 @@ import (
 
 // LinkReader reads what links point to. It may be used in parallel.
 type LinkReader interface {
-	// ReadLink fills dst, len(dst) == l.Length, with the bytes of l. An object that no longer
-	// exists, or is not the one that was linked, is errs.Corrupt, and dst is undefined.
+	// ReadLink fills dst, len(dst) == l.Length, with the bytes of the object. An object that no
+	// longer exists, or is not the one that was linked, is errs.Corrupt, and dst is undefined.
 	ReadLink(ctx context.Context, l format.Link, dst []byte) error
 }
 
@@ -23,6 +23,7 @@ const linkedDirectory = 1 << 20
 const (
 	linkBytes   = 24 // of a range
 	objectBytes = 40 // of an object without its URL and tag
+	headBytes   = 4  // of the place of a head
 )
 
 // storedAs is how a row is stored: as links or not, and as files of which codec. None stands for
@@ -57,6 +58,8 @@ func (b *Builder) addLink(l *format.Link) {
 	}
 	links.Ranges = append(links.Ranges, format.LinkRange{Object: int64(len(links.Objects) - 1), Offset: l.Offset, Length: l.Length})
 	b.dirSize += linkBytes
+	links.Heads.Add(int64(len(links.Ranges)-1), l.Head)
+	b.dirSize += headBytes + int64(len(l.Head))
 }
 
 // link reads an item of a linked chunk into dst, whose length is that of the item.
@@ -65,8 +68,8 @@ func (c *Chunk) link(ctx context.Context, item int64, dst []byte) error {
 	if c.Links == nil {
 		return errs.Op("read", storage.RedactURL(l.URL)).New(errs.Unsupported, "this program reads no links")
 	}
-	if int64(len(dst)) != l.Length {
-		return errs.New(errs.Internal, "read a link of %d bytes into %d bytes", l.Length, len(dst))
+	if int64(len(dst)) != l.Bytes() {
+		return errs.New(errs.Internal, "read a link of %d bytes into %d bytes", l.Bytes(), len(dst))
 	}
-	return c.Links.ReadLink(ctx, l, dst)
+	return c.Links.ReadLink(ctx, l, dst[copy(dst, l.Head):])
 }

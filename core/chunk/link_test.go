@@ -73,6 +73,55 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestHeads: an item is the bytes of its head, and then those of the object.
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	w := newWritten(t, Spec{DType: tensor.Bytes, Target: 1 << 20})
+	lake := lake{"s3://b/a.mp4": []byte("0123456789")}
+	headed := linkTo("s3://b/a.mp4", 4, 3, nil, codec.None)
+	headed.Link.Head = []byte("head")
+	w.rows([][]Item{{linkTo("s3://b/a.mp4", 0, 10, nil, codec.None)}, {headed}, {linkTo("s3://b/a.mp4", 9, 1, nil, codec.None)}})
+	w.seal()
+	c := *w.chunks()[0]
+	c.Links = lake
+	worker := NewWorker(all.All())
+	defer worker.Close()
+	for i, want := range []string{"0123456789", "head456", "9"} {
+		ref := &Ref{Chunk: &c, Item: int64(i), Items: 1, Size: c.Index.ItemBytes(int64(i)), Stored: c.Index.ItemBytes(int64(i))}
+		dst := make([]byte, len(want))
+		if err := worker.Decode(t.Context(), ref, dst, codec.AsStored); err != nil || string(dst) != want || ref.Size != int64(len(want)) {
+			t.Errorf("item %d = %q, %v, want %q", i, dst, err, want)
+		}
+		worker.SetReadAhead(objectAhead(lake["s3://b/a.mp4"]))
+		if err := worker.Decode(t.Context(), ref, dst, codec.AsStored); err != nil || string(dst) != want {
+			t.Errorf("item %d, read ahead = %q, %v, want %q", i, dst, err, want)
+		}
+		worker.SetReadAhead(nil)
+	}
+	ref := &Ref{Chunk: &c, Item: 1, Items: 1, Stored: 7}
+	span, err := ref.Part(5, 2)
+	dst := make([]byte, 2)
+	if err == nil {
+		err = span.Read(t.Context(), dst)
+	}
+	if err != nil || string(dst) != "56" || string(ref.Head()) != "head" {
+		t.Errorf("a part is %q, %v, behind %q", dst, err, ref.Head())
+	}
+	if _, err := ref.Part(3, 2); err == nil {
+		t.Error("a head lies in no object")
+	}
+	if spans := ref.Spans(nil); len(spans) != 1 || spans[0].Offset != 4 || spans[0].Bytes != 3 {
+		t.Errorf("spans %+v", spans)
+	}
+}
+
+// objectAhead is an object that is in memory.
+type objectAhead []byte
+
+func (f objectAhead) Bytes(_ context.Context, _ string, off, n int64) ([]byte, error) {
+	return f[off : off+n], nil
+}
+
 // TestLinkedChunksAreSmall: a chunk of links is sealed by its directory, which a reader of one
 // sample needs whole.
 func TestLinkedChunksAreSmall(t *testing.T) {

@@ -42,6 +42,8 @@ type Ref struct {
 	Computed []byte // a sample that is stored nowhere: its bytes; then Chunk is nil
 	// the tiles of an oversized sample in order, Chunk being the first; else nil
 	Tiles []*Chunk
+	// the part of the sample that is delivered, with its Shape and Size; nil: all of the sample
+	Partial *Partial
 	// how the image of Chunk is turned to have Shape, as Worker.TurnUpright finds it; 0: the form
 	// in which it is read says so
 	Orientation codec.Orientation

@@ -45,6 +45,9 @@ func (r *Ref) Spans(spans []Span) []Span {
 	if r.Chunk == nil {
 		return spans
 	}
+	if r.Partial != nil {
+		return append(spans, r.Partial.Spans...)
+	}
 	if r.Tiles == nil {
 		return r.Chunk.Spans(r.Item, r.Items, spans)
 	}
@@ -188,7 +191,7 @@ func (w *Worker) link(ctx context.Context, c *Chunk, item int64, dst []byte) err
 		l := c.Index.Link(item)
 		data, err := w.readAhead.Bytes(ctx, linkName(&l), l.Offset, l.Length)
 		if err != nil || data != nil {
-			copy(dst, data)
+			copy(dst[copy(dst, l.Head):], data)
 			return err
 		}
 	}

@@ -84,7 +84,7 @@ func (w *writer) appendKnown(ctx context.Context, cols []tensor.Rows, rows int64
 	if rows == 0 {
 		return nil
 	}
-	if columns, err = w.withLevels(ctx, columns, rows); err != nil {
+	if columns, err = w.withMade(ctx, columns, rows); err != nil {
 		return errs.Wrap(errs.Invalid, "append", "", err)
 	}
 	if err := w.adopt(ctx, columns); err != nil {
@@ -150,7 +150,7 @@ func (w *writer) update(ctx context.Context, rows []int64, cols []tensor.Rows) e
 			return errs.Wrap(errs.Invalid, "update tensor", c.Tensor, err)
 		}
 	}
-	if columns, err = w.withLevels(ctx, columns, int64(len(rows))); err != nil {
+	if columns, err = w.withMade(ctx, columns, int64(len(rows))); err != nil {
 		return errs.Wrap(errs.Invalid, "update", "", err)
 	}
 	if err := w.adopt(ctx, columns); err != nil {
@@ -212,13 +212,13 @@ func (w *writer) writeHoles(id format.UUID, rows []int64) error {
 	return nil
 }
 
-// touched lists the tensors that an update of cols writes, their levels included.
+// touched lists the tensors that an update of cols writes, those that are made of them included.
 func (w *writer) touched(cols []tensor.Rows) []string {
 	var names []string
 	for _, c := range cols {
 		names = append(names, c.Tensor)
 		if ct := w.types[c.Tensor]; ct != nil {
-			for _, l := range w.levelsBelow(ct.schema.ID) {
+			for _, l := range w.madeFrom(ct.schema.ID) {
 				names = append(names, l.ct.schema.Name)
 			}
 		}
@@ -289,12 +289,17 @@ func (w *writer) checkColumn(ctx context.Context, ct *columnType, col tensor.Row
 			return nil, err
 		}
 	}
-	if col.Texts != nil && ct.list || col.Missing != nil && (ct.sampleCodec != nil || ct.list || len(w.levels[ct.schema.ID]) > 0) {
+	if col.Texts != nil && (ct.list || ct.htype.IsVideo()) || col.Missing != nil && (ct.sampleCodec != nil || ct.list || len(w.made[ct.schema.ID]) > 0) {
 		col = col.Spread()
 	}
 	c.check.missing = col.Missing
 	c.check.numbered = ct.htype.Base == "class_label" && len(ct.schema.ClassNames) == 0 && (w.labelled[ct.schema.ID] || w.txn.HasElements(ct.schema.ID))
-	if col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col.RowItems)); err != nil {
+	if ct.htype.IsVideo() {
+		col.Samples, err = w.d.links.settleVideos(ctx, col.Samples, sampleRow(nil))
+	} else {
+		col.Samples, err = w.d.links.settle(ctx, col.Samples, w.d.env.Codecs, ct.channels, sampleRow(col.RowItems))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := c.check.renumber(&col); err != nil {

@@ -77,6 +77,8 @@ func (c *checker) checkShape(s tensor.Shape) error {
 
 func wantText(h tensor.HType, d tensor.DType) string {
 	switch {
+	case h.IsVideo():
+		return "a video file; deeplake.read(path) gives the one at a path"
 	case h.Base == "text" || d == tensor.String:
 		return "a str"
 	case d == tensor.Bytes:
@@ -402,6 +404,9 @@ func (c *checker) classNumber(name string) (int64, error) {
 
 // encoded checks a file by its header.
 func (c *checker) encoded(s tensor.Sample) (tensor.Sample, error) {
+	if c.ct.htype.IsVideo() {
+		return c.text(tensor.Sample{Form: tensor.FormText, DType: tensor.Bytes, Data: s.Data, Tables: s.Tables})
+	}
 	if !c.ct.htype.IsImage() && !c.ct.htype.IsMask() {
 		return s, errs.New(errs.Type, "sample is an encoded file, which htype %s does not take; decode it first", c.ct.htype)
 	}

@@ -113,6 +113,8 @@ func TestHTypes(t *testing.T) {
 		{TensorSpec{HType: "json"}, []tensor.Sample{jsonText(`{"a":[1,null]}`), jsonText(`3`), text("a")}, []no{{jsonText(`{"a":`), "which is no JSON"}, {jsonText(""), "which is no JSON"}, {opaque("{}"), "bytes, want a value that JSON can hold"}}},
 		{TensorSpec{HType: "list"}, []tensor.Sample{jsonText(`[1,"a",null]`), jsonText(`[]`)}, []no{{jsonText(`{}`), "{}, want a list"}, {jsonText(`null`), "null, want a list"}, {text("a"), `"a", want a list`}}},
 		{TensorSpec{HType: "embedding"}, []tensor.Sample{zeros(tensor.Float32, 8), zeros(tensor.Float32, 8)}, []no{{zeros(tensor.Float32, 9), "shape (9,), want (8,)"}, {zeros(tensor.Float32, 8, 1), "want (dimensions,), equal for all rows"}}},
+		{TensorSpec{HType: "video"}, []tensor.Sample{opaque("MOVING12"), opaque("MOVING")},
+			[]no{{text("a.mp4"), "deeplake.read(path) gives the one at a path"}, {zeros(tensor.Uint8, 4), "array of uint8, want a video file"}, {opaque("GIF89a"), "no video of MOVING (it begins with 47 49"}}},
 		{TensorSpec{HType: "intrinsics"}, []tensor.Sample{zeros(tensor.Float32, 3, 3)}, []no{{zeros(tensor.Float32, 3, 4), "want (3, 3)"}, {zeros(tensor.Complex64, 3, 3), "dtype complex64, want float32"}}},
 		{TensorSpec{HType: "sequence[image]", Compression: "png"}, []tensor.Sample{zeros(tensor.Uint8, 4, 5, 3)}, []no{{zeros(tensor.Uint8, 4), "shape (4,)"}, {zeros(tensor.Uint8, 0, 5, 3), "cannot be empty"}}},
 		{TensorSpec{HType: "sequence[class_label]"}, []tensor.Sample{text("a"), zeros(tensor.Int64)}, []no{{zeros(tensor.Float32), "dtype float32"}}},

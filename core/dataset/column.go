@@ -28,6 +28,9 @@ func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
 	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
 		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
+	if ct.htype.IsVideo() {
+		c.access.Tables = tablesOf(v.snap.Schema, ct.schema)
+	}
 	if _, ok := v.types[origin.Tensor]; ok {
 		c.access.Origin = func(ctx context.Context, row int64, _ error) string { return v.originOf(ctx, row) }
 	}
@@ -101,6 +104,37 @@ func (c *Column) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chun
 // Stored copies the stored bytes of a sample into dst, len(dst) == ref.Stored.
 func (c *Column) Stored(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
 	return w.Stored(ctx, ref, dst)
+}
+
+// Integers returns the integers of rows of a column, and -1 for a row without one. It is for
+// columns of numbers that rows go by, such as labels.
+func Integers(ctx context.Context, c *Column, rows []int64) ([]int64, error) {
+	w := c.view.NewWorker()
+	defer w.Close()
+	refs, out := make([]chunk.Ref, len(rows)), make([]int64, len(rows))
+	if err := c.Resolve(ctx, rows, refs); err != nil {
+		return nil, err
+	}
+	var p []byte
+	for i := range refs {
+		ref := &refs[i]
+		if out[i] = -1; ref.Hole() {
+			continue
+		}
+		if !c.ct.dtype.Fixed() || c.ct.list || ref.Size != int64(c.ct.dtype.Size()) {
+			return nil, errs.New(errs.Type, "row %d of tensor %q is no single number", rows[i], c.Name())
+		}
+		p = append(p[:0], make([]byte, ref.Size)...)
+		if err := c.Decode(ctx, ref, p, w); err != nil {
+			return nil, errs.New(errs.KindOf(err), "row %d: %w", rows[i], err)
+		}
+		v, ok := readInt(c.ct.dtype, p)
+		if !ok {
+			return nil, errs.New(errs.Type, "row %d of tensor %q is no int64 number", rows[i], c.Name())
+		}
+		out[i] = v
+	}
+	return out, nil
 }
 
 func (c *Column) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {

@@ -330,7 +330,7 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if err != nil {
 		return err
 	}
-	levels, err := newLevels(&ts, spec.Downsample)
+	made, err := newMade(&ts, spec.Downsample)
 	if err != nil {
 		return errs.Wrap(errs.Invalid, "create tensor", spec.Name, err)
 	}
@@ -350,7 +350,7 @@ func (d *Dataset) CreateTensor(_ context.Context, spec TensorSpec) error {
 	if err != nil {
 		return err
 	}
-	return w.create(append([]format.TensorSchema{ts}, levels...))
+	return w.create(append([]format.TensorSchema{ts}, made...))
 }
 
 // schema returns the schema, with uncommitted changes.
@@ -472,10 +472,10 @@ func CommitOnce(ctx context.Context, d *Dataset, message, key string) (none vers
 	if err := w.fold(ctx); err != nil {
 		return none, err
 	}
-	if err := d.checkBranch(ctx, d.head.Record.Branch); err != nil {
-		return none, err
-	}
 	w.txn.Key, w.txn.KeyBefore = key, true
+	if err := d.checkBranch(ctx, d.head.Record.Branch); err != nil {
+		return d.standing(ctx, w.txn, err)
+	}
 	head, err := w.txn.Commit(ctx, message, d.env.author())
 	if err != nil {
 		return none, err

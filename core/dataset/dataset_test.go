@@ -9,6 +9,7 @@ import (
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec/all"
+	"deeplake/core/media"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
 	"deeplake/core/storage/mem"
@@ -20,7 +21,7 @@ func testEnv() *Env {
 	space := &mem.Space{}
 	return &Env{
 		Stores: storage.Registry{"file": local.Open, "mem": space.Open},
-		Codecs: all.All(), Writer: "test",
+		Codecs: all.All(), Writer: "test", Containers: media.Containers{moving{}},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/media"
 	"deeplake/core/storage"
 	"deeplake/core/version/maintain"
 )
@@ -16,7 +17,11 @@ type Env struct {
 	Stores  storage.Registry
 	Sources storage.Sources // places that data is taken from, and that links point to
 	Codecs  *codec.Registry
-	Writer  string // names the software in commit records
+	// Containers are the kinds of files that tensors of videos take.
+	Containers media.Containers
+	// Parts makes files of parts of other files; nil: links to parts are refused.
+	Parts  media.PartMaker
+	Writer string // names the software in commit records
 	// Formats are the formats of other programs that Open presents read-only.
 	Formats []Format
 	// Author returns the name of the user, for commits, tags and views. Nil: commits have none.

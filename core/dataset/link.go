@@ -222,6 +222,10 @@ func (p *linkSources) settle(ctx context.Context, samples []tensor.Sample, reg *
 		if s.Form != tensor.FormLink || s.Link == nil || s.Link.Codec != 0 {
 			continue
 		}
+		if s.Link.Part != nil {
+			_ = g.Wait()
+			return nil, errs.New(errs.Type, "row %d: the link is to a part by time (begin, end), which tensors of htype video take", rowOf(i))
+		}
 		if &out[0] == &samples[0] {
 			out = append([]tensor.Sample{}, samples...) // the caller's are not changed
 		}
@@ -361,11 +365,14 @@ func LookAtHead(reg *codec.Registry, data []byte, want codec.Channels) (h codec.
 
 // link checks a sample with a complete link.
 func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
-	if s.Link == nil || s.Link.Codec == 0 {
+	most := int64(maxItemBytes)
+	switch {
+	case c.ct.htype.IsVideo():
+		most = format.MaxObjectBytes // it is read in parts
+	case s.Link == nil || s.Link.Codec == 0:
 		return s, errs.New(errs.Internal, "a link arrives without what it links to")
-	}
-	if !c.ct.htype.IsImage() && !c.ct.htype.IsMask() {
-		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to %s files", c.ct.htype, c.codec.Titles("and"))
+	case !c.ct.htype.IsImage() && !c.ct.htype.IsMask():
+		return s, errs.New(errs.Type, "sample is a link, which htype %s does not take; links are to %s files, and to videos", c.ct.htype, c.codec.Titles("and"))
 	}
 	l := s.Link
 	if len(l.URL) > format.MaxURLBytes || len(l.Tag) > format.MaxTagBytes {
@@ -377,11 +384,17 @@ func (c *checker) link(s tensor.Sample) (tensor.Sample, error) {
 	if err := unsigned(l.URL); err != nil {
 		return s, err
 	}
-	if l.Offset < 0 || l.Length < 1 || l.Length > maxItemBytes || l.Offset > format.MaxObjectBytes-l.Length || l.Size >= 0 && l.Offset+l.Length > l.Size {
-		return s, errs.New(errs.Invalid, "link is to %d bytes at %d of %d; want some within it, and at most %d", l.Length, l.Offset, l.Size, int64(maxItemBytes))
+	if l.Offset < 0 || l.Length < 1 || l.Length > most || l.Offset > format.MaxObjectBytes-l.Length || l.Size >= 0 && l.Offset+l.Length > l.Size {
+		return s, errs.New(errs.Invalid, "link is to %d bytes at %d of %d; want some within it, and at most %d", l.Length, l.Offset, l.Size, most)
+	}
+	if len(l.Head) > format.MaxLinkHeadBytes {
+		return s, errs.New(errs.Invalid, "link has %d bytes in front of those of its object, want at most %d", len(l.Head), format.MaxLinkHeadBytes)
 	}
 	if s.DType != c.dtype {
 		return s, errs.New(errs.Type, "the linked file has dtype %s, want %s; %s", s.DType, c.dtype, c.advice(s.DType))
+	}
+	if c.ct.htype.IsVideo() {
+		return s, nil
 	}
 	return s, c.checkShape(s.Shape)
 }
@@ -391,6 +404,6 @@ func linked(s *tensor.Sample) chunk.Item {
 	l := s.Link
 	return chunk.Item{
 		Shape: s.Shape, Codec: codec.ID(l.Codec),
-		Link: &format.Link{URL: l.URL, Tag: l.Tag, Size: max(l.Size, -1), Offset: l.Offset, Length: l.Length},
+		Link: &format.Link{URL: l.URL, Tag: l.Tag, Size: max(l.Size, -1), Offset: l.Offset, Length: l.Length, Head: l.Head},
 	}
 }

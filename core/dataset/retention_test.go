@@ -10,7 +10,6 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
-	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
 	"deeplake/core/version"
@@ -542,19 +541,4 @@ func TestRetentionDamage(t *testing.T) {
 	if len(r.Problems) != 1 || r.Problems[0].Key != key || r.Problems[0].What != "expiry" {
 		t.Fatalf("%+v", r.Problems)
 	}
-}
-
-// TestExpiredBase: a task of a distributed write that began on a version that has expired.
-func TestExpiredBase(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	d, _, _ := aged(t, 3)
-	token := begin(t, d)
-	updateNumbers(t, d, 0, 11)
-	commit(t, d, "newer")
-	early := must[*Dataset](t)(OpenTask(ctx, d.env, "mem://d", token, "early", storage.Options{}))
-	defer func() { _ = early.Close() }()
-	collect(t, d, maintain.GCOptions{OlderThan: 7 * day, Expire: &maintain.Retention{}})
-	_, err := OpenTask(ctx, d.env, "mem://d", token, "late", storage.Options{})
-	wantError(t, err, errs.NotFound, "version 3", "is expired", "begin the write again")
 }

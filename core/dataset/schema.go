@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -376,6 +377,8 @@ func checkCompression(spec *TensorSpec, htype tensor.HType, dtype tensor.DType, 
 	}
 	spec.Compression = id.Name()
 	switch {
+	case htype.IsVideo() && id != codec.None:
+		return errs.New(errs.Invalid, "compression %q is for samples that are not compressed yet, as videos are; leave it out", spec.Compression)
 	case sample && htype.IsMask() && id != codec.PNG:
 		return errs.New(errs.Invalid, "compression %q is for images, the htype is %s; use \"png\" or \"shuffle\"", spec.Compression, htype)
 	case sample && !htype.IsImage() && !htype.IsMask():
@@ -440,7 +443,7 @@ func visible(s *format.Schema) []string {
 	return slices.DeleteFunc(names(s), hidden)
 }
 
-// create adds a tensor with its levels.
+// create adds a tensor with those that are made of it.
 func (w *writer) create(all []format.TensorSchema) error {
 	name := all[0].Name
 	if w.d.task != nil {
@@ -468,11 +471,15 @@ func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
 		return w.renamed()
 	}
 	for i := range cols {
-		spec := SpecOf(cols[i].Infer(), w.d.env.Codecs)
+		spec := SpecOf(cols[i].Infer(), w.d.env)
 		spec.Name = cols[i].Tensor
 		ts, err := newTensor(spec, w.d.env.Codecs)
+		var made []format.TensorSchema
 		if err == nil {
-			err = w.create([]format.TensorSchema{ts})
+			made, err = newMade(&ts, nil)
+		}
+		if err == nil {
+			err = w.create(append([]format.TensorSchema{ts}, made...))
 		}
 		if err != nil {
 			if again := back(); again != nil {
@@ -485,13 +492,21 @@ func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
 }
 
 // SpecOf returns the tensor of samples that were looked at, without a name.
-func SpecOf(in tensor.Inferred, reg *codec.Registry) TensorSpec {
+func SpecOf(in tensor.Inferred, env *Env) TensorSpec {
 	spec := TensorSpec{HType: in.HType, ClassNames: in.ClassNames, AddClasses: true}
 	if in.File != nil {
-		spec.HType = "generic"
-		if _, ok := reg.Sniff(in.File); ok {
-			spec.HType = "image"
+		if spec.HType == "" {
+			spec.HType = "generic"
 		}
+		if _, ok := env.Codecs.Sniff(in.File); ok {
+			spec.HType = "image"
+		} else if env.Containers.Of(in.File) != nil {
+			spec.HType = "video"
+		}
+	}
+	// Links to images are looked at later, when their codec is needed. A name is enough here.
+	if l := in.Link; l != nil && (l.Part != nil || env.Containers.Named(path.Ext(strings.SplitN(l.URL, "?", 2)[0]))) {
+		spec.HType = "video"
 	}
 	if in.DType != 0 {
 		spec.DType = in.DType.String()

@@ -345,7 +345,7 @@ func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.isNoLevel("rename", old); err != nil {
+	if err := w.isNotMade("rename", old); err != nil {
 		return err
 	}
 	if hidden(old) {
@@ -354,7 +354,7 @@ func (d *Dataset) RenameTensor(_ context.Context, old, name string) error {
 	if err := w.txn.RenameTensor(old, name); err != nil {
 		return err
 	}
-	if err := w.renameLevels(); err != nil {
+	if err := w.renameMade(); err != nil {
 		w.broken = err
 		return err
 	}
@@ -370,14 +370,14 @@ func (d *Dataset) DeleteTensor(_ context.Context, name string) error {
 		return err
 	}
 	ts := w.txn.Schema().Find(name)
-	if ts == nil || hidden(name) && ts.Reduces == nil {
+	if ts == nil || hidden(name) && ts.MadeOf().IsZero() {
 		return errs.Wrap(errs.NotFound, "delete tensor", name, unknownTensor(w.txn.Schema(), name))
 	}
-	if err := w.isNoLevel("delete", name); err != nil {
+	if err := w.isNotMade("delete", name); err != nil {
 		return err
 	}
 	gone := map[format.UUID]string{ts.ID: name}
-	for _, l := range w.levelsBelow(ts.ID) {
+	for _, l := range w.madeFrom(ts.ID) {
 		gone[l.ct.schema.ID] = l.ct.schema.Name
 	}
 	for id, name := range gone {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"slices"
@@ -52,6 +53,9 @@ func (t *taskOf) number(all []format.TensorSchema) {
 				all[i].Reduces.Tensor = id
 			}
 		}
+		if id, ok := ids[all[i].FramesOf]; ok {
+			all[i].FramesOf = id
+		}
 	}
 }
 
@@ -71,7 +75,7 @@ type leasing struct {
 	last   chan time.Time // of the last renewal; has one value
 }
 
-func lease(ctx context.Context, r *version.Repo, write format.UUID, within time.Duration) (*leasing, error) {
+func lease(ctx context.Context, r *version.Repo, write format.Write, within time.Duration) (*leasing, error) {
 	l := &leasing{lease: version.NewLease(r, write, within), within: within, group: task.New(context.Background(), 0), last: make(chan time.Time, 1)}
 	began := time.Now()
 	if err := l.lease.Begin(ctx); err != nil {
@@ -120,8 +124,8 @@ type Writes struct{ d *Dataset }
 func WritesTo(d *Dataset) Writes { return Writes{d} }
 
 // Begin begins a distributed write on top of the dataset's commit, and returns its token: a
-// JSON object for OpenTask and Commit. The lease keeps the chunks of the tasks from every
-// gc. It is renewed until End or Close, and ends within the given time after that.
+// JSON object for OpenTask and Commit. The lease keeps the chunks of the tasks, and the commit,
+// from every gc. It is renewed until End or Close, and ends within the given time after that.
 func (w Writes) Begin(ctx context.Context, within time.Duration) ([]byte, error) {
 	d := w.d
 	d.mu.Lock()
@@ -135,7 +139,7 @@ func (w Writes) Begin(ctx context.Context, within time.Duration) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	l, err := lease(ctx, d.repo, plan.ID, within)
+	l, err := lease(ctx, d.repo, plan, within)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +174,7 @@ func (w Writes) End(ctx context.Context, token []byte) error {
 		l.stop()
 		delete(d.leases, plan.ID)
 	}
-	return version.NewLease(d.repo, plan.ID, DefaultLease).End(ctx)
+	return version.NewLease(d.repo, plan, DefaultLease).End(ctx)
 }
 
 // OpenTask opens the dataset at uri for one task of a distributed write. Rows are those of the
@@ -275,17 +279,24 @@ func (w Writes) Commit(ctx context.Context, token []byte, fragments [][]byte, o 
 	if key == "" {
 		key, before = keyOf(fragments), false
 	}
-	if err := d.checkBranch(ctx, plan.Base.Branch); err != nil {
-		return report, err
-	}
 	if err := format.CheckKey(key); err != nil {
 		return report, errs.Op("commit to", d.URI()).New(errs.Invalid, "%w", err)
+	}
+	deleted := d.checkBranch(ctx, plan.Base.Branch)
+	if deleted != nil && !errs.Is(deleted, errs.NotFound) {
+		return report, deleted
 	}
 	repo, base := d.repo, d.head
 	if base.Record.UUID != plan.Commit {
 		if repo, base, err = version.OpenWrite(ctx, d.store, d.env.Writer, plan); err != nil {
-			return report, err
+			return report, cmp.Or(deleted, err)
 		}
+	}
+	if deleted != nil {
+		txn := repo.Begin(base)
+		txn.Key, txn.KeyBefore = key, before
+		report.Committed, err = d.standing(ctx, txn, deleted)
+		return report, err
 	}
 	parts, err := d.decodeFragments(ctx, fragments)
 	if err != nil {
@@ -344,6 +355,25 @@ func (d *Dataset) checkBranch(ctx context.Context, branch format.UUID) error {
 		return errs.Op("commit to", d.URI()).New(errs.NotFound, "the branch was deleted, and no name would lead to the commit; make the changes on another branch")
 	}
 	return nil
+}
+
+// standing returns the commit that has the key of a transaction whose branch was deleted. Else it
+// returns deleted, which says so. The caller holds the lock.
+func (d *Dataset) standing(ctx context.Context, t *version.Txn, deleted error) (none version.Committed, err error) {
+	if !errs.Is(deleted, errs.NotFound) {
+		return none, deleted
+	}
+	rec, at, err := version.Standing(ctx, t)
+	switch {
+	case err != nil:
+		return none, err
+	case rec == nil:
+		return none, deleted
+	case at == nil:
+		d.drop()
+		return version.Describe(rec), nil
+	}
+	return d.moveTo(at), nil
 }
 
 // keyOf is the key of a commit of these fragments.

@@ -17,6 +17,7 @@ import (
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
 	"deeplake/core/tensor"
+	"deeplake/core/version"
 	"deeplake/core/version/maintain"
 )
 
@@ -648,6 +649,76 @@ func TestCommitOnce(t *testing.T) {
 		_ = a.Discard(ctx)
 	}
 	wantWhole(t, a)
+}
+
+// TestCommitOnceOnDeletedBranch: a keyed commit that runs again returns the one that stands, though
+// the branch was deleted since, and the data may be gone.
+func TestCommitOnceOnDeletedBranch(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, removed := range []bool{false, true} {
+		env := testEnv()
+		d := numberedDataset(t, env, "mem://d")
+		if err := d.Checkout(ctx, "work", true); err != nil {
+			t.Fatal(err)
+		}
+		appendNumbers(t, d, 1)
+		commit(t, d, "of work")
+		again := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{Branch: "work"}))
+		defer func() { _ = again.Close() }()
+		token, other := begin(t, again), begin(t, d)
+		part := inTask(t, env, "mem://d", token, "k", func(d *Dataset) { appendNumbers(t, d, 3) })
+		late := inTask(t, env, "mem://d", other, "k", func(d *Dataset) { appendNumbers(t, d, 4) })
+		appendNumbers(t, d, 2)
+		job, err := CommitOnce(ctx, d, "job", "job 7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tasks := must[WriteReport](t)(WritesTo(d).Commit(ctx, token, [][]byte{part}, CommitFragmentsOptions{}))
+		keyed := must[WriteReport](t)(WritesTo(d).Commit(ctx, other, [][]byte{late}, CommitFragmentsOptions{Key: "job 8"}))
+		if err := d.Checkout(ctx, "main", false); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Versions().DeleteBranch(ctx, "work"); err != nil {
+			t.Fatal(err)
+		}
+		appendNumbers(t, again, 2)
+		if removed {
+			for _, w := range [][]byte{token, other} {
+				if err := WritesTo(d).End(ctx, w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := must[maintain.GCReport](t)(d.Versions().GC(ctx, maintain.GCOptions{})); r.Objects == 0 {
+				t.Errorf("%+v", r)
+			}
+		}
+		// The programs that lost their answers run again.
+		for _, c := range []struct {
+			token []byte
+			part  []byte
+			key   string
+			want  version.Committed
+		}{{token, part, "", tasks.Committed}, {other, late, "job 8", keyed.Committed}, {other, part, "job 7", job}} {
+			main := must[*Dataset](t)(Open(ctx, env, "mem://d", OpenOptions{}))
+			got, err := WritesTo(main).Commit(ctx, c.token, [][]byte{c.part}, CommitFragmentsOptions{Key: c.key})
+			if err != nil || got.Commit != c.want.Commit {
+				t.Errorf("key %q by a fragment: %+v, %v", c.key, got, err)
+			}
+			_ = main.Close()
+		}
+		if got, err := CommitOnce(ctx, again, "job", "job 7"); err != nil || got.Commit != job.Commit {
+			t.Errorf("the job again: %+v, %v", got, err)
+		}
+		if !removed {
+			wantNumbers(t, again, 1, 2)
+		}
+		appendNumbers(t, again, 9)
+		_, err = CommitOnce(ctx, again, "job", "job 9")
+		wantError(t, err, errs.NotFound, "the branch was deleted")
+		_, err = WritesTo(again).Commit(ctx, token, [][]byte{late}, CommitFragmentsOptions{})
+		wantError(t, err, errs.Conflict, "uncommitted changes")
+	}
 }
 
 // TestFragmentsCommittedInPart: a commit that has the appended rows of some fragments stands for

@@ -23,7 +23,7 @@ type writer struct {
 	session *chunk.Session
 	types   map[string]*columnType
 	byID    map[format.UUID]*columnType
-	levels  map[format.UUID][]*columnType // the levels of each tensor that are made of it
+	made    map[format.UUID][]*columnType // the tensors that are made of each one
 	groups  map[string]string             // a tensor of each group
 	adding  opened                        // chunks of appended rows
 	fixing  opened                        // chunks of updated rows
@@ -98,7 +98,7 @@ func newGroup() *task.Group { return task.New(context.Background(), finishesInFl
 func (w *writer) resolveTypes() error {
 	schema := w.txn.Schema()
 	clear(w.types)
-	w.groups, w.byID, w.levels = map[string]string{}, map[format.UUID]*columnType{}, map[format.UUID][]*columnType{}
+	w.groups, w.byID, w.made = map[string]string{}, map[format.UUID]*columnType{}, map[format.UUID][]*columnType{}
 	for i := range schema.Tensors {
 		if err := w.resolveType(&schema.Tensors[i]); err != nil {
 			return err
@@ -114,8 +114,8 @@ func (w *writer) resolveType(ts *format.TensorSchema) error {
 		return err
 	}
 	w.types[ts.Name], w.byID[ts.ID] = ct, ct
-	if of := ts.Reduces; of != nil {
-		w.levels[of.Tensor] = append(w.levels[of.Tensor], ct)
+	if of := ts.MadeOf(); !of.IsZero() {
+		w.made[of] = append(w.made[of], ct)
 	}
 	for i := range len(ts.Name) {
 		if ts.Name[i] == '/' {
@@ -381,8 +381,8 @@ func (w *writer) columnsOf(cols []tensor.Rows) ([]*columnType, error) {
 		if seen[c.Tensor] {
 			return nil, errs.New(errs.Invalid, "tensor %q is given twice", c.Tensor)
 		}
-		if ct.schema.Reduces != nil {
-			return nil, errs.New(errs.Invalid, "tensor %q is a level of another one, which is written with it", c.Tensor)
+		if !ct.schema.MadeOf().IsZero() {
+			return nil, errs.New(errs.Invalid, "tensor %q is made of another one, and is written with it", c.Tensor)
 		}
 		seen[c.Tensor] = true
 		out[i] = ct

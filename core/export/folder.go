@@ -3,15 +3,16 @@ package export
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"deeplake/core/errs"
 	"deeplake/core/internal/task"
 )
 
-// folder writes images as files: in a folder of their class, in one of their split.
+// folder writes images or videos as files: in a folder of their class, in one of their split.
 type folder struct {
 	e     *exporter
-	image *column
+	files *column
 	label *column // nil: there are no classes
 	namer *namer
 }
@@ -21,18 +22,27 @@ const unlabeled = "unlabeled"
 
 func openFolder(ctx context.Context, e *exporter) (writer, error) {
 	f := &folder{e: e}
-	for _, c := range e.columns {
-		switch {
-		case c.kind == isImage && !c.list && !c.htype.IsMask() && f.image == nil:
-			f.image = c
-		case c.kind == isLabel && c.scalar() && len(c.of.ClassNames) > 0 && f.label == nil:
-			f.label = c
-		default:
-			e.note(c.Name(), "left out: folders have images and their classes")
+	for _, is := range []func(c *column) bool{
+		func(c *column) bool { return c.kind == isImage && !c.list && !c.htype.IsMask() },
+		func(c *column) bool { return c.kind == isVideo },
+	} {
+		if i := slices.IndexFunc(e.columns, is); i >= 0 && f.files == nil {
+			f.files = e.columns[i]
 		}
 	}
-	if f.image == nil {
-		return nil, errs.New(errs.Invalid, "folders are of images, and there is no tensor of htype image; take another format")
+	for _, c := range e.columns {
+		switch {
+		case c == f.files:
+		case c.kind == isLabel && c.scalar() && len(c.of.ClassNames) > 0 && f.label == nil:
+			f.label = c
+		case c.kind == isVideo:
+			e.note(c.Name(), "left out: folders have one tensor of images or videos; choose by tensors=")
+		default:
+			e.note(c.Name(), "left out: folders have images or videos and their classes")
+		}
+	}
+	if f.files == nil {
+		return nil, errs.New(errs.Invalid, "folders are of images or videos, and there is no tensor of htype image or video; take another format")
 	}
 	if f.label != nil {
 		for _, name := range f.label.of.ClassNames {
@@ -41,7 +51,10 @@ func openFolder(ctx context.Context, e *exporter) (writer, error) {
 			}
 		}
 	}
-	var err error
+	err := e.copyVideos([]*column{f.files})
+	if err != nil {
+		return nil, err
+	}
 	f.namer, err = newNamer(ctx, e, false, f.folders)
 	return f, err
 }
@@ -77,7 +90,7 @@ func (f *folder) folders(ctx context.Context, p *part, rows []int64) ([]string, 
 }
 
 func (f *folder) part(ctx context.Context, p *part) (any, error) {
-	return nil, f.e.batches(ctx, p, []*column{f.image}, func(b *batch) error {
+	return nil, f.e.batches(ctx, p, []*column{f.files}, func(b *batch) error {
 		names, err := f.namer.names(ctx, p, b.rows)
 		if err != nil {
 			return err
@@ -90,15 +103,25 @@ func (f *folder) part(ctx context.Context, p *part) (any, error) {
 		for i := range b.rows {
 			v := &b.columns[0][i]
 			if v.hole {
-				f.e.note(f.image.Name(), "rows without an image have no file")
+				f.e.note(f.files.Name(), f.missing())
 				continue
 			}
 			g.Go(func(ctx context.Context) error {
+				if f.files.kind == isVideo {
+					return f.e.putVideo(ctx, p, folders[i]+names[i], f.files, b.rows[i], v)
+				}
 				return f.e.putPicture(ctx, p, folders[i]+names[i], b.rows[i], v)
 			})
 		}
 		return g.Wait()
 	})
+}
+
+func (f *folder) missing() string {
+	if f.files.kind == isVideo {
+		return "rows without a video have no file"
+	}
+	return "rows without an image have no file"
 }
 
 func (f *folder) finish(context.Context, [][]byte) error { return nil }

@@ -55,7 +55,7 @@ func (w *mdsShards) field(c *column) (mds.Field, tensor.Shape, error) {
 		f.Encoding = "str"
 	case c.kind == isJSON:
 		f.Encoding = "json"
-	case c.kind == isBytes:
+	case c.kind == isBytes || c.kind == isVideo:
 		f.Encoding = "bytes"
 	default:
 		return w.numbers(f, c)
@@ -145,7 +145,7 @@ func (w *mdsShards) value(k int, c *column, v *value) ([]byte, error) {
 		return w.e.picture(&v.Sample)
 	case c.list:
 		return listJSON(c, v), nil
-	case c.kind == isText || c.kind == isJSON || c.kind == isBytes:
+	case c.kind == isText || c.kind == isJSON || c.kind == isBytes || c.kind == isVideo:
 		return v.Data, nil
 	}
 	data := v.Data

@@ -122,7 +122,7 @@ func (n *namer) stem(source, split string) string {
 		name = path.Base(name)
 	}
 	if ext := path.Ext(name); ext != "" {
-		if _, is := n.e.env.Codecs.ByExtension(ext); is {
+		if _, is := n.e.env.Codecs.ByExtension(ext); is || n.e.env.Containers.Named(ext) {
 			name = strings.TrimSuffix(name, ext)
 		}
 	}

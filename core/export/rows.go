@@ -10,6 +10,7 @@ import (
 	"deeplake/core/internal/task"
 	"deeplake/core/read"
 	"deeplake/core/tensor"
+	"deeplake/core/video"
 )
 
 // kind distinguishes the samples of tensors.
@@ -21,6 +22,7 @@ const (
 	isText
 	isJSON
 	isBytes
+	isVideo // files
 	isLabel // numbers of classes
 )
 
@@ -34,6 +36,8 @@ type column struct {
 	dtype tensor.DType
 	// only the shapes of samples are wanted
 	headsOnly bool
+	// of videos that the layout writes piece by piece; nil: batches have them
+	videos *video.Reader
 }
 
 // scalar reports whether samples are single numbers.
@@ -59,6 +63,8 @@ func (e *exporter) newColumn(d *dataset.TensorDescription) (*column, error) {
 		c.kind = isText
 	case c.dtype == tensor.JSON:
 		c.kind = isJSON
+	case c.htype.IsVideo():
+		c.kind = isVideo
 	case c.dtype == tensor.Bytes:
 		c.kind = isBytes
 	case c.htype.Base == "class_label" && c.dtype.IsInteger():
@@ -73,6 +79,7 @@ type value struct {
 	items     []tensor.Sample // of a list
 	extension string          // of the file of a picture
 	hole      bool
+	apart     int64 // bytes of a video that is not read with the batch; 0: it is in Data
 }
 
 // batch is some rows of a part.
@@ -131,7 +138,7 @@ func (e *exporter) batch(ctx context.Context, p *part, at int64, columns []*colu
 	fits, total := int64(0), int64(0)
 	for fits < n {
 		for i := range refs {
-			if r := &refs[i][fits]; columns[i].headsOnly {
+			if r := &refs[i][fits]; columns[i].headsOnly || columns[i].isApart(r) {
 				continue
 			} else if isFile(r) {
 				total += r.Stored
@@ -192,6 +199,10 @@ func (r *reading) plan(ctx context.Context, c *column, refs []chunk.Ref) ([]valu
 			}
 			if c.headsOnly {
 				values[i].Shape = ref.Shape
+				continue
+			}
+			if c.isApart(ref) {
+				values[i].apart = ref.Stored
 				continue
 			}
 			all, to = append(all, *ref), append(to, &values[i].Sample)

@@ -17,6 +17,7 @@ import (
 	"deeplake/core/read"
 	"deeplake/core/session"
 	"deeplake/core/storage"
+	"deeplake/core/video"
 )
 
 // exporter writes the rows of a view.
@@ -36,6 +37,8 @@ type exporter struct {
 	spread    bool      // the user has not chosen the size of shards
 	parts     []*part
 	workers   read.Pool[*chunk.Worker]
+	readers   []*video.Reader // of columns of videos
+	copies    chan struct{}   // one for each video that is copied
 
 	mu    sync.Mutex // of what follows
 	total written
@@ -44,6 +47,8 @@ type exporter struct {
 func (e *exporter) run(ctx context.Context) (err error) {
 	e.workers.New = func() *chunk.Worker { return e.view.NewWorker() }
 	defer e.workers.Close()
+	e.copies = make(chan struct{}, mostCopies)
+	defer e.closeReaders()
 	e.described = e.view.Describe()
 	e.report.Rows = e.view.Len()
 	e.job.Update(func(p *Progress) { p.Total = e.report.Rows })

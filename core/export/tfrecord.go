@@ -100,7 +100,7 @@ func (w *tfRecords) features(dst []tfrecord.Feature, c *column, v *value) ([]tfr
 			f.Bytes = append(f.Bytes, data)
 		}
 		return append(dst, f), nil
-	case isText, isJSON, isBytes:
+	case isText, isJSON, isBytes, isVideo:
 		for i := range items {
 			f.Bytes = append(f.Bytes, items[i].Data)
 		}

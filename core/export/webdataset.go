@@ -28,7 +28,7 @@ type webDataset struct {
 func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 	w := &webDataset{e: e, names: make([]string, len(e.columns))}
 	main := map[kind]int{ // the column whose members have no name of their own
-		isImage: mainOf(e.columns, isImage, "images", "image"), isLabel: mainOf(e.columns, isLabel, "labels", "label"),
+		isImage: mainOf(e.columns, isImage, "images", "image"), isVideo: mainOf(e.columns, isVideo, "videos", "video"), isLabel: mainOf(e.columns, isLabel, "labels", "label"),
 		isText: mainOf(e.columns, isText, "text"), isJSON: mainOf(e.columns, isJSON, "json"),
 	}
 	taken := map[string]bool{}
@@ -63,11 +63,11 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 	if len(taken) > mostMembers {
 		e.note("", fmt.Sprintf("rows have %d named members, and an import takes %d of them", len(taken), mostMembers))
 	}
-	return w, nil
+	return w, e.copyVideos(e.columns)
 }
 
 // mainOf returns the column of a kind that has one of the names, the first name before the others.
-// Without one it is the first picture that is no mask, or the only label; else -1.
+// Without one it is the first video, the first picture that is no mask, or the only label; else -1.
 func mainOf(columns []*column, k kind, names ...string) int {
 	is := func(c *column) bool { return c.kind == k && !c.list && (k != isLabel || c.scalar()) }
 	for _, name := range names {
@@ -78,6 +78,8 @@ func mainOf(columns []*column, k kind, names ...string) int {
 	switch k {
 	case isImage:
 		return slices.IndexFunc(columns, func(c *column) bool { return is(c) && !c.htype.IsMask() })
+	case isVideo:
+		return slices.IndexFunc(columns, is)
 	case isLabel:
 		if i := slices.IndexFunc(columns, is); i >= 0 && !slices.ContainsFunc(columns[i+1:], is) {
 			return i
@@ -100,12 +102,8 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 					if v.hole {
 						continue
 					}
-					extension, data, err := w.member(c, v)
-					if err != nil {
-						return errs.InRow(errs.KindOf(err), row, "row %d of tensor %q: %w", row, c.Name(), err)
-					}
 					some = true
-					if err := member(t, fmt.Sprintf("%08d.%s%s", b.from+int64(i), w.names[k], extension), data); err != nil {
+					if err := w.write(ctx, t, fmt.Sprintf("%08d.%s", b.from+int64(i), w.names[k]), c, row, v); err != nil {
 						return err
 					}
 				}
@@ -123,14 +121,14 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 }
 
 func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
-	names := map[kind]string{isImage: "images", isLabel: "labels", isText: "text", isJSON: "json"}
+	names := map[kind]string{isImage: "images", isVideo: "videos", isLabel: "labels", isText: "text", isJSON: "json"}
 	return w.e.describe(ctx, func(c *column) string {
 		name := strings.TrimSuffix(w.names[slices.Index(w.e.columns, c)], ".")
 		if name == "" {
 			return names[c.kind]
 		}
 		if slices.Contains(slices.Collect(maps.Values(names)), name) { // imports add the kind
-			last := map[kind]string{isImage: "image", isText: "txt", isJSON: "json", isLabel: "npy", isNumbers: "npy"}[c.kind]
+			last := map[kind]string{isImage: "image", isVideo: "video", isText: "txt", isJSON: "json", isLabel: "npy", isNumbers: "npy"}[c.kind]
 			if c.kind == isLabel && c.scalar() {
 				last = "cls"
 			}
@@ -140,13 +138,39 @@ func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
 	})
 }
 
-// member writes a file into an archive. It has no date, so that equal rows make equal archives.
-func member(t *tar.Writer, name string, data []byte) error {
-	err := t.WriteHeader(&tar.Header{Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: time.Unix(0, 0), Format: tar.FormatPAX})
+// write writes the value of a row as a member. name has no extension.
+func (w *webDataset) write(ctx context.Context, t *tar.Writer, name string, c *column, row int64, v *value) (err error) {
+	defer func() {
+		if err != nil {
+			err = errs.InRow(errs.KindOf(err), row, "row %d of tensor %q: %w", row, c.Name(), err)
+		}
+	}()
+	if c.kind == isVideo {
+		began := false
+		return w.e.pieces(ctx, c, row, v, func(piece []byte) error {
+			if !began {
+				began = true
+				if err := begin(t, name+w.e.videoExtension(piece)[1:], v.apart+int64(len(v.Data))); err != nil {
+					return err
+				}
+			}
+			_, err := t.Write(piece)
+			return err
+		})
+	}
+	extension, data, err := w.member(c, v)
+	if err == nil {
+		err = begin(t, name+extension, int64(len(data)))
+	}
 	if err == nil {
 		_, err = t.Write(data)
 	}
 	return err
+}
+
+// begin begins a member of an archive. It has no date, so that equal rows make equal archives.
+func begin(t *tar.Writer, name string, size int64) error {
+	return t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644, ModTime: time.Unix(0, 0), Format: tar.FormatPAX})
 }
 
 // known returns an array as NumPy knows it.

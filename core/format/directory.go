@@ -15,6 +15,7 @@ const (
 	dirSequence = 1 << 0
 	dirTile     = 1 << 1
 	dirLinked   = 1 << 2
+	dirHeads    = 1 << 3 // linked items begin with bytes of their own
 )
 
 // How a directory says the sizes of its items and of its blocks.
@@ -50,6 +51,9 @@ func EncodeDirectory(d *Directory) ([]byte, error) {
 	}
 	if d.Links != nil {
 		flags |= dirLinked
+		if d.Links.Heads.Ends != nil {
+			flags |= dirHeads
+		}
 	}
 	b := []byte{byte(d.DType), byte(d.SampleCodec), byte(d.BlockCodec), flags}
 	b = appendUvarint(b, d.Items)
@@ -186,7 +190,9 @@ func decodeDirectory(raw []byte) (*Directory, error) {
 		d.Shapes = r.shapeRuns()
 	}
 	if flags&dirLinked != 0 {
-		d.Links = r.links(d.Items)
+		if d.Links = r.links(d.Items); flags&dirHeads != 0 {
+			d.Links.Heads = r.heads(d.Items)
+		}
 	} else {
 		d.readSizes(&r)
 		d.readBlocks(&r)
@@ -226,7 +232,7 @@ func (d *Directory) checkKnown(flags byte) error {
 	switch {
 	case !d.DType.Valid():
 		return unknown("dtype", byte(d.DType))
-	case flags&^(dirSequence|dirTile|dirLinked) != 0:
+	case flags&^(dirSequence|dirTile|dirLinked|dirHeads) != 0 || flags&(dirLinked|dirHeads) == dirHeads:
 		return unknown("set of flags", flags)
 	case d.SampleCodec != codec.None && !d.DType.Fixed():
 		return fmt.Errorf("items of %s have sample codec %d", d.DType, d.SampleCodec)

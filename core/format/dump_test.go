@@ -377,7 +377,7 @@ func (d *dumper) directory() {
 		}
 	}
 	if flags&4 != 0 {
-		d.links(n)
+		d.links(n, flags&8 != 0)
 	} else {
 		d.blocks(n)
 	}
@@ -414,7 +414,7 @@ func (d *dumper) blocks(n int) {
 	}
 }
 
-func (d *dumper) links(n int) {
+func (d *dumper) links(n int, headed bool) {
 	for i := range d.uvarint("linked objects") {
 		d.uvarint(fmt.Sprintf("object %d: bytes of the URL shared with the one before", i))
 		d.text(d.uvarint("bytes of the URL that follow"), "URL")
@@ -428,6 +428,18 @@ func (d *dumper) links(n int) {
 		d.svarint("offset, minus the end of the item before in the same object")
 	}
 	d.axes(n, "length of item")
+	if !headed {
+		return
+	}
+	heads := make([]int, n)
+	for i := range heads {
+		heads[i] = d.uvarint("bytes of the head")
+	}
+	for i, h := range heads {
+		if h > 0 {
+			d.field(h, "head of item %d", i)
+		}
+	}
 }
 
 // undump reads the bytes back from annotated hex.

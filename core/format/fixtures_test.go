@@ -227,10 +227,23 @@ func (g *gen) links(items int64) *Links {
 			Size: []int64{-1, MaxObjectBytes}[g.IntN(2)],
 		})
 	}
+	var heads []int64 // items with one
 	for i := range l.Ranges {
 		l.Ranges[i] = LinkRange{Object: int64(g.IntN(len(l.Objects))), Offset: g.size(1 << 39), Length: 1 + g.size(1<<38)}
 		if i > 0 && g.IntN(2) == 0 {
 			l.Ranges[i].Object = l.Ranges[i-1].Object
+		}
+		if g.IntN(3) > 0 {
+			continue
+		}
+		heads = append(heads, int64(i))
+	}
+	for _, i := range heads {
+		l.Heads.Add(i, []byte(g.text()+"h"))
+	}
+	if len(heads) > 0 {
+		for i := int64(len(l.Heads.Ends)); i < items; i++ {
+			l.Heads.Add(i, nil)
 		}
 	}
 	return l
@@ -360,6 +373,12 @@ func (g *gen) schema() *Schema {
 		if g.IntN(4) == 0 {
 			t.ID, t.Name, t.Reduces = g.uuid(), "_"+t.Name, &Reduction{Tensor: t.ID, Factor: MinFactor + g.Int64N(MaxFactor-MinFactor+1)}
 			s.Tensors = append(s.Tensors, t)
+		}
+		if g.IntN(4) == 0 {
+			video := &s.Tensors[len(s.Tensors)-1]
+			video.HType, video.DType, video.Time = "video", "bytes", ""
+			s.Tensors = append(s.Tensors, TensorSchema{ID: g.uuid(), Name: "_frames" + g.uuid().String(), HType: "generic", DType: "bytes", Compression: "zstd",
+				ChunkBytes: MinChunkBytes, Info: map[string]any{}, FramesOf: video.ID})
 		}
 	}
 	return s

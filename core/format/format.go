@@ -68,6 +68,7 @@ const (
 	MaxURLBytes      = 8 << 10 // of a linked object
 	MaxTagBytes      = 1 << 10
 	MaxLinkBytes     = 4 << 20 // URLs and tags of a chunk together
+	MaxLinkHeadBytes = 8 << 20 // in front of the bytes of a linked object
 	MaxForeignLead   = 64      // bytes in front of a block of another format
 )
 

@@ -248,7 +248,7 @@ func FuzzDecodeBitmap(f *testing.F) {
 }
 
 func FuzzDecodeDirectory(f *testing.F) {
-	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
+	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked(), headed()} {
 		f.Add(must(EncodeDirectory(c.dir)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -297,7 +297,7 @@ func probe(t *testing.T, x *Index) {
 	ends(x.Items(), func(i int64) {
 		if x.Linked() {
 			l := x.Link(i)
-			if l.Length < 1 || l.Offset < 0 || l.Offset+l.Length > MaxObjectBytes || (l.Size >= 0 && l.Offset+l.Length > l.Size) || l.URL == "" || x.ItemBytes(i) != l.Length {
+			if l.Length < 1 || l.Offset < 0 || l.Offset+l.Length > MaxObjectBytes || (l.Size >= 0 && l.Offset+l.Length > l.Size) || l.URL == "" || x.ItemBytes(i) != l.Bytes() {
 				t.Fatalf("item %d: %+v", i, l)
 			}
 			return
@@ -344,7 +344,7 @@ func FuzzDecodeChunkHead(f *testing.F) {
 // FuzzDecodeTrailer takes the tail of a chunk, directory and trailer, and makes the checksums
 // right.
 func FuzzDecodeTrailer(f *testing.F) {
-	for _, c := range []goldenChunk{arrays(), sequences(), linked()} {
+	for _, c := range []goldenChunk{arrays(), sequences(), linked(), headed()} {
 		raw := must(EncodeDirectory(c.dir))
 		f.Add(must(EncodeChunkTail(c.dir.Index().End(), raw)))
 	}

@@ -120,8 +120,9 @@ func goldens() []golden {
 			}
 			return b.ToArray(), nil
 		}, layout: func(d *dumper) { d.frame(d.bitmap) }},
+		{name: "video", value: goldenVideo(), encode: func() ([]byte, error) { return EncodeVideo(goldenVideo()) }, decode: erase(DecodeVideo), layout: (*dumper).video},
 	}
-	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked()} {
+	for _, c := range []goldenChunk{arrays(), photos(), sequences(), tile(), linked(), headed()} {
 		list = append(list, golden{name: c.name, value: c.object(), encode: func() ([]byte, error) { return c.object(), nil }, decode: erase(readChunk), layout: func(d *dumper) { d.chunk(c.sizes()) }})
 	}
 	return list
@@ -283,6 +284,16 @@ func linked() goldenChunk {
 		Links: &Links{
 			Objects: []LinkObject{{"s3://lake/train-0.tar", "\"e1\"", 10240}, {"s3://lake/train/a.jpg", "", -1}},
 			Ranges:  []LinkRange{{0, 512, 1000}, {0, 2048, 900}, {1, 0, 800}},
+		}}}
+}
+
+// headed: the second of two videos is a part of a file, with a head of its own.
+func headed() goldenChunk {
+	return goldenChunk{"chunk-headed", nil, &Directory{DType: tensor.Bytes, FixedSize: -1, Items: 2,
+		Links: &Links{
+			Objects: []LinkObject{{"s3://lake/episodes.mp4", "\"e1\"", 10240}},
+			Ranges:  []LinkRange{{0, 0, 10240}, {0, 2048, 900}},
+			Heads:   LinkHeads{Data: []byte("head"), Ends: []uint32{0, 4}},
 		}}}
 }
 

@@ -176,10 +176,10 @@ func (x *Index) ItemInBlock(item int64) (off, n int64) {
 	return at - x.start(firstItem), x.start(item+1) - at
 }
 
-// ItemBytes is the size of an item before block compression; of a linked one, where it lies.
+// ItemBytes is the size of an item before block compression; of a linked one, its head included.
 func (x *Index) ItemBytes(item int64) int64 {
 	if x.links != nil {
-		return x.links.Ranges[item].Length
+		return x.links.bytes(item)
 	}
 	return x.start(item+1) - x.start(item)
 }
@@ -191,7 +191,7 @@ func (x *Index) ItemsBytes(item, count int64) int64 {
 	}
 	sum := int64(0)
 	for i := item; i < item+count; i++ {
-		sum += x.links.Ranges[i].Length
+		sum += x.links.bytes(i)
 	}
 	return sum
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"deeplake/core/codec"
@@ -13,6 +14,62 @@ import (
 type Links struct {
 	Objects []LinkObject
 	Ranges  []LinkRange // one for each item
+	// Heads are the bytes of items in front of those of the objects: an item is both. They make a
+	// file of a part of an object.
+	Heads LinkHeads
+}
+
+// LinkHeads are the heads of items, one after the other in one piece of memory. The zero value has
+// none.
+type LinkHeads struct {
+	Data []byte
+	Ends []uint32 // of each item in Data
+}
+
+// Add adds the head of the item with a number, which follows those that were added.
+func (h *LinkHeads) Add(item int64, head []byte) {
+	if len(head) == 0 && h.Ends == nil {
+		return
+	}
+	for int64(len(h.Ends)) < item { // earlier items without one
+		h.Ends = append(h.Ends, uint32(len(h.Data)))
+	}
+	h.Data = append(h.Data, head...)
+	h.Ends = append(h.Ends, uint32(len(h.Data)))
+}
+
+// of returns the head of an item. It is shared and not to be changed.
+func (h *LinkHeads) of(item int64) []byte {
+	if h.Ends == nil {
+		return nil
+	}
+	from := uint32(0)
+	if item > 0 {
+		from = h.Ends[item-1]
+	}
+	to := h.Ends[item]
+	return h.Data[from:to:to]
+}
+
+// check holds heads against the number of items.
+func (h *LinkHeads) check(items int64) error {
+	if h.Ends == nil && h.Data == nil {
+		return nil
+	}
+	if int64(len(h.Ends)) != items || len(h.Data) == 0 {
+		return fmt.Errorf("%d heads of %d links, of %d bytes", len(h.Ends), items, len(h.Data))
+	}
+	from := uint32(0)
+	for i, to := range h.Ends {
+		if to < from || int64(to) > int64(len(h.Data)) || to-from > MaxLinkHeadBytes {
+			return fmt.Errorf("the head of item %d is bytes %d to %d of %d, want at most %d", i, from, to, len(h.Data), MaxLinkHeadBytes)
+		}
+		from = to
+	}
+	if int64(from) != int64(len(h.Data)) {
+		return fmt.Errorf("%d bytes of heads belong to no item", int64(len(h.Data))-int64(from))
+	}
+	return nil
 }
 
 // LinkObject is an object outside of the dataset at the time when it was linked.
@@ -37,7 +94,13 @@ type Link struct {
 	Size   int64 // of the whole object; -1: not known
 	Offset int64
 	Length int64
+	// Head are the bytes of the item before those of the object. It is shared and not to be
+	// changed.
+	Head []byte
 }
+
+// Bytes is the size of the item.
+func (l *Link) Bytes() int64 { return int64(len(l.Head)) + l.Length }
 
 // Linked reports whether the items lie outside of the dataset. Such a chunk has no blocks: BlockOf,
 // BlockRange and ItemInBlock have no answer for it.
@@ -47,7 +110,12 @@ func (x *Index) Linked() bool { return x.links != nil }
 func (x *Index) Link(item int64) Link {
 	r := x.links.Ranges[item]
 	o := &x.links.Objects[r.Object]
-	return Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length}
+	return Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length, Head: x.links.Heads.of(item)}
+}
+
+// bytes is the size of an item.
+func (l *Links) bytes(item int64) int64 {
+	return int64(len(l.Heads.of(item))) + l.Ranges[item].Length
 }
 
 // encode appends a table that newIndex has checked. Each URL is written without the prefix that it
@@ -76,7 +144,10 @@ func (l *Links) encode(b []byte) []byte {
 	for _, r := range l.Ranges {
 		b = appendUvarint(b, r.Length)
 	}
-	return b
+	for i := range l.Heads.Ends {
+		b = appendUvarint(b, int64(len(l.Heads.of(int64(i)))))
+	}
+	return append(b, l.Heads.Data...)
 }
 
 // next is the offset at which an item of object begins if it follows r without a gap.
@@ -147,6 +218,25 @@ func (r *reader) links(items int64) *Links {
 	return l
 }
 
+// heads takes those of all items.
+func (r *reader) heads(items int64) (h LinkHeads) {
+	if items > int64(len(r.b)) {
+		r.fail("heads of %d items in %d bytes", items, len(r.b))
+		return h
+	}
+	h.Ends = make([]uint32, items)
+	end := int64(0) // a directory has 64 MiB at most
+	for i := range h.Ends {
+		if end += r.uvarint(MaxLinkHeadBytes, "bytes of a head"); end > int64(len(r.b)) {
+			r.fail("heads of %d bytes or more in %d bytes", end, len(r.b))
+			return h
+		}
+		h.Ends[i] = uint32(end)
+	}
+	h.Data = slices.Clone(r.bytes(end, "heads of links"))
+	return h
+}
+
 func (r *reader) linkObject(url string, total *int64) (o LinkObject) {
 	shared := r.uvarint(int64(len(url)), "shared bytes of a URL")
 	rest := r.bytes(r.count(MaxURLBytes, 1, "bytes of a URL"), "URL")
@@ -184,6 +274,9 @@ func (x *Index) addLinks(d *Directory) error {
 	if total > MaxLinkBytes {
 		return fmt.Errorf("URLs and tags have %d bytes, want at most %d", total, MaxLinkBytes)
 	}
+	if err := l.Heads.check(d.Items); err != nil {
+		return err
+	}
 	x.links, x.fixed = l, 0 // nothing of the items lies in the chunk
 	for i, r := range l.Ranges {
 		if r.Object < 0 || r.Object >= int64(len(l.Objects)) {
@@ -199,8 +292,8 @@ func (x *Index) addLinks(d *Directory) error {
 		if !d.plain() {
 			continue
 		}
-		if want, _ := x.Shape(int64(i)).Bytes(d.DType); want != r.Length {
-			return fmt.Errorf("item %d has %d bytes, want %d for its shape", i, r.Length, want)
+		if want, _ := x.Shape(int64(i)).Bytes(d.DType); want != l.bytes(int64(i)) {
+			return fmt.Errorf("item %d has %d bytes, want %d for its shape", i, l.bytes(int64(i)), want)
 		}
 	}
 	return nil
@@ -221,7 +314,7 @@ func (l *Links) memory() int64 {
 	if l == nil {
 		return 0
 	}
-	n := int64(24*cap(l.Ranges) + 40*cap(l.Objects))
+	n := int64(24*cap(l.Ranges) + 40*cap(l.Objects) + 4*cap(l.Heads.Ends) + cap(l.Heads.Data))
 	for _, o := range l.Objects {
 		n += int64(len(o.URL) + len(o.Tag))
 	}

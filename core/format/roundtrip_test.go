@@ -188,8 +188,8 @@ func checkLinks(t *testing.T, d *Directory, x *Index) {
 	}
 	for i, r := range d.Links.Ranges {
 		o := d.Links.Objects[r.Object]
-		want := Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length}
-		if got := x.Link(int64(i)); got != want || x.ItemBytes(int64(i)) != r.Length {
+		want := Link{URL: o.URL, Tag: o.Tag, Size: o.Size, Offset: r.Offset, Length: r.Length, Head: d.Links.Heads.of(int64(i))}
+		if got := x.Link(int64(i)); !reflect.DeepEqual(got, want) || x.ItemBytes(int64(i)) != r.Length+int64(len(want.Head)) || got.Bytes() != x.ItemBytes(int64(i)) {
 			t.Fatalf("item %d: %+v of %d bytes, want %+v", i, got, x.ItemBytes(int64(i)), want)
 		}
 	}

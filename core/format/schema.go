@@ -29,6 +29,8 @@ type TensorSchema struct {
 	// a level of a pyramid: its source; nil: an ordinary tensor. Records of schemas with
 	// levels have FeatureLevels
 	Reduces *Reduction `json:"reduces,omitempty"`
+	// the tensor of videos whose tables these samples are; zero: an ordinary tensor
+	FramesOf UUID `json:"frames_of,omitzero"`
 	// what int64 numbers count, as tensor.ParseTime reads it; "": no time. Records of schemas with
 	// times have FeatureTimes
 	Time string `json:"time,omitempty"`
@@ -73,9 +75,9 @@ const (
 )
 
 // The features of records, in the order that a record lists them. A writer that does not know one
-// refuses the record. Without FeatureLevels it would leave levels behind their tensors, without the
-// others forget what numbers count, which class names are all, which dtypes are open and which
-// files are turned.
+// refuses the record. Without FeatureLevels and FeatureVideos it would leave tensors behind those
+// that they are made of. Without the others it would forget what numbers count, which class names
+// are all, which dtypes are open and which files are turned.
 const (
 	FeatureChanged = "class_change"     // classes of a tensor were renamed, merged or removed
 	FeatureClosed  = "closed_classes"   // the class names of a tensor are all that it has
@@ -84,19 +86,20 @@ const (
 	FeatureLevels  = "levels"           // a tensor is a level of another one
 	FeatureOpen    = "open"             // a tensor with a dtype has an open one
 	FeatureTimes   = "times"            // the numbers of a tensor count time
+	FeatureVideos  = "videos"           // a tensor has the tables of the videos of another one
 	FeatureKeyed   = "idempotency_key"  // of the record, not of its schema
 )
 
 func knownFeatures() []string {
-	return []string{FeatureChanged, FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes, FeatureKeyed}
+	return []string{FeatureChanged, FeatureClosed, FeatureUpright, FeatureFiles, FeatureLevels, FeatureOpen, FeatureTimes, FeatureVideos, FeatureKeyed}
 }
 
 // Features returns the features that a record with the schema has.
 func (s *Schema) Features() []string {
-	var has [7]bool
+	var has [8]bool
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
-		for k, is := range [...]bool{!t.ClassChange.IsZero(), t.Closed, t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != ""} {
+		for k, is := range [...]bool{!t.ClassChange.IsZero(), t.Closed, t.Upright, t.Files != "", t.Reduces != nil, t.Open, t.Time != "", !t.FramesOf.IsZero()} {
 			has[k] = has[k] || is
 		}
 	}
@@ -304,6 +307,12 @@ func parseTensor(raw json.RawMessage) (TensorSchema, error) {
 			return t, err
 		}
 	}
+	if _, ok := m.left["frames_of"]; ok {
+		m.value("frames_of", &t.FramesOf)
+		if t.FramesOf.IsZero() {
+			return t, errors.New("frames_of is no tensor")
+		}
+	}
 	return t, m.end()
 }
 
@@ -315,18 +324,46 @@ func (s *Schema) check() error {
 	if err := checkInfo(s.Info, 0); err != nil {
 		return err
 	}
-	ids, names := map[UUID]bool{}, map[string]bool{}
+	ids, names := map[UUID]*TensorSchema{}, map[string]bool{}
 	for i := range s.Tensors {
 		t := &s.Tensors[i]
 		if err := t.check(); err != nil {
 			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
 		}
-		if ids[t.ID] || names[t.Name] {
+		if ids[t.ID] != nil || names[t.Name] {
 			return fmt.Errorf("tensor %q: its name or id stands twice", clip(t.Name))
 		}
-		ids[t.ID], names[t.Name] = true, true
+		ids[t.ID], names[t.Name] = t, true
+	}
+	for i := range s.Tensors {
+		t := &s.Tensors[i]
+		if err := t.checkMade(ids); err != nil {
+			return fmt.Errorf("tensor %q: %w", clip(t.Name), err)
+		}
 	}
 	return nil
+}
+
+// checkMade refuses a tensor that is made of itself, through others, and tables of no videos.
+func (t *TensorSchema) checkMade(ids map[UUID]*TensorSchema) error {
+	if of := ids[t.FramesOf]; of != nil && of.HType != "video" {
+		return fmt.Errorf("it has tables of videos, and is made of %q, whose htype is %q", clip(of.Name), clip(of.HType))
+	}
+	for at, steps := t, 0; at != nil; at, steps = ids[at.MadeOf()], steps+1 {
+		if steps == len(ids) {
+			return errors.New("it is made of itself")
+		}
+	}
+	return nil
+}
+
+// MadeOf returns the tensor that a tensor is made of: one of larger pictures, or of the videos
+// whose tables it has. Zero: none.
+func (t *TensorSchema) MadeOf() UUID {
+	if t.Reduces != nil {
+		return t.Reduces.Tensor
+	}
+	return t.FramesOf
 }
 
 func (t *TensorSchema) check() error {
@@ -356,6 +393,16 @@ func (t *TensorSchema) check() error {
 			return fmt.Errorf("it reduces by %d, want %d to %d", r.Factor, MinFactor, MaxFactor)
 		case t.Name[0] != '_':
 			return errors.New("the name of a level does not begin with \"_\"")
+		}
+	}
+	if of := t.FramesOf; !of.IsZero() {
+		switch {
+		case of == t.ID || t.Reduces != nil:
+			return errors.New("it has the tables of itself, or of smaller pictures")
+		case t.DType != tensor.Bytes.String():
+			return fmt.Errorf("it has tables of videos and dtype %q, want bytes", clip(t.DType))
+		case t.Name[0] != '_':
+			return errors.New("the name of a tensor of tables does not begin with \"_\"")
 		}
 	}
 	for _, d := range t.Shape {

@@ -460,6 +460,13 @@ func TestStrictDirectory(t *testing.T) {
 		{"link with a huge URL", linked, func(d *Directory) { d.Links.Objects[0].URL += strings.Repeat("x", MaxURLBytes) }},
 		{"link with a huge tag", linked, func(d *Directory) { d.Links.Objects[0].Tag = strings.Repeat("x", MaxTagBytes+1) }},
 		{"linked object of a negative size", linked, func(d *Directory) { d.Links.Objects[0].Size = -2 }},
+		{"heads of fewer items", headed, func(d *Directory) { d.Links.Heads.Ends = d.Links.Heads.Ends[1:] }},
+		{"heads that are all empty", headed, func(d *Directory) { d.Links.Heads = LinkHeads{Ends: []uint32{0, 0}} }},
+		{"a huge head", headed, func(d *Directory) {
+			d.Links.Heads = LinkHeads{Data: make([]byte, MaxLinkHeadBytes+1), Ends: []uint32{0, MaxLinkHeadBytes + 1}}
+		}},
+		{"heads that overlap", headed, func(d *Directory) { d.Links.Heads.Ends[0] = 5 }},
+		{"bytes of no head", headed, func(d *Directory) { d.Links.Heads.Ends[1] = 3 }},
 		{"links of fewer items", linked, func(d *Directory) { d.Links.Ranges = d.Links.Ranges[:2] }},
 		{"linked and sized", linked, func(d *Directory) { d.Sizes = []int64{1, 2, 3} }},
 		{"linked and in blocks", linked, func(d *Directory) { d.PerBlock = 1 }},

@@ -37,8 +37,8 @@ func (f filesOf) Open(ctx context.Context, key string) (io.ReadCloser, error) {
 // openAnnotations looks for annotations of the pictures, and reads them.
 func (im *importer) openAnnotations(ctx context.Context) error {
 	_, isListed := im.source.Source.(*list)
-	isAsked := im.o.Format != "" && im.o.Format != Images
-	if !isAsked && (isListed || im.o.Format == Images || im.source.shards > 0) && im.o.Annotations == "" {
+	isAsked := im.o.Format != "" && im.o.Format != Images && im.o.Format != Videos
+	if !isAsked && (isListed || im.o.Format == Images || im.videos || im.source.shards > 0) && im.o.Annotations == "" {
 		return im.noAnnotations()
 	}
 	if isAsked && !im.source.local {

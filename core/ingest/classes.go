@@ -71,6 +71,8 @@ func (im *importer) asDescribed(spec dataset.TensorSpec, of *kind) dataset.Tenso
 	switch {
 	case of == imageKind && (h.IsImage() || h.IsMask()):
 		spec.HType, spec.Info = told.HType, told.Info
+	case of == videoKind && h.IsVideo():
+		spec.Info = told.Info
 	case of == arrayKind && !h.IsImage():
 		spec.HType, spec.Info, spec.ClassNames, spec.AddClasses = told.HType, told.Info, told.ClassNames, told.AddClasses
 	case of == labelKind && h.Base == "class_label":

@@ -12,6 +12,7 @@ import (
 
 const (
 	imageTensor = "images" // of the pictures
+	videoTensor = "videos"
 	labelTensor = "labels" // of the class folders, and of .cls members
 )
 
@@ -52,10 +53,16 @@ func (r *row) value(name string) *value {
 	return nil
 }
 
+// isOfVideos reports whether the row has videos and no images.
+func (r *row) isOfVideos() bool {
+	has := func(k *kind) bool { return slices.ContainsFunc(r.values, func(v value) bool { return v.kind == k }) }
+	return has(videoKind) && !has(imageKind)
+}
+
 // size is the memory of the samples.
 func (r *row) size() (n int64) {
 	for i := range r.values {
-		n += int64(len(r.values[i].Data))
+		n += int64(len(r.values[i].Data)) + packets(&r.values[i].Sample)
 		for j := range r.values[i].items {
 			n += int64(len(r.values[i].items[j].Data))
 		}
@@ -127,6 +134,8 @@ func (im *importer) makeTensors(ctx context.Context, rows []row) error {
 			}
 			spec := dataset.TensorSpec{Name: v.tensor, HType: v.kind.htype}
 			switch {
+			case v.tensor == imageTensor:
+				spec = im.imageSpec()
 			case v.kind == imageKind || v.kind == arrayKind:
 				spec.DType = v.DType.String()
 				spec.Upright = im.o.Upright && v.kind == imageKind

@@ -276,7 +276,7 @@ func FuzzCompressedShard(f *testing.F) {
 			}
 			return nil
 		}
-		if err := s.scan(); err != nil && !errs.Is(err, errs.Storage) {
+		if err := s.scan(context.Background()); err != nil && !errs.Is(err, errs.Storage) {
 			t.Fatal(err)
 		}
 	})

@@ -7,9 +7,10 @@ import (
 	"deeplake/core/storage"
 )
 
-// Format is a kind of object that an import takes in: an image file, or an archive of members. A
-// format is one file of this package and one line of formats. Its rows fill tensors of the table
-// in columns.go, which all formats share, since objects of several formats lie in one source.
+// Format is a kind of object that an import takes in: an image or a video, or an archive of
+// members. A format is one file of this package and one line of formats. Its rows fill tensors of
+// the table in columns.go, which all formats share, since objects of several formats lie in one
+// source.
 type Format struct {
 	// Probe reports whether an object is of this format, by its name alone. The first format of the
 	// table that accepts a name takes the object.
@@ -27,7 +28,7 @@ type Format struct {
 }
 
 // formats lists all formats. The last one takes every name.
-var formats = sync.OnceValue(func() []Format { return []Format{tarFormat(), imageFormat()} })
+var formats = sync.OnceValue(func() []Format { return []Format{tarFormat(), fileFormat()} })
 
 // formatOf returns the format of an object.
 func formatOf(key string) *Format {

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/media"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
 )
@@ -16,8 +17,6 @@ import (
 const (
 	// maxFileBytes bounds one file: it must fit into one chunk, however large.
 	maxFileBytes = 1 << 30
-	// sniffBytes identify a file whose name does not.
-	sniffBytes = 16
 	// headBytes of a picture tell its shape nearly always, maxHeadBytes always.
 	headBytes    = 16 << 10
 	maxHeadBytes = 16 << 20
@@ -29,13 +28,20 @@ const (
 	unknownCost = 1 << 20
 )
 
-// imageFormat makes a row of each object that is a picture. It comes last in the table and takes
-// any name: the content decides.
-func imageFormat() Format {
+// fileFormat makes a row of each object that is a picture, or of each that is a video. It comes
+// last in the table and takes any name: the content decides.
+func fileFormat() Format {
 	return Format{
 		Probe: func(string) bool { return true },
-		Cost:  (*importer).imageCost,
+		Cost:  (*importer).fileCost,
 		Rows: func(ctx context.Context, im *importer, o *object) error {
+			if im.videos {
+				r, err := im.readVideo(ctx, o)
+				if err != nil {
+					return err
+				}
+				return o.sendOne(ctx, r)
+			}
 			if im.isOther(o.Key) {
 				return o.sendOne(ctx, row{reason: im.notNamed(o.Key)})
 			}
@@ -60,12 +66,16 @@ func imageFormat() Format {
 	}
 }
 
-// imageCost adds the pixels of a picture that is resized: they may be far larger than its file.
-func (im *importer) imageCost(e storage.Entry) int64 {
+// fileCost adds the pixels of a picture that is resized: they may be far larger than its file.
+func (im *importer) fileCost(e storage.Entry) int64 {
 	fitted := 3 * int64(im.o.Size) * int64(im.o.Size)
 	switch {
+	case im.o.Link && im.videos:
+		return tableCost
 	case im.o.Link:
 		return headCost
+	case im.videos && e.Size < 0:
+		return unknownVideo
 	case e.Size < 0:
 		return unknownCost + fitted
 	default:
@@ -82,7 +92,7 @@ func (im *importer) pictureName(key string) bool {
 // copyObject reads a whole picture.
 func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 	if !im.pictureName(o.Key) {
-		body, _, err := im.ask(ctx, o, 0, sniffBytes)
+		body, _, err := im.ask(ctx, o, 0, media.HeadBytes)
 		if err != nil {
 			return row{}, err
 		}
@@ -130,6 +140,9 @@ func (im *importer) copyObject(ctx context.Context, o *object) (row, error) {
 func (im *importer) noPicture(data []byte) string {
 	if len(data) == 0 {
 		return "the file is empty"
+	}
+	if im.env.Containers.Of(data) != nil {
+		return "a video, and this is an import of images; format=\"" + Videos + "\" imports the videos, into another dataset"
 	}
 	return "not a " + im.env.Codecs.Titles("or") + " file"
 }

@@ -8,6 +8,7 @@ import (
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/episodes"
 	"deeplake/core/ingest/table"
 	"deeplake/core/internal/job"
 	"deeplake/core/storage"
@@ -43,17 +44,18 @@ type Options struct {
 	// of the images: "auto" (default), "none", or the name of a sample codec
 	Compression string `json:"compression"`
 	// of the images: squares of so many pixels a side, cut out of the middle; 0: as they are
-	Size       int    `json:"size"`
-	Checkpoint int64  `json:"checkpoint"` // rows between commits; default 100,000, tables 2,000,000
-	Message    string `json:"message"`    // of the last commit
+	Size int `json:"size"`
+	// rows between commits; default 100,000 or as many as have 16 GiB, of tables 2,000,000
+	Checkpoint int64  `json:"checkpoint"`
+	Message    string `json:"message"` // of the last commit
 	// the file with annotations, within the source; "": a file or folder by its name
 	Annotations string `json:"annotations"`
 	Masks       bool   `json:"masks"` // of annotations: a mask of each object, too
 
-	// Format is Images, Table, the name of a format of tables, or of a layout of annotations; ""
-	// goes by names of the source, and by the first bytes of annotations
+	// Format is Images, Videos, Table, episodes.Format, the name of a format of tables, or of a
+	// layout of annotations; "" goes by names of the source, and by the first bytes of annotations
 	Format  string                        `json:"format"`
-	Columns []string                      `json:"columns"` // of tables, to take; nil: all
+	Columns []string                      `json:"columns"` // of tables, and features; nil: all
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
 	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
 	Once    bool                          `json:"once"`    // no commit before the end
@@ -98,8 +100,8 @@ type Skip = table.Skip
 // shownNames bounds the files that a report lists by name.
 const shownNames = 1000
 
-// Report says what an import did: that of a table, and what images add. Its format is Images, or
-// that of the tables.
+// Report says what an import did: that of a table, and what images add. Its format is Images,
+// Videos, or that of the tables.
 type Report struct {
 	table.Report
 	Updated int64 `json:"updated"` // rows whose files have changed since they were taken in
@@ -132,6 +134,9 @@ type Job struct{ *job.Job[Progress] }
 // updates the dataset of an earlier import of the same source, and continues an interrupted one.
 // Any other dataset at uri is errs.Exists, unless o.Overwrite.
 func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
+	if o.Format == episodes.Format {
+		return startEpisodes(env, uri, source, o)
+	}
 	if o.Link && strings.HasPrefix(source, "hf://") {
 		return nil, errs.Op("import from", storage.RedactURL(source)).New(errs.Unsupported, "links into a repository of Hugging Face cannot be read; "+
 			"leave out --link (link=True) to copy its files")
@@ -166,6 +171,12 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 	j.run(func(ctx context.Context) (*Report, error) {
 		defer func() { _ = lake.Close() }()
 		if o.Format == "" {
+			if is, err := lake.isOfEpisodes(ctx); is || err != nil {
+				if err != nil {
+					return nil, errs.Wrap(errs.Storage, "import from", lake.URI(), err)
+				}
+				return j.episodes(ctx, env, uri, source, o)
+			}
 			if is, err := lake.hasTables(ctx); is || err != nil {
 				if err != nil {
 					return nil, errs.Wrap(errs.Storage, "import from", lake.URI(), err)

@@ -18,8 +18,29 @@ type object struct {
 	same   bool   // it has not changed, though its annotations may have
 	cost   int64  // its part of the budget
 	out    chan []row
-	room   *budget // of the bytes in out; nil: there is one row
-	err    error   // why the import cannot go on; set before out is closed
+	room   *budget       // of the bytes in out; nil: there is one row
+	turn   chan struct{} // closed when the writer comes to the object; nil: its size is known
+	err    error         // why the import cannot go on; set before out is closed
+}
+
+// wait returns when the writer has come to the object: all rows before its own are taken.
+func (o *object) wait(ctx context.Context) error {
+	select {
+	case <-o.turn:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// isNext reports whether the writer has come to the object.
+func (o *object) isNext() bool {
+	select {
+	case <-o.turn:
+		return true
+	default:
+		return false
+	}
 }
 
 func (o *object) origin() origin.Origin { return origin.Origin{Path: o.Key, Tag: o.Tag, Size: o.Size} }

@@ -24,9 +24,11 @@ type kind struct {
 	fixed string // tensor of members whose name is their extension alone; "": the title
 }
 
-// The kinds of members. Pictures of folders are images too, and their classes are labels.
+// The kinds of members. Pictures of folders are images too, as are their videos videos, and their
+// classes are labels.
 var (
 	imageKind = &kind{"image", "image", imageTensor}
+	videoKind = &kind{"video", "video", videoTensor}
 	labelKind = &kind{"cls", "class_label", labelTensor}
 	textKind  = &kind{"txt", "text", "text"}
 	jsonKind  = &kind{"json", "json", "json"}
@@ -36,7 +38,9 @@ var (
 	otherKind = &kind{}
 )
 
-func memberKinds() []*kind { return []*kind{imageKind, labelKind, textKind, jsonKind, arrayKind} }
+func memberKinds() []*kind {
+	return []*kind{imageKind, videoKind, labelKind, textKind, jsonKind, arrayKind}
+}
 
 // reservedNames returns the tensors that only members without a name of their own, and folders,
 // fill.
@@ -58,8 +62,10 @@ func (im *importer) member(extension string) (v value, ok bool) {
 	if i := strings.LastIndexByte(extension, '.'); i >= 0 {
 		name, last = extension[:i], extension[i+1:]
 	}
-	if i := slices.IndexFunc(memberKinds(), func(k *kind) bool { return k != imageKind && k.title == last }); i >= 0 {
+	if i := slices.IndexFunc(memberKinds(), func(k *kind) bool { return k != imageKind && k != videoKind && k.title == last }); i >= 0 {
 		v.kind = memberKinds()[i]
+	} else if im.env.Containers.Named("." + last) {
+		v.kind = videoKind
 	} else if _, ok := im.env.Codecs.ByExtension("." + last); ok {
 		v.kind = imageKind
 	} else {

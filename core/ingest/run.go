@@ -8,6 +8,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/table"
+	"deeplake/core/ingest/target"
 	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 )
@@ -68,7 +69,7 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 		return nil, im.giveUp(write, uri, fresh, err)
 	}
 	if canceled && fresh && (im.o.Once || im.report.Added+int64(len(im.window)) == 0) {
-		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), im.unmake(write, uri, err))
+		return nil, errs.Wrap(errs.Canceled, "import from", im.source.URI(), target.Remove(write, im.env, im.d, uri, im.o.Storage, err))
 	}
 	if commitErr := im.commit(write, !canceled); commitErr != nil {
 		return nil, im.giveUp(write, uri, fresh, commitErr)
@@ -84,39 +85,16 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 // it.
 func (im *importer) giveUp(ctx context.Context, uri string, fresh bool, err error) error {
 	if im.o.Once && fresh && im.report.Version == 0 {
-		return im.unmake(ctx, uri, err)
+		return target.Remove(ctx, im.env, im.d, uri, im.o.Storage, err)
 	}
-	return im.withdraw(ctx, err)
-}
-
-// withdraw gives up a replacement of another dataset that has no commit yet. It returns err, with a
-// note if the old dataset remains.
-func (im *importer) withdraw(ctx context.Context, err error) error {
-	if waits, failed := im.d.Withdraw(ctx); waits && failed == nil {
-		return errs.New(errs.KindOf(err), "%w; the dataset that it was to overwrite is still there", err)
-	}
-	return err
-}
-
-// unmake removes or withdraws the dataset that the import has made, which has no rows. It returns
-// err, or the error of the removal.
-func (im *importer) unmake(ctx context.Context, uri string, err error) error {
-	waits, gone := im.d.Withdraw(ctx)
-	if !waits && gone == nil {
-		_ = im.d.Close()
-		gone = dataset.Delete(ctx, im.env, uri, im.o.Storage)
-	}
-	if gone != nil {
-		return gone
-	}
-	return err
+	return target.Withdraw(ctx, im.d, err)
 }
 
 func (im *importer) finishReport() {
 	im.tell()
 	im.reportLists()
 	im.report.Unchanged = im.count.unchanged.Load()
-	if c, err := im.env.Codecs.Sample(im.codec); err == nil {
+	if c, err := im.env.Codecs.Sample(im.codec); err == nil && !im.videos {
 		about := c.Describe()
 		if im.report.Codec = about.Name(); !about.Lossless {
 			im.report.Lossy = im.report.Converted
@@ -160,11 +138,17 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	if err != nil && !missing {
 		return false, err
 	}
+	if err := im.chooseMedia(ctx); err != nil {
+		return false, err
+	}
 	if err := im.openAnnotations(ctx); err != nil {
 		if err == im.refused {
 			return false, err
 		}
 		return false, errs.Wrap(errs.Invalid, "import from", im.source.URI(), err)
+	}
+	if err := im.checkMedia(); err != nil {
+		return false, err
 	}
 	if im.codec, _, err = im.env.Codecs.Parse(im.source.compression(im.o)); err != nil {
 		return false, err
@@ -196,6 +180,20 @@ func (im *importer) begin(ctx context.Context, uri string) (fresh bool, err erro
 	return false, im.resume(desc)
 }
 
+// imageSpec is the tensor of the images.
+func (im *importer) imageSpec() dataset.TensorSpec {
+	spec := dataset.TensorSpec{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name(), Upright: im.o.Upright}
+	if im.own {
+		spec.Compression = "" // that of the first picture, and the others stay as they are
+	} else if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {
+		spec.Quality = convertQuality
+	}
+	if n := int64(im.o.Size); n > 0 {
+		spec.Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
+	}
+	return spec
+}
+
 // create makes the dataset.
 func (im *importer) create(ctx context.Context) error {
 	d, err := dataset.Create(ctx, im.env, im.place, dataset.CreateOptions{Overwrite: im.o.Overwrite, AtCommit: true, Storage: im.o.Storage})
@@ -219,18 +217,13 @@ func (im *importer) created() error {
 // firstTensors creates the tensors of a new dataset. makeTensors creates others with the first row
 // that has a value for them.
 func (im *importer) firstTensors(ctx context.Context) error {
-	specs := []dataset.TensorSpec{
-		{Name: imageTensor, HType: "image.rgb", Compression: im.codec.Name(), Upright: im.o.Upright},
-		dataset.OriginSpec(),
+	var specs []dataset.TensorSpec
+	if im.videos {
+		specs = append(specs, dataset.TensorSpec{Name: videoTensor, HType: videoKind.htype})
+	} else if !im.noImages {
+		specs = append(specs, im.imageSpec())
 	}
-	if im.own {
-		specs[0].Compression = "" // that of the first picture, and the others stay as they are
-	} else if sc, err := im.env.Codecs.Sample(im.codec); err == nil && sc.Describe().CheckOptions != nil {
-		specs[0].Quality = convertQuality
-	}
-	if n := int64(im.o.Size); n > 0 {
-		specs[0].Shape = tensor.Shape{n, n, 3} // so that no later run mixes in another size
-	}
+	specs = append(specs, dataset.OriginSpec())
 	if im.labels {
 		specs = append(specs, dataset.TensorSpec{Name: labelTensor, HType: "class_label", ClassNames: im.source.classes, AddClasses: im.o.Classes == nil})
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -11,12 +12,13 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/annotations"
+	"deeplake/core/media"
 	"deeplake/core/storage"
 )
 
 const (
-	// probedImages and probedObjects bound the part of a lake's listing that probe reads.
-	probedImages  = 1000
+	// probedRows and probedObjects bound the part of a lake's listing that probe reads.
+	probedRows    = 1000
 	probedObjects = 10_000
 )
 
@@ -27,15 +29,20 @@ type source struct {
 	own   string // names below it are of the dataset, which lies in the folder; "": it does not
 	// in natural order, of a folder; nil: no class folders, or they are not known beforehand
 	classes []string
-	labels  bool     // images lie in class folders
+	labels  bool     // files lie in class folders
 	splits  bool     // the first folders are splits; classes lie within them
 	whole   bool     // no folder is taken for a split
 	given   []string // the classes that the caller wants; nil: those of the folders
 	codecs  *codec.Registry
-	files   annotations.Names  // what layouts of annotations know of the listing
-	kinds   map[codec.ID]int64 // images by codec, as their names tell
-	shards  int64              // archives, as their names tell
-	objects int64              // of a folder; 0: not known
+	// kinds of videos
+	containers media.Containers
+	format     string             // that the user gives
+	image      string             // the first one by its name; "": none was seen
+	video      string             // the first one by its name; "": none was seen
+	files      annotations.Names  // what layouts of annotations know of the listing
+	kinds      map[codec.ID]int64 // images by codec, as their names tell
+	shards     int64              // archives, as their names tell
+	objects    int64              // of a folder; 0: not known
 
 	first []storage.Entry // entries that probe has read; none of a folder
 	rest  bool            // the listing goes on behind them
@@ -56,7 +63,7 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, whole: o.Splits == "none", codecs: env.Codecs, kinds: map[codec.ID]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, whole: o.Splits == "none", codecs: env.Codecs, containers: env.Containers, format: o.Format, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &list{Source: s}
 	}
@@ -105,7 +112,7 @@ func isMarker(e storage.Entry) bool {
 // probe reads the whole listing of a folder, so that classes are numbered in the order of their
 // names, and the beginning of other listings.
 func (l *source) probe(ctx context.Context) error {
-	images := 0
+	rows := 0
 	classes := map[string]bool{}
 	_, listed := l.Source.(*list)
 	first := folders{other: listed || l.whole}
@@ -119,9 +126,8 @@ func (l *source) probe(ctx context.Context) error {
 			l.shards++
 			first.add(key)
 		}
-		if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
-			images++
-			l.kinds[kind]++
+		if l.isRow(key) {
+			rows++
 			first.add(key)
 			if class := l.classOf(key); class != "" {
 				l.labels = true
@@ -131,7 +137,7 @@ func (l *source) probe(ctx context.Context) error {
 				}
 			}
 		}
-		return l.local || images < probedImages && l.objects < probedObjects
+		return l.local || rows < probedRows && l.objects < probedObjects
 	}
 	var err error
 	if folder, ok := l.Source.(interface {
@@ -153,10 +159,14 @@ func (l *source) probe(ctx context.Context) error {
 			err = l.findRest(ctx, &first)
 		}
 	}
-	// Pictures in one folder of such a name are no class.
+	// Files in one folder of such a name are no class.
 	if isPlain := len(classes) == 1 && l.local; isPlain {
+		plain := []string{"images", "imgs", "img", "pictures", "photos", "data", "jpegimages"}
+		if l.image == "" || l.format == Videos {
+			plain = []string{"videos", "video", "films", "movies", "clips", "data"}
+		}
 		for class := range classes {
-			isPlain = slices.Contains([]string{"images", "imgs", "img", "pictures", "photos", "data", "jpegimages"}, strings.ToLower(class))
+			isPlain = slices.Contains(plain, strings.ToLower(class))
 		}
 		if isPlain {
 			l.labels, classes = false, nil
@@ -175,6 +185,20 @@ func (l *source) probe(ctx context.Context) error {
 		l.classes = l.given
 	}
 	return err
+}
+
+// isRow reports whether a name is that of a picture or a video that becomes a row, and notes which.
+func (l *source) isRow(key string) bool {
+	if kind, ok := l.codecs.ByExtension(path.Ext(key)); ok {
+		l.kinds[kind]++
+		l.image = cmp.Or(l.image, key)
+		return l.format != Videos
+	}
+	if !l.isVideo(key) {
+		return false
+	}
+	l.video = cmp.Or(l.video, key)
+	return l.format == "" || l.format == Videos
 }
 
 // isOwn reports whether a name is of a file of the dataset itself.

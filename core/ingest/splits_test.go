@@ -124,7 +124,7 @@ func TestSplitsOfLargeLake(t *testing.T) {
 	for last, want := range map[string]string{"val/cat/1.jpg": "[{train 1002} {val 1}]", "zebra/1.jpg": "[]"} {
 		env, lake := lakeEnv()
 		one := picture(t, 1, "jpeg")
-		for i := range probedImages + 2 {
+		for i := range probedRows + 2 {
 			lake.Put(fmt.Sprintf("p/train/cat/%04d.jpg", i), one)
 		}
 		lake.Put("p/"+last, one)

@@ -10,10 +10,8 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/target"
 )
-
-// stateKey is the member of the dataset's info that holds the state of an import.
-const stateKey = "ingest"
 
 // state returns the facts that a later run needs.
 func (im *importer) state(complete bool) map[string]any {
@@ -22,7 +20,9 @@ func (im *importer) state(complete bool) map[string]any {
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels, "splits": im.o.splits(), "split_folders": im.splits,
 		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(), "own": im.own,
 		"apply_exif_orientation": im.o.Upright, "annotations": im.layout, "masks": im.o.Masks,
+		"videos": im.videos,
 	}
+	_, state["images"] = im.tensors[imageTensor]
 	if !utf8.ValidString(im.after + im.partial) {
 		// JSON holds no such names, and the commit would fail.
 		state["after"], state["partial"], state["hex"] = hex.EncodeToString([]byte(im.after)), hex.EncodeToString([]byte(im.partial)), true
@@ -51,13 +51,20 @@ func (o Options) splits() string { return cmp.Or(o.Splits, "auto") }
 
 // resume continues in the dataset of an earlier import of the same source, and refuses any other.
 func (im *importer) resume(desc dataset.Description) error {
-	state, _ := desc.Info[stateKey].(map[string]any)
+	state, _ := desc.Info[target.StateKey].(map[string]any)
 	source, _ := state["source"].(string)
 	switch {
 	case state == nil:
 		return errs.Op("import to", desc.URI).New(errs.Exists, "a dataset exists there; choose another place, or overwrite it")
 	case source != im.source.URI():
 		return errs.Op("import to", desc.URI).New(errs.Exists, "an import from %q lies there; continue that one, or overwrite it", source)
+	}
+	formats := map[bool]string{true: Videos, false: Images}
+	if was, ok := state["format"].(string); ok { // of tables and of episodes
+		return otherOption(desc.URI, "format", was, formats[im.videos])
+	}
+	if was, _ := state["videos"].(bool); was != im.videos {
+		return otherOption(desc.URI, "format", formats[was], formats[im.videos])
 	}
 	for _, option := range []struct {
 		name string
@@ -136,7 +143,7 @@ func (im *importer) oldTensors(desc dataset.Description, state map[string]any) e
 		}
 		im.codec = was
 	}
-	if _, there := im.tensors[imageTensor]; !there {
+	if _, there := im.tensors[imageTensor]; !there && state["images"] != false {
 		return errs.Op("import to", desc.URI).New(errs.Exists, "the tensor \"images\" of the earlier import is gone; overwrite the dataset")
 	}
 	return nil

@@ -31,11 +31,13 @@ const (
 	archivePortions = 8
 	portionRows     = 512
 	portionBytes    = 1 << 20
-	// maxCopied bounds a text or JSON member, maxSample all copied members of a sample together.
+	// maxCopied bounds a text or JSON member, maxSample all copied members of a sample together,
+	// but for its videos.
 	maxCopied = 16 << 20
 	maxSample = 64 << 20
 	// archiveCost is the memory of an archive: of the portions that wait for the writer, and of its
-	// readers. A sample of more than that waits alone.
+	// readers. A sample of more than that waits alone. A video of more is read when the writer has
+	// come to its archive, so that one archive at a time has such ones.
 	archiveCost = 12 << 20
 	// maxTail bounds the bytes behind the end mark of a compressed archive that are decompressed.
 	maxTail = 1 << 20
@@ -99,8 +101,8 @@ func (im *importer) readArchive(ctx context.Context, o *object) error {
 		s.r, s.size, s.packed = &inflated{from: r, alive: ctx.Err}, math.MaxInt64, true
 	}
 	defer s.r.close()
-	s.send = func(rows []row) error { return o.send(ctx, rows) }
-	return s.scan()
+	s.send, s.wait = func(rows []row) error { return o.send(ctx, rows) }, o.wait
+	return s.scan(ctx)
 }
 
 // shard is an archive that is being read.
@@ -112,23 +114,25 @@ type shard struct {
 	r    stream
 	size int64 // of the content of r; math.MaxInt64: not known
 	send func([]row) error
+	wait func(context.Context) error // until the writer has all rows of the objects before
 	head []byte
 	// r decompresses the archive
 	packed bool
 
-	rows  []row
-	bytes int64
-	base  string // of the present sample
-	row   row
-	some  bool             // it has something
-	seen  []string         // the slots of its members
-	late  bool             // it ended before, and other samples followed
-	named bool             // a member of it has a name before a dot
-	ended map[uint64]bool  // hashes of the names of the samples that ended
-	seed  maphash.Seed     // of the hashes
-	kinds map[string]int64 // numbers of ignored members
-	end   int64            // of the last member that was right
-	ends  string           // a fault of the archive's end
+	rows   []row
+	bytes  int64
+	base   string // of the present sample
+	row    row
+	some   bool             // it has something
+	seen   []string         // the slots of its members
+	videos int64            // bytes of its videos
+	late   bool             // it ended before, and other samples followed
+	named  bool             // a member of it has a name before a dot
+	ended  map[uint64]bool  // hashes of the names of the samples that ended
+	seed   maphash.Seed     // of the hashes
+	kinds  map[string]int64 // numbers of ignored members
+	end    int64            // of the last member that was right
+	ends   string           // a fault of the archive's end
 }
 
 func newShard(im *importer, url string, from origin.Origin, r stream) *shard {
@@ -136,7 +140,7 @@ func newShard(im *importer, url string, from origin.Origin, r stream) *shard {
 }
 
 // scan reads the archive to its end. Faults of it are rows with a reason.
-func (s *shard) scan() error {
+func (s *shard) scan(ctx context.Context) error {
 	tr := tar.NewReader(s.r)
 	for {
 		h, err := tr.Next()
@@ -147,7 +151,7 @@ func (s *shard) scan() error {
 		ended := err == io.EOF
 		switch {
 		case err == nil:
-			err = s.member(h, tr)
+			err = s.member(ctx, h, tr)
 		case ended && at == s.end:
 			// Blocks of zeros end an archive. An archive without one may be an incomplete copy.
 			s.ends = fmt.Sprintf("the archive ends at byte %d without an end mark, and may be cut there; what stands before it is taken in", s.end)
@@ -202,7 +206,7 @@ func (s *shard) leaveOut(name, reason string) {
 }
 
 // member reads one member. An error is a fault of the archive.
-func (s *shard) member(h *tar.Header, data io.Reader) error {
+func (s *shard) member(ctx context.Context, h *tar.Header, data io.Reader) error {
 	at := s.r.offset()
 	switch h.Typeflag {
 	case tar.TypeReg, tar.TypeGNUSparse:
@@ -233,7 +237,7 @@ func (s *shard) member(h *tar.Header, data io.Reader) error {
 	}
 	s.row.from = s.from
 	s.row.from.Member = s.base
-	return s.take(strings.ToLower(kind), h, at, data)
+	return s.take(ctx, strings.ToLower(kind), h, at, data)
 }
 
 func sparse(h *tar.Header) bool {
@@ -249,7 +253,7 @@ func sparse(h *tar.Header) bool {
 }
 
 // take makes a value of a member, by its extension.
-func (s *shard) take(extension string, h *tar.Header, at int64, data io.Reader) error {
+func (s *shard) take(ctx context.Context, extension string, h *tar.Header, at int64, data io.Reader) error {
 	v, known := s.im.member(extension)
 	if !known {
 		s.count("." + extension)
@@ -271,8 +275,11 @@ func (s *shard) take(extension string, h *tar.Header, at int64, data io.Reader) 
 		return nil
 	}
 	s.seen = append(s.seen, slot)
-	if v.kind == imageKind {
+	switch v.kind {
+	case imageKind:
 		return s.picture(v, h, at, data)
+	case videoKind:
+		return s.video(ctx, v, h, at, data)
 	}
 	if most := min(s.room(), v.kind.most()); h.Size > most {
 		s.leaveOut(v.path, fmt.Sprintf("it has %d bytes, want at most %d (%d for a sample)", h.Size, most, maxSample))
@@ -306,8 +313,17 @@ func (k *kind) most() int64 {
 	return maxCopied
 }
 
-// room is the number of bytes that the sample may still take.
-func (s *shard) room() int64 { return maxSample - s.row.size() }
+// room is the number of bytes that members may still take, but for videos, which have a bound of
+// their own.
+func (s *shard) room() int64 {
+	n := int64(maxSample)
+	for i := range s.row.values {
+		if v := &s.row.values[i]; v.kind != videoKind {
+			n -= int64(len(v.Data))
+		}
+	}
+	return n
+}
 
 // add gives the sample a value, for which n bytes were read.
 func (s *shard) add(v value, n int64) {
@@ -444,7 +460,7 @@ func (s *shard) finish() error {
 		s.bytes += s.row.bytes
 	}
 	s.remember()
-	s.row, s.some, s.base, s.seen, s.named = row{}, false, "", s.seen[:0], false
+	s.row, s.some, s.base, s.seen, s.named, s.videos = row{}, false, "", s.seen[:0], false, 0
 	if len(s.rows) < portionRows && s.bytes < portionBytes {
 		return nil
 	}

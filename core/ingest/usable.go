@@ -12,6 +12,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/mem"
+	"deeplake/core/tensor"
 )
 
 // kindCounts counts files by the extension of their names.
@@ -64,17 +65,37 @@ func (im *importer) nothing() bool {
 	return !im.usable && im.report.Resumed == 0 && im.count.unchanged.Load() == 0
 }
 
-// nothingError counts the files that the source has instead of images.
+// nothingError counts the files that the source has instead of images and videos.
 func (im *importer) nothingError() error {
 	from, n := im.source.URI(), im.kinds.total()
 	if n == 0 {
-		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, or .tar and .tar.gz shards", im.env.Codecs.Titles("or"))
+		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, videos, or .tar and .tar.gz shards", im.env.Codecs.Titles("or"))
 	}
 	why := ""
 	if len(im.report.Skips) > 0 {
 		why = fmt.Sprintf("; %q: %s", im.report.Skips[0].Path, im.report.Skips[0].Reason)
 	}
 	return errs.Op("import from", from).New(errs.Invalid, "none of its %d files gives a row (%s)%s", n, im.kinds, why)
+}
+
+// withoutLarge makes links of the large videos of a row, until the returned function is called. The
+// dataset looks at the same facts of them, and a copy would double their memory.
+func (r *row) withoutLarge() (back func()) {
+	were := map[string]value{}
+	for i := range r.values {
+		v := &r.values[i]
+		if n := int64(len(v.Data)); v.kind == videoKind && n > windowBytes {
+			were[v.tensor] = *v
+			v.Sample = tensor.Sample{Form: tensor.FormLink, DType: tensor.Bytes, Tables: v.Tables, Link: &tensor.Link{URL: "file:///video", Length: n, Size: n}}
+		}
+	}
+	return func() {
+		for i := range r.values {
+			if was, is := were[r.values[i].tensor]; is {
+				r.values[i] = was
+			}
+		}
+	}
 }
 
 // try appends a row to a dataset in memory. It returns the error that the dataset itself would
@@ -104,5 +125,6 @@ func (im *importer) try(ctx context.Context, r *row) error {
 	if err := im.makeTensors(ctx, []row{*r}); err != nil {
 		return err
 	}
+	defer r.withoutLarge()()
 	return im.appendRow(ctx, r)
 }

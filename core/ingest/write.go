@@ -11,6 +11,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
 	"deeplake/core/ingest/annotations"
+	"deeplake/core/ingest/target"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
 	"deeplake/core/tensor"
@@ -20,8 +21,10 @@ const (
 	// windowRows and windowBytes bound the rows that are appended together.
 	windowRows  = 512
 	windowBytes = 16 << 20
-	// defaultCheckpoint is the number of rows between commits.
+	// defaultCheckpoint is the number of rows between commits, if these are of less than
+	// checkpointBytes: of large files, a later run would have much to do again.
 	defaultCheckpoint = 100_000
+	checkpointBytes   = 16 << 30
 	// convertQuality is the quality of pictures that are encoded again. It is high because the
 	// first encoding has lost details already.
 	convertQuality = 95
@@ -54,8 +57,12 @@ type importer struct {
 	version   uint64               // of the dataset, when only this import writes to it
 	known     bool                 // there were rows when the run began
 	usable    bool                 // a file has given a row, or has one already
+	videos    bool                 // files are imported as videos
+	noImages  bool                 // the tensor of images waits for the first one
+	continued bool                 // an import lies there
 	kinds     kindCounts           // of the files before the first usable one
 	pending   int64                // changes since the last commit
+	unsaved   int64                // bytes of them, read from the source
 	settled   bool                 // the state in the dataset says that the import is complete
 
 	// tensors that an export has described, beside shards
@@ -86,6 +93,9 @@ type importer struct {
 // write takes the rows of an object as they arrive, until wait is done.
 func (im *importer) write(wait, ctx context.Context, o *object) error {
 	defer im.budget.give(o.cost)
+	if o.turn != nil {
+		close(o.turn)
+	}
 	for {
 		select {
 		case rows, more := <-o.out:
@@ -148,6 +158,7 @@ func (im *importer) writeRows(ctx context.Context, o *object, rows []row) error 
 // add puts a new row into the window. Rows of an archive replace those of its earlier version.
 func (im *importer) add(ctx context.Context, o *object, r *row) error {
 	if im.creation == nil && im.d == nil { // in this order: the creation sets d
+		im.noImages = im.noImages || r.isOfVideos()
 		switch err := im.try(ctx, r); {
 		case bad(err):
 			r.reason = err.Error()
@@ -299,6 +310,7 @@ func (im *importer) flush(ctx context.Context) error {
 func (im *importer) countRows(rows []row) {
 	for i := range rows {
 		im.report.Bytes += rows[i].bytes
+		im.unsaved += rows[i].bytes
 		im.report.Objects += rows[i].objects
 		if rows[i].warning != "" {
 			im.warn(rows[i].path, rows[i].warning)
@@ -403,17 +415,18 @@ func bad(err error) bool {
 // checkpoint commits if enough rows are pending. It is called between two objects, so that a later
 // run finds all rows of an object or none.
 func (im *importer) checkpoint(ctx context.Context) error {
-	rows := im.o.Checkpoint
-	if im.o.Once {
-		return nil
-	}
-	if rows == 0 {
-		rows = defaultCheckpoint
-	}
-	if im.pending+int64(len(im.window)) < rows {
+	if im.o.Once || !im.o.isDue(im.pending+int64(len(im.window)), im.unsaved) {
 		return nil
 	}
 	return im.commit(ctx, false)
+}
+
+// isDue reports whether some changes, and the bytes of their files, are enough for a commit.
+func (o Options) isDue(rows, bytes int64) bool {
+	if o.Checkpoint > 0 {
+		return rows >= o.Checkpoint
+	}
+	return rows >= defaultCheckpoint || bytes >= checkpointBytes
 }
 
 // commit commits a checkpoint, or with complete the end of the import. It makes no commit if
@@ -432,7 +445,7 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 		for k, v := range desc.Info {
 			info[k] = v
 		}
-		info[stateKey] = im.state(complete)
+		info[target.StateKey] = im.state(complete)
 		if err := im.d.SetInfo(ctx, info); err != nil {
 			return err
 		}
@@ -440,7 +453,7 @@ func (im *importer) commit(ctx context.Context, complete bool) error {
 			return err
 		}
 	}
-	im.pending, im.settled = 0, complete
+	im.pending, im.unsaved, im.settled = 0, 0, complete
 	im.report.URI, im.report.Rows, im.report.Commit, im.report.Version, im.report.Complete = im.d.URI(), c.Rows, c.Commit, c.Version, complete
 	alone := c.Version == im.version+1
 	im.version = c.Version

@@ -50,6 +50,7 @@ type augment struct {
 	least      transform.Least
 	boxes      transform.BoxFormat
 	rois       bool // regions are decoded, not whole samples
+	frames     bool // samples are clips, whose frames are decoded one by one
 	stored     tensor.DType
 	workspaces *workspacePool
 }
@@ -176,7 +177,7 @@ func (f *field) augmentable(r role, mode string) error {
 	}
 	switch r {
 	case asPicture:
-		a.rois = f.access.DecodeROIs != nil
+		a.rois, a.frames = f.access.DecodeROIs != nil, f.access.DecodeFrames != nil
 		if f.dtype != 0 && f.dtype != tensor.Uint8 {
 			return a.pipe.Check(f.dtype, tensor.Shape{1, 1, 1})
 		}
@@ -266,7 +267,7 @@ func (p *plan) keep(ctx context.Context, part *part, key transform.Key, scratch 
 		if err == nil {
 			pic := pictures.refs[k].Shape
 			key := key
-			key.Row = r.Row
+			key.Row = r.Draw()
 			h, wide := int(pic[0]), int(pic[1])
 			data := make([]byte, r.Size)
 			if err = f.col.Decode(ctx, r, data, scratch); err == nil {
@@ -333,17 +334,9 @@ func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int)
 	if r.Hole() {
 		return outcome{}, nil
 	}
-	key.Row = r.Row
+	key.Row = r.Draw()
 	if a.role == asPicture {
-		if err := a.pipe.Check(a.stored0(r), r.Shape); err != nil {
-			return outcome{}, err
-		}
-		s, err := a.pipe.Shape(key, r.Shape)
-		if err != nil {
-			return outcome{}, err
-		}
-		n, err := s.Bytes(a.pipe.DType())
-		return outcome{s, n}, err
+		return a.pictured(key, r)
 	}
 	pic := &pictures.refs[k]
 	if pic.Hole() || len(pic.Shape) < 2 {
@@ -368,6 +361,26 @@ func (a *augment) result(key transform.Key, r *chunk.Ref, pictures *part, k int)
 	}
 	s := append(tensor.Shape{int64(h), int64(w)}, r.Shape[2:]...)
 	return outcome{s, r.Size / (r.Shape[0] * r.Shape[1]) * int64(h) * int64(w)}, nil
+}
+
+// pictured returns the outcome of a picture, or of all frames of a clip.
+func (a *augment) pictured(key transform.Key, r *chunk.Ref) (outcome, error) {
+	picture := r.Shape
+	if a.frames {
+		picture = r.Shape[1:]
+	}
+	if err := a.pipe.Check(a.stored0(r), picture); err != nil {
+		return outcome{}, err
+	}
+	s, err := a.pipe.Shape(key, picture)
+	if err != nil {
+		return outcome{}, err
+	}
+	if a.frames {
+		s = append(tensor.Shape{r.Shape[0]}, s...)
+	}
+	n, err := s.Bytes(a.pipe.DType())
+	return outcome{s, n}, err
 }
 
 // stored0 returns the dtype of a sample; that of a column may not have been decided when the loader
@@ -413,9 +426,16 @@ func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *ch
 		bad[k] = true
 		w.fail(p, items[k], err)
 	}
-	if a.role == asPicture {
+	switch {
+	case a.frames:
+		for k, i := range items {
+			if err := w.clip(ctx, p, &p.refs[i], dst[k], scratch, space); err != nil {
+				failed(k, err)
+			}
+		}
+	case a.role == asPicture:
 		w.pictures(ctx, p, items, dst, scratch, space, failed)
-	} else {
+	default:
 		pictures := &w.plan.parts[a.picture]
 		for k, i := range items {
 			if err := w.annotation(ctx, p, pictures, i, dst[k], scratch, space); err != nil {
@@ -437,7 +457,7 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte,
 	for k, i := range items {
 		r := &p.refs[i]
 		key := w.key
-		key.Row = r.Row
+		key.Row = r.Draw()
 		job, err := space.Job(a.pipe, key, r.Shape, a.rois && scratch.CanDownscale(r), dst[k])
 		if err != nil {
 			failed(k, err)
@@ -446,6 +466,25 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte,
 		refs, parts, of = append(refs, r), append(parts, codec.ROI{Region: codec.Region(job.Region()), To: job}), append(of, k)
 	}
 	p.decodeROIs(ctx, refs, parts, scratch, space, func(k int, err error) { failed(of[k], err) })
+}
+
+// clip transforms the frames of a clip as they are decoded. All frames get the same draws.
+func (w *work) clip(ctx context.Context, p *part, r *chunk.Ref, dst []byte, scratch *chunk.Worker, space *transform.Workspace) error {
+	defer space.Reset()
+	key := w.key
+	key.Row = r.Draw()
+	job, err := space.Job(p.field.augment.pipe, key, r.Shape[1:], false, nil)
+	if err != nil {
+		return err
+	}
+	region, each := job.Region(), len(dst)/int(r.Shape[0])
+	channels := int(r.Shape[3])
+	return p.field.access.DecodeFrames(ctx, r, scratch, func(frame int, pix []byte, stride int) error {
+		if err := job.Into(dst[frame*each:][:each]); err != nil {
+			return err
+		}
+		return job.Deliver(pix[region.Y*stride+region.X*channels:], stride)
+	})
 }
 
 // decodeROIs decodes the region rois[i] of refs[i] and delivers it.
@@ -470,7 +509,7 @@ func (p *part) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []codec.R
 func (w *work) annotation(ctx context.Context, p, pictures *part, i int, dst []byte, scratch *chunk.Worker, space *transform.Workspace) error {
 	a, r, pic := p.field.augment, &p.refs[i], &pictures.refs[i]
 	key := w.key
-	key.Row = r.Row
+	key.Row = r.Draw()
 	h, wide := int(pic.Shape[0]), int(pic.Shape[1])
 	keep, axis := w.plan.keptOf(p, i)
 	mask := a.role == asMask || a.role == asDepth

@@ -24,6 +24,7 @@ import (
 // fill them, the earliest first; the consumer takes them in order.
 type Epoch struct {
 	loader     *Loader
+	fields     []field // of the loader, as the epoch shows them
 	pass       order.Pass
 	again      bool         // the loader made an epoch before
 	share      *order.Share // the planner's
@@ -67,7 +68,7 @@ type Epoch struct {
 
 func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 	s := l.share(p)
-	e := &Epoch{loader: l, pass: p, again: l.last != nil, share: s, batches: s.Steps(),
+	e := &Epoch{loader: l, fields: fieldsIn(l.fields, l.options.Seed, p.Epoch), pass: p, again: l.last != nil, share: s, batches: s.Steps(),
 		group: task.New(ctx, 0), nextToken: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	e.limit = e.batches
 	e.published.L, e.freed.L = &e.mu, &e.mu
@@ -85,6 +86,23 @@ func newEpoch(ctx context.Context, l *Loader, p order.Pass) *Epoch {
 		e.readAhead = newReadAhead()
 	}
 	return e
+}
+
+// fieldsIn returns fields as an epoch shows them.
+func fieldsIn(fields []field, seed uint64, epoch int64) []field {
+	out := fields
+	for i := range fields {
+		at := fields[i].access.Epoch
+		if at == nil {
+			continue
+		}
+		if &out[0] == &fields[0] {
+			out = slices.Clone(fields)
+		}
+		out[i].col = at(seed, epoch)
+		out[i].access = out[i].col.Access()
+	}
+	return out
 }
 
 // launch starts the goroutines. An early end of the group wakes all that wait for each other. A
@@ -173,7 +191,7 @@ func (e *Epoch) planAll(ctx context.Context) error {
 // planner returns the planner of single samples.
 func (e *Epoch) planner() *planner {
 	o := &e.loader.options
-	return &planner{fields: e.loader.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
+	return &planner{fields: e.fields, skip: o.OnError == Skip, index: o.ReturnIndex, source: o.ReturnIndex && isMix(e.loader.src), slab: e.loader.slab, threads: o.Workers,
 		key: transform.Key{Seed: o.Seed, Epoch: e.pass.Epoch}}
 }
 
@@ -264,7 +282,7 @@ func (e *Epoch) finish(ctx context.Context, w *work, scratch *chunk.Worker) {
 	} else if err != nil {
 		w.err = err
 	}
-	w.nameFiles(ctx, e.loader.fields, &e.notes)
+	w.nameFiles(ctx, e.fields, &e.notes)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ready(w)

@@ -224,13 +224,16 @@ func (c *mixedColumn) Encoded() bool {
 // Access joins the abilities of the views. The first view gives the meaning of the samples; all
 // have the same coords.
 func (c *mixedColumn) Access() read.Access {
-	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Time: c.access[0].Time, Info: c.access[0].Info}
+	a := read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, DecodeFrames: c.decodeFrames, Prefetch: c.prefetch, GatherPlan: c.gatherPlan, HType: c.access[0].HType, Time: c.access[0].Time, Info: c.access[0].Info}
 	for p, own := range c.access {
 		if own.TurnUpright != nil {
 			a.TurnUpright = c.turnUpright
 		}
 		if own.DecodeROIs == nil {
 			a.DecodeROIs = nil
+		}
+		if own.DecodeFrames == nil {
+			a.DecodeFrames = nil
 		}
 		if own.GatherPlan == nil {
 			a.GatherPlan = nil
@@ -241,8 +244,24 @@ func (c *mixedColumn) Access() read.Access {
 		if own.Origin != nil {
 			a.Origin = c.origin
 		}
+		if own.Epoch != nil {
+			a.Epoch = c.epoch
+		}
+		a.Clips = a.Clips || own.Clips
 	}
 	return a
+}
+
+// epoch returns the column as an epoch shows it.
+func (c *mixedColumn) epoch(seed uint64, epoch int64) read.Column {
+	out := &mixedColumn{mix: c.mix, name: c.name, cols: slices.Clone(c.cols), access: slices.Clone(c.access)}
+	for i := range out.cols {
+		if at := c.access[i].Epoch; at != nil {
+			out.cols[i] = at(seed, epoch)
+			out.access[i] = out.cols[i].Access()
+		}
+	}
+	return out
 }
 
 // origin names the file of a row of the view that err is about.
@@ -385,6 +404,10 @@ func (c *mixedColumn) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []
 	eachView(refs, func(p, from, to int) {
 		c.access[p].DecodeROIs(ctx, refs[from:to], rois[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
 	})
+}
+
+func (c *mixedColumn) decodeFrames(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error {
+	return c.mix.named(int(ref.Source), c.access[ref.Source].DecodeFrames(ctx, ref, w, deliver))
 }
 
 // turnUpright does nothing for a view whose column is upright already.

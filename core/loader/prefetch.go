@@ -29,8 +29,8 @@ func (l *Loader) fetchLimit() int64 {
 func (e *Epoch) planPrefetch(ctx context.Context) error {
 	o := &e.loader.options
 	var cols []read.Access
-	for i := range e.loader.fields {
-		if a := e.loader.fields[i].access; a.Prefetch != nil {
+	for i := range e.fields {
+		if a := e.fields[i].access; a.Prefetch != nil {
 			cols = append(cols, a)
 		}
 	}

@@ -198,6 +198,7 @@ func (r *Reader) read(ctx context.Context, rows []int64, o ReadOptions) (*Batch,
 	}
 	fields, err := all.fields(src)
 	if err == nil {
+		fields = fieldsIn(fields, o.Seed, o.Epoch)
 		err = all.augmentAll(fields, r.workspaces)
 	}
 	if err != nil {

@@ -66,18 +66,18 @@ func newReadAhead() *readAhead {
 func (e *Epoch) planReadAhead(ctx context.Context) error {
 	r := e.readAhead
 	defer r.release(math.MaxInt64)
-	if e.loader.prepareReadAhead(ctx, r, e.pass) {
+	if e.loader.prepareReadAhead(ctx, r, e.pass, e.fields) {
 		r.run(ctx)
 	}
 	return nil
 }
 
 // prepareReadAhead makes the schedule of a pass. It returns false if advice would not help.
-func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pass) bool {
+func (l *Loader) prepareReadAhead(ctx context.Context, r *readAhead, p order.Pass, fields []field) bool {
 	var cols []read.Access
 	total := int64(0)
-	for i := range l.fields {
-		if a := l.fields[i].access; a.Prefetch != nil {
+	for i := range fields {
+		if a := fields[i].access; a.Prefetch != nil {
 			cols = append(cols, a)
 			total += a.StoredBytes
 		}

@@ -18,7 +18,7 @@ type cachedColumn struct {
 // cacheAll makes the fields cache samples that take long to decode. A nil cache changes nothing.
 func cacheAll(fields []field, cache samplecache.Cache) {
 	for i := range fields {
-		if f := &fields[i]; cache != nil && f.encoded && !f.stored {
+		if f := &fields[i]; cache != nil && f.encoded && !f.stored && !f.access.Clips {
 			f.col = cached(f.col, cache)
 			f.access = f.col.Access()
 			f.runs = true

@@ -184,9 +184,9 @@ func (s *Share) fillFrom(rows []int64, from int64) {
 // read the whole dataset. So ranks divide the blocks of a window, and each takes rows of its own
 // blocks.
 const (
-	// fewBlocksMix is the number of blocks of a window from which on a rank takes rows of its own
-	// blocks alone. With fewer, mostSharing neighbours share their blocks, and each reads so many
-	// times as much.
+	// fewBlocksMix is the number of blocks per rank in a window from which on a rank takes rows of
+	// its own blocks alone. With fewer, mostSharing neighbours share their blocks, and each reads
+	// mostSharing times as much.
 	fewBlocksMix = 8
 	mostSharing  = 2
 	// windowParts is the number of equal parts that the blocks of a window are sorted into. A step

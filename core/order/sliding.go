@@ -183,29 +183,29 @@ func (s *sliding) slice(number int64) (from, to int64) {
 
 // slidingWindow is the slices of the window that a cursor is in, in the order of their parts.
 type slidingWindow struct {
-	keys    []uint64 // of the slices while they are sorted: part, and place among those below
-	unsort  []int64
-	numbers []int64
-	from    []int64 // first rows
-	ends    []int64 // rows of the window up to the end of each slice
+	keys     []uint64 // of the slices while they are sorted: part, and place among those below
+	unsorted []int64
+	numbers  []int64
+	from     []int64 // first rows
+	ends     []int64 // rows of the window up to the end of each slice
 }
 
 // openSliding enters the window of a position.
 func (w *Cursor) openSliding(pos int64) {
 	s, v := w.sliding, &w.slices
 	at := int64(sort.Search(len(s.begins), func(i int) bool { return s.begins[i] > pos })) - 1
-	v.keys, v.unsort = v.keys[:0], v.unsort[:0]
+	v.keys, v.unsorted = v.keys[:0], v.unsorted[:0]
 	v.numbers, v.from, v.ends = v.numbers[:0], v.from[:0], v.ends[:0]
 	s.each(at, func(number int64) {
 		if from, to := s.slice(number); from < to {
 			v.keys = append(v.keys, uint64(partOf(number/s.count))<<32|uint64(len(v.keys)))
-			v.unsort = append(v.unsort, number)
+			v.unsorted = append(v.unsorted, number)
 		}
 	})
 	slices.Sort(v.keys)
 	rows := int64(0)
 	for _, key := range v.keys {
-		number := v.unsort[uint32(key)]
+		number := v.unsorted[uint32(key)]
 		from, to := s.slice(number)
 		rows += to - from
 		v.numbers, v.from, v.ends = append(v.numbers, number), append(v.from, from), append(v.ends, rows)

@@ -45,6 +45,9 @@ func plannedFunctions() []plannedFunction {
 		{"RANDOM", (*checker).random, "RANDOM(): a number of [0, 1) for each row, the same for the same seed"},
 		{"ROW_NUMBER", (*checker).rowNumber, "ROW_NUMBER(): the number of the row, from 0"},
 		{"SOURCE", (*checker).sourceOf, "SOURCE(table): the file from which a row was imported, without its folder; NULL if there is none"},
+		{"FRAMES", (*checker).ofVideo, "FRAMES(video): the number of frames"},
+		{"DURATION", (*checker).ofVideo, "DURATION(video): the seconds to the end of the last frame"},
+		{"FPS", (*checker).ofVideo, "FPS(video): frames a second in the mean; 0: the video has no duration"},
 		{"DATA", (*checker).data, "DATA(column, row): the value of a column at another row"},
 		{"BM25_SIMILARITY", (*checker).bm25, "BM25_SIMILARITY(text, words): how well a text fits the words, among the texts of all rows that are asked (Robertson and Zaragoza, 2009)"},
 		{"MAX_WEIGHT", (*checker).weights, "MAX_WEIGHT(condition: weight, ...): in SAMPLE BY, the greatest weight of the conditions that hold; 0 if none does"},
@@ -293,6 +296,8 @@ func (c *checker) instead(at tql.Pos, name string, args []*node) (*node, error) 
 		return n, err
 	}
 	switch {
+	case name == "SHAPE" && len(x) == 1 && x[0].t.HType == "video":
+		return c.shapeOfVideo(at, x[0])
 	case name == "L2_NORM" && len(x) == 1 && x[0].op == "-" && x[0].compute != nil && len(x[0].args) == 2 && !x[0].t.Scalar():
 		return call("L2_DISTANCE", x[0].args...)
 	case !stored || !x[0].t.DType.Fixed() && !x[0].t.List:
@@ -403,7 +408,7 @@ func (c *checker) sourceOf(x *tql.Call, s *scope) (*node, error) {
 			continue
 		}
 		named = true
-		at := slices.IndexFunc(o.fields, func(f Field) bool { return f.Hidden })
+		at := slices.IndexFunc(o.fields, func(f Field) bool { return f.Hidden && f.Type.DType == tensor.String })
 		if at < 0 {
 			continue
 		}

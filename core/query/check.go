@@ -390,7 +390,7 @@ func (c *checker) stored(at tql.Pos, s *scope, origin, column int) (*node, error
 	if t.DType == tensor.Complex64 || t.DType == tensor.Complex128 {
 		return nil, c.fail(at, "column %q is of dtype %s, with which queries cannot compute; * EXCLUDE (%s) leaves it out", f.Name, t.DType, tql.Text(&tql.Name{Name: f.Name}))
 	}
-	n := &node{at: at, t: t, ref: &ref{origin: origin, column: column}, extra: -1, say: f.Name, cost: f.Cost, size: f.Size, textLists: f.TextLists}
+	n := &node{at: at, t: t, ref: &ref{origin: origin, column: column}, extra: -1, say: f.Name, cost: f.Cost, size: f.Size, textLists: f.TextLists, videos: f.Videos}
 	n.id = c.intern("column ", origin, " ", column)
 	return n, nil
 }

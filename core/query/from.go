@@ -1,11 +1,13 @@
 package query
 
 import (
+	"context"
 	"strings"
 
 	"deeplake/core/array"
 	"deeplake/core/compute"
 	"deeplake/core/errs"
+	"deeplake/core/internal/task"
 	"deeplake/core/tensor"
 	"deeplake/core/tql"
 )
@@ -75,8 +77,31 @@ func (c *checker) origin(x *tql.Source, s *scope) (*origin, error) {
 		c.far = true
 	}
 	fields := t.Columns()
-	return &origin{name: as, at: x.At, table: t, fields: fields, types: make([]*array.Type, len(fields))}, nil
+	o := &origin{name: as, at: x.At, table: t, fields: fields, types: make([]*array.Type, len(fields))}
+	c.resolveAhead(o, func(f Field) bool { return strings.Contains(c.text, f.Name) })
+	return o, nil
 }
+
+// resolveAhead learns the types of columns of a table behind a network, all at once: each takes
+// requests that wait for each other. Errors recur where a column is used.
+func (c *checker) resolveAhead(o *origin, wanted func(f Field) bool) {
+	if d, ok := o.table.(RemoteTable); !ok || !d.Remote() {
+		return
+	}
+	g := task.New(c.ctx, resolvedAtOnce)
+	for i, f := range o.fields {
+		if o.types[i] == nil && wanted(f) {
+			g.Go(func(ctx context.Context) error {
+				_, _ = o.table.Resolve(ctx, i)
+				return nil
+			})
+		}
+	}
+	_ = g.Wait()
+}
+
+// resolvedAtOnce bounds the columns whose types are learnt at once.
+const resolvedAtOnce = 32
 
 func (c *checker) table(x *tql.Source) (Table, error) {
 	ref := ""

@@ -40,6 +40,7 @@ type node struct {
 	slow  bool           // a query is run for each row
 	// a column of lists of texts: Field.TextLists
 	textLists bool
+	videos    *Videos // of a column of videos
 
 	cost float64 // of computing one row, in nanoseconds, without args
 	size float64 // of one row's value, in bytes

@@ -114,6 +114,7 @@ func (c *checker) star(s *selected, col tql.Column) error {
 			continue
 		}
 		found = true
+		c.resolveAhead(o, func(f Field) bool { return !f.Hidden })
 		for j, f := range o.fields {
 			at := [2]int{i, j}
 			if f.Hidden {

@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"deeplake/core/array"
+	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/tql"
 )
 
 // Table is rows that can be asked: one version of a dataset, or a view of it. It does not change.
@@ -14,7 +16,7 @@ type Table interface {
 	Name() string
 	// Rows is the number of rows.
 	Rows() int64
-	// Columns lists the tensors in order of creation, then a hidden column.
+	// Columns lists the tensors in order of creation, then hidden columns.
 	Columns() []Field
 	// Resolve returns the type of a column that holds for all rows of this version, with its number
 	// of axes. It reads index pages at most.
@@ -42,11 +44,108 @@ type Field struct {
 	// Cost is the approximate time to read a value, in nanoseconds. Conditions on costly columns
 	// are evaluated for fewer rows.
 	Cost float64
-	// Hidden: only SOURCE() reads the column, the files from which rows were imported. No name and
-	// no * means it.
+	// Hidden: no name and no * means the column. SOURCE() reads a text, the files from which rows
+	// were imported; functions of videos read bytes, the tables of Videos.
 	Hidden bool
+	// Videos: the values are videos, of which there are tables.
+	Videos *Videos
 	// Bytes estimates the size of a value in storage, Size its size in memory.
 	Bytes, Size float64
+}
+
+// Videos is how a query learns of the videos of a column without reading them.
+type Videos struct {
+	Column int // of the same table, hidden: the tables of the videos
+	// About reads a table.
+	About func(table []byte) (VideoFacts, error)
+}
+
+// VideoFacts are those of a video.
+type VideoFacts struct {
+	Frames, Height, Width int64   // as they are shown
+	Begin, End            float64 // of the frames, in seconds
+}
+
+// costOfTable is the time to read the table of a video, in nanoseconds.
+const costOfTable = 20_000
+
+// ofVideo is FRAMES, DURATION or FPS of a column of videos.
+func (c *checker) ofVideo(x *tql.Call, s *scope) (*node, error) {
+	if len(x.Args) != 1 || x.Star {
+		return nil, c.fail(x.Pos(), "%s has %d arguments, want 1", x.Name, len(x.Args))
+	}
+	v, err := c.expr(x.Args[0], s)
+	if err != nil {
+		return nil, err
+	}
+	if v.t.HType != "video" {
+		return nil, tql.Errorf(c.text, v.at, errs.Type, "%s wants a column of videos, %s is %s", x.Name, v.say, v.t)
+	}
+	if x.Name == "FRAMES" {
+		return c.aboutVideo(x.Pos(), x.Name, v, array.Of(tensor.Int64), func(about []VideoFacts, null []bool) *array.Column {
+			out := make([]int64, len(about))
+			for i, f := range about {
+				out[i] = f.Frames
+			}
+			return array.FromInts(out, null)
+		})
+	}
+	return c.aboutVideo(x.Pos(), x.Name, v, array.Of(tensor.Float64), func(about []VideoFacts, null []bool) *array.Column {
+		out := make([]float64, len(about))
+		for i, f := range about {
+			switch {
+			case x.Name == "DURATION":
+				out[i] = f.End
+			case f.End > f.Begin:
+				out[i] = float64(f.Frames) / (f.End - f.Begin)
+			}
+		}
+		return array.FromFloats(out, null)
+	})
+}
+
+// shapeOfVideo is SHAPE of a column of videos: frames, height, width and 3.
+func (c *checker) shapeOfVideo(at tql.Pos, v *node) (*node, error) {
+	t := array.Type{DType: tensor.Int64, Dims: 1, Shape: tensor.Shape{4}}
+	return c.aboutVideo(at, "SHAPE", v, t, func(about []VideoFacts, null []bool) *array.Column {
+		out := make([]int64, 0, 4*len(about))
+		for _, f := range about {
+			out = append(out, f.Frames, f.Height, f.Width, 3)
+		}
+		return array.FromArrays(t, tensor.Shape{4}, out, null)
+	})
+}
+
+// aboutVideo is a function of type t of the facts of a column of videos. values makes them of
+// the facts of each row; those of a NULL are zeros.
+func (c *checker) aboutVideo(at tql.Pos, name string, of *node, t array.Type, values func(about []VideoFacts, null []bool) *array.Column) (*node, error) {
+	videos := of.videos
+	if videos == nil {
+		return nil, tql.Errorf(c.text, of.at, errs.Unsupported, "%s wants a column of videos of a dataset, and %s comes from another query or a function; write %s in the query of the dataset", name, of.say, name)
+	}
+	r := *of.ref
+	r.column = videos.Column
+	tables := &node{at: of.at, t: array.Of(tensor.Bytes), ref: &r, extra: -1, cost: costOfTable, size: 1024, say: "table of " + of.say}
+	tables.id = c.intern("column ", r.origin, " ", r.column)
+	return c.apply(at, name, t, costOfTable, []*node{tables}, func(w *array.Work, a []*array.Column) (*array.Column, error) {
+		raw, _ := a[0].Data.([]string)
+		about := make([]VideoFacts, len(raw))
+		for i := range raw {
+			if w.Err() != nil {
+				return nil, w.Err()
+			}
+			if a[0].IsNull(i) {
+				continue
+			}
+			var err error
+			if about[i], err = videos.About([]byte(raw[i])); err != nil {
+				return nil, err
+			}
+		}
+		out := values(about, a[0].Null)
+		out.N, out.Const = a[0].N, a[0].Const
+		return out, nil
+	})
 }
 
 // Zone is a run of rows with known bounds.

@@ -106,6 +106,17 @@ type Access struct {
 	Time tensor.Time
 	// Levels are tensors of the same dataset that hold the pictures smaller, the largest first.
 	Levels []Level
+	// Tables is the tensor of the same dataset that has the tables of the videos; "": the samples
+	// are no videos.
+	Tables string
+	// Epoch returns the column as an epoch of a seed shows it: with other clips of the videos. Nil:
+	// it is the same in all.
+	Epoch func(seed uint64, epoch int64) Column
+	// Clips says that refs are of parts of samples, which no cache of samples can tell apart.
+	Clips bool
+	// DecodeFrames decodes the frames of ref, of shape (frames, height, width, 3), and delivers
+	// them one by one, in any order. pix is valid until deliver returns. Nil: refs have no frames.
+	DecodeFrames func(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error
 	// Info is the user's notes about the tensor. It is shared, read-only.
 	Info map[string]any
 }

@@ -9,6 +9,7 @@ import (
 	"deeplake/core/dataset"
 	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
+	"deeplake/core/format"
 	"deeplake/core/query"
 	"deeplake/core/tensor"
 )
@@ -20,6 +21,9 @@ type Table struct {
 	rows   int64
 	fields []*field
 	source *field // the files from which rows were imported; nil: none was
+
+	once  sync.Once
+	films []*field // see tablesOfVideos
 }
 
 var (
@@ -30,9 +34,10 @@ var (
 // field is a column of a table: a tensor of a view with as many rows as the table, or a column
 // computed on read.
 type field struct {
-	name   string
-	view   *dataset.View
-	column *dataset.Column
+	name     string
+	view     *dataset.View
+	column   *dataset.Column
+	tablesOf int // of a table of videos: the field of these
 	// the column was computed, and is in a dataset in memory
 	inMemory bool
 	// instead of view and column
@@ -72,6 +77,10 @@ func (t *Table) Columns() []query.Field {
 	for i, f := range t.fields {
 		out[i] = f.describe()
 	}
+	for _, f := range t.tablesOfVideos() {
+		out[f.tablesOf].Videos = &query.Videos{Column: len(out), About: aboutVideo}
+		out = append(out, query.Field{Name: f.name, Type: array.Of(tensor.Bytes), Hidden: true, Cost: costOfFile})
+	}
 	if t.source != nil {
 		out = append(out, query.Field{Name: t.source.name, Type: t.source.typ, Hidden: true, Cost: costOfSource})
 	}
@@ -80,10 +89,51 @@ func (t *Table) Columns() []query.Field {
 
 // field returns a column by its number in Columns.
 func (t *Table) field(column int) *field {
-	if column == len(t.fields) {
-		return t.source
+	at := column - len(t.fields)
+	if at < 0 {
+		return t.fields[column]
 	}
-	return t.fields[column]
+	if films := t.tablesOfVideos(); at < len(films) {
+		return films[at]
+	}
+	return t.source
+}
+
+// tablesOfVideos returns the tables of the videos among the fields, of which there are all by now.
+func (t *Table) tablesOfVideos() []*field {
+	t.once.Do(func() {
+		for i, f := range t.fields {
+			if f.column == nil {
+				continue
+			}
+			if name := f.column.Access().Tables; name != "" {
+				if c, err := f.view.Column(name); err == nil {
+					t.films = append(t.films, &field{name: name, view: f.view, column: c, tablesOf: i})
+				}
+			}
+		}
+	})
+	return t.films
+}
+
+// aboutVideo reads the table of a video.
+func aboutVideo(table []byte) (query.VideoFacts, error) {
+	t, err := format.DecodeVideo(table)
+	if err != nil {
+		return query.VideoFacts{}, err
+	}
+	v := t.Video
+	height, width := v.Size()
+	facts := query.VideoFacts{Height: int64(height), Width: int64(width), End: v.Seconds(v.End)}
+	first := v.End
+	for i := range v.Packets {
+		if p := &v.Packets[i]; !p.Hidden {
+			facts.Frames++
+			first = min(first, p.Time)
+		}
+	}
+	facts.Begin = v.Seconds(first)
+	return facts, nil
 }
 
 // sourceField returns the column of the files from which the rows of v were imported. It is nil if

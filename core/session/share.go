@@ -12,13 +12,14 @@ import (
 	"deeplake/core/scan"
 )
 
-// share closes what a query opened when its last holder leaves. Each view that reads it is a
-// holder. A nil share owns nothing.
+// share closes what a view reads when its last holder leaves. Each view that reads it is a holder.
+// A nil share owns nothing.
 type share struct {
 	holders atomic.Int64
-	sources *sources
+	sources *sources         // opened for a query
 	dataset *dataset.Dataset // opened for a saved view; nil: none
-	above   *share           // of the queried view; nil: none
+	end     func()           // of what WithSource made; nil: none
+	above   *share           // of the view that was queried or presented; nil: none
 }
 
 // newShare returns s with one holder, the caller.
@@ -48,6 +49,9 @@ func (s *share) leave() {
 		s.sources.close()
 		if s.dataset != nil {
 			_ = s.dataset.Close() // opened for reading: nothing to lose
+		}
+		if s.end != nil {
+			s.end()
 		}
 		s.above.leave()
 	}

@@ -29,7 +29,13 @@ type View struct {
 	share   *share         // nil: nothing was opened for the view
 	spec    *checked       // the query that the view is the result of; nil: none
 	done    *query.Done
+
+	videos sync.Map
 }
+
+// Videos is where readers of the view keep the tables of videos for each other: [][]byte by tensor,
+// as video.Reader keeps them.
+func (v *View) Videos() *sync.Map { return &v.videos }
 
 // NewView returns a view of the rows of v. The dataset of v must be open as long as the view is.
 func NewView(v *dataset.View) *View {
@@ -142,14 +148,51 @@ func (v *View) WithWeights(weights []float64) (*View, error) {
 	if err != nil {
 		return nil, errs.Wrap(errs.Invalid, "weigh rows", "", err)
 	}
-	weighed, err := v.subset(
-		func(d *dataset.View) (*dataset.View, error) { return d, nil },
-		func(r *scan.Result) (*scan.Result, error) { return r, nil })
+	weighed, err := v.again(v.source)
 	if err != nil {
 		return nil, err
 	}
 	weighed.weights = w
 	return weighed, nil
+}
+
+// again returns a view of the same rows that reads them from a source.
+func (v *View) again(source loader.Source) (*View, error) {
+	if err := v.share.take(); err != nil {
+		return nil, err
+	}
+	out := &View{view: v.view, source: source, reader: loader.NewReader(source), share: v.share}
+	if v.view == nil {
+		out.result = v.result
+	}
+	return out, nil
+}
+
+// Source returns the rows as a source of loaders.
+func (v *View) Source() loader.Source { return v.source }
+
+// Presented is the rows of a view as a source shows them.
+type Presented struct {
+	Source loader.Source
+	Close  func() // ends the source; nil: there is nothing to end
+}
+
+// WithSource returns a view of the same rows whose tensors are those of another source, for reading
+// and loading. Queries, selections and descriptions are those of v.
+func (v *View) WithSource(present func(loader.Source) (Presented, error)) (*View, error) {
+	p, err := present(v.source)
+	if err != nil {
+		return nil, err
+	}
+	out, err := v.again(p.Source)
+	if err != nil {
+		if p.Close != nil {
+			p.Close()
+		}
+		return nil, err
+	}
+	out.share = newShare(&share{end: p.Close, above: out.share})
+	return out, nil
 }
 
 // Sources names the files from which rows were imported, nil for a row that was not, and for a row

@@ -49,6 +49,7 @@ var rules = []rule{
 	{name: "json", dtype: JSON, dtypes: []DType{JSON}, want: "a JSON value"},
 	{name: "list", dtype: JSON, dtypes: []DType{JSON}, want: "a JSON list"},
 	{name: "embedding", dtype: Float32, dtypes: numbers, axes: []int{1}, fixed: true, want: "(dimensions,), equal for all rows"},
+	{name: "video", dtype: Bytes, dtypes: []DType{Bytes}, want: "a video file"},
 	{name: "intrinsics", dtype: Float32, dtypes: reals, shape: Shape{3, 3}, want: "(3, 3)"},
 }
 
@@ -77,8 +78,11 @@ func ParseHType(s string) (HType, error) {
 		return h, errs.New(errs.Invalid, "unknown htype %q (want one of %s, or sequence[...] of them)%s",
 			s, strings.Join(HTypes(), ", "), errs.Suggest(h.Base, HTypes()))
 	}
-	if h.Sequence && h.rule().list {
+	switch {
+	case h.Sequence && h.rule().list:
 		return h, errs.New(errs.Invalid, "htype %q: a row of %s is a list already", s, h.Base)
+	case h.Sequence && h.IsVideo():
+		return h, errs.New(errs.Invalid, "htype %q: a row has one video; make a tensor for each camera", s)
 	}
 	return h, nil
 }
@@ -101,6 +105,9 @@ func (h HType) IsImage() bool { return h.Base == "image" || strings.HasPrefix(h.
 func (h HType) IsMask() bool {
 	return h.Base == "binary_mask" || h.Base == "segment_mask" || h.Base == "instance_label"
 }
+
+// IsVideo reports whether samples are files of video.
+func (h HType) IsVideo() bool { return h.Base == "video" }
 
 // Fixed reports whether all samples must have the shape of the first.
 func (h HType) Fixed() bool { return h.rule().fixed }

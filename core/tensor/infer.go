@@ -5,7 +5,9 @@ type Inferred struct {
 	HType      string
 	DType      DType // 0: that of the samples
 	ClassNames []string
-	File       []byte // one of the files that are the samples; the htype is open; nil: none
+	// one of the files that are the samples: its kind decides the htype, if it is known; nil: none
+	File []byte
+	Link *Link // to one of the files; nil: none
 }
 
 // Infer returns the tensor for the samples of r, by the first one. Its dtype is theirs.
@@ -27,14 +29,19 @@ func (r *Rows) Infer() Inferred {
 				continue
 			case FormText:
 				in.HType = textHType(s.DType)
-			case FormEncoded, FormLink:
-				in.HType = "image"
+			case FormEncoded:
+				in.HType, in.File = "image", s.Data
+			case FormLink:
+				if in.HType = "image"; s.Link != nil {
+					in.Link = s.Link
+				}
 			}
 			break
 		}
 	}
 	if r.RowItems != nil {
-		in.HType = "sequence[" + in.HType + "]"
+		in.HType, in.File = "sequence["+in.HType+"]", nil
+		in.Link = nil
 	}
 	return in
 }

@@ -24,6 +24,9 @@ type Sample struct {
 	// of FormLink, whose Data is empty, or the beginning of the linked file with its shape. Of
 	// FormEncoded: where the file lies, without a URL; nil: not known.
 	Link *Link
+	// of a video: its *media.Video, if the caller has read the tables of the file. A link with them
+	// is complete. Nil: the file is looked at.
+	Tables any
 	// an array of plain numbers of the host language: their dtype is the one that held them, and
 	// nothing that the user chose
 	Literal bool
@@ -34,12 +37,18 @@ type Link struct {
 	URL    string // absolute, "scheme://..."
 	Offset int64
 	Length int64  // 0: all from Offset on
-	Tag    string // what the object's version must be; "": what it is now
-	// What is known of the file already: then nothing of it is read when it is linked. Codec 0 asks
-	// for a look at it; else Size, Length, and DType and Shape of the sample, are right too.
+	Head   []byte // of the sample, in front of the bytes of the object
+	// of a video: the time that the sample is of, in seconds; nil: all
+	Part *TimeRange
+	Tag  string // the version that the object must have; "": the present one
+	// Facts of the file that are known already: then nothing of it is read when it is linked. With
+	// codec 0 it is read; else Size, Length, and DType and Shape of the sample, are right too.
 	Codec uint8 // id of the sample codec
 	Size  int64 // bytes of the whole object; -1: the store does not say
 }
+
+// TimeRange is the times from Begin, and before End, in seconds. End 0 is that of the file.
+type TimeRange struct{ Begin, End float64 }
 
 // Rows are the values of one tensor for a number of rows. Exactly one is set of Array, which are
 // equal samples one after the other in one C-order array, Texts, Samples, and Foreign.

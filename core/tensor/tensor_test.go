@@ -87,7 +87,7 @@ func TestHTypes(t *testing.T) {
 			t.Errorf("%q refuses its own empty shape %v", name, empty)
 		}
 		s, err := ParseHType("sequence[" + name + "]")
-		if list := name == "polygon"; (err != nil) != list || (err == nil && (!s.Sequence || !s.List())) {
+		if list := name == "polygon" || name == "video"; (err != nil) != list || (err == nil && (!s.Sequence || !s.List())) {
 			t.Errorf("sequence[%s]: %v, %v", name, s, err)
 		}
 	}

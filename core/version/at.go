@@ -273,7 +273,7 @@ func (r *Repo) atPrefix(ctx context.Context, prefix string) (*format.Record, err
 	if err != nil {
 		return nil, err
 	}
-	h, seen := r.history(), map[format.BranchPoint]bool{}
+	h, seen := r.searched(), map[format.BranchPoint]bool{}
 	found, err := h.search(ctx, head, prefix, seen)
 	if found != nil || err != nil {
 		return found, err

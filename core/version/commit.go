@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"deeplake/core/errs"
@@ -363,17 +364,146 @@ func (r *Repo) after(ctx context.Context, rec, known *format.Record, fn func(*fo
 // keyed returns the commit up to the base that has the key of the transaction, nil if there is
 // none, or if it need not be known.
 func (t *Txn) keyed(ctx context.Context) (*Snapshot, error) {
+	rec, err := t.keyedRecord(ctx)
+	if rec == nil || err != nil {
+		return nil, err
+	}
+	return t.repo.load(ctx, rec)
+}
+
+func (t *Txn) keyedRecord(ctx context.Context) (*format.Record, error) {
 	if t.Key == "" || !t.KeyBefore {
 		return nil, nil
 	}
-	recs, err := t.repo.line(ctx, t.base.Record, 0)
-	if err != nil {
-		return nil, err
+	return t.repo.withKey(ctx, t.base.Record, t.Key)
+}
+
+// Standing returns the commit that has the key of a transaction, in the history of its base or
+// after it, nil if there is none. It commits nothing, so the branch may be gone: at is nil if a gc
+// has removed the commit's pages since.
+func Standing(ctx context.Context, t *Txn) (rec *format.Record, at *Snapshot, err error) {
+	if rec, err = t.keyedRecord(ctx); rec == nil && err == nil && t.Key != "" {
+		err = t.repo.after(ctx, t.base.Record, nil, func(next *format.Record) (bool, error) {
+			if next.Key == t.Key {
+				rec = next
+			}
+			return rec == nil, nil
+		})
 	}
-	if i := slices.IndexFunc(recs, func(rec *format.Record) bool { return rec.Key == t.Key }); i >= 0 {
-		return t.repo.load(ctx, recs[i])
+	if rec == nil || err != nil {
+		return nil, nil, err
 	}
-	return nil, nil
+	if at, err = t.repo.load(ctx, rec); chunkmap.Absent(err) {
+		return rec, nil, nil
+	}
+	return rec, at, err
+}
+
+// keyIndex has the idempotency keys of records that were read: a program that commits often looks
+// at each record once.
+type keyIndex struct {
+	mu sync.Mutex
+	of map[format.UUID]*branchKeys
+}
+
+// branchKeys are those of the first commits of a branch.
+type branchKeys struct {
+	known    uint64              // the number of these commits
+	versions map[string]uint64   // with the key
+	base     *format.BranchPoint // of the branch
+}
+
+// find looks for a key in the commits up to p, as far as they are known. rest is the first commit
+// that is not, nil if all are.
+func (x *keyIndex) find(p format.BranchPoint, key string) (found, rest *format.BranchPoint, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for range len(x.of) + 1 {
+		b := x.of[p.Branch]
+		if b == nil || b.known <= p.Version {
+			return nil, &p, nil
+		}
+		if v, ok := b.versions[key]; ok && v <= p.Version {
+			return &format.BranchPoint{Branch: p.Branch, Version: v}, nil, nil
+		}
+		if b.base == nil {
+			return nil, nil, nil
+		}
+		p = *b.base
+	}
+	return nil, nil, circular(p)
+}
+
+// circular is the error of a branch that began on itself, or on a branch that began on it.
+func circular(p format.BranchPoint) error {
+	return errs.Op("read commit", format.RecordKey(p.Branch, p.Version)).New(errs.Corrupt, "its branch begins behind itself")
+}
+
+// note takes in commits of one branch, the newest first, down to those that are known.
+func (x *keyIndex) note(recs []*format.Record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	last := recs[len(recs)-1]
+	b := x.of[last.Branch]
+	if b == nil {
+		b = &branchKeys{versions: map[string]uint64{}}
+		x.of[last.Branch] = b
+	}
+	if last.Version > b.known {
+		return
+	}
+	if last.Version == 0 {
+		b.base = last.Base
+	}
+	for _, rec := range recs {
+		if v, ok := b.versions[rec.Key]; rec.Key != "" && (!ok || rec.Version < v) {
+			b.versions[rec.Key] = rec.Version
+		}
+	}
+	b.known = max(b.known, recs[0].Version+1)
+}
+
+// withKey returns the commit that has an idempotency key among rec and those before it, nil if none
+// has. It reads the records that this Repo has not looked at, and stops at the commit.
+func (r *Repo) withKey(ctx context.Context, rec *format.Record, key string) (*format.Record, error) {
+	h := r.searched()
+	var fresh []*format.Record      // of one branch
+	began := map[format.UUID]bool{} // branches, at their first commits
+	for rec.Key != key {
+		fresh = append(fresh, rec)
+		if rec.Version == 0 && began[rec.Branch] {
+			return nil, circular(format.BranchPoint{Branch: rec.Branch})
+		}
+		began[rec.Branch] = began[rec.Branch] || rec.Version == 0
+		var found, rest *format.BranchPoint
+		var err error
+		p, ok := parent(rec)
+		if ok {
+			found, rest, err = r.keys.find(p, key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rest == nil || rest.Branch != rec.Branch {
+			r.keys.note(fresh)
+			fresh = nil
+		}
+		switch {
+		case found != nil:
+			return r.recordAt(ctx, *found)
+		case rest == nil:
+			return nil, nil
+		}
+		before, err := h.get(ctx, *rest)
+		if err == nil && *rest == p {
+			err = follows(rec, before)
+		}
+		if err != nil {
+			return nil, err
+		}
+		rec = before
+	}
+	return rec, nil
 }
 
 // unkey takes the idempotency key out of a record that another commit is made of.

@@ -1,18 +1,23 @@
 package version
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
+	"deeplake/core/tensor"
+	"deeplake/core/version/chunkmap"
+	"deeplake/core/version/rowset"
 )
 
-// ConflictError says where two commits, or two branches, contradict each other. It is found by
-// errors.As in an error that is errs.Conflict.
+// ConflictError says where two commits, two branches, or two tasks of a distributed write
+// contradict each other. It is found by errors.As in an error that is errs.Conflict.
 type ConflictError struct {
 	Kind   string // our operation and theirs, in the words of FORMAT.md: "update x delete"
 	Tensor string // "" where it is not about one
@@ -20,7 +25,7 @@ type ConflictError struct {
 	// on
 	Rows   []int64
 	Count  int64     // of all those rows
-	Winner Committed // the commit that stands
+	Winner Committed // the commit that stands; zero between tasks
 	What   string    // the contradiction in words
 	Remedy string    // the way out
 	op     string    // "commit" or "merge"
@@ -28,6 +33,9 @@ type ConflictError struct {
 
 // Error has all of it.
 func (e *ConflictError) Error() string {
+	if e.Winner.Commit == "" {
+		return e.What + "; " + e.Remedy
+	}
 	return fmt.Sprintf("%s: conflict with version %d (commit %s, %q by %q): %s; %s",
 		e.op, e.Winner.Version, e.Winner.Commit, e.Winner.Message, e.Winner.Author, e.What, e.Remedy)
 }
@@ -52,6 +60,187 @@ func (e *ConflictError) setRows(s *Snapshot, rows []int64) {
 	for _, row := range rows[:min(len(rows), shownRows)] {
 		e.Rows = append(e.Rows, s.Live.Logical(row))
 	}
+}
+
+// remedyOfTwo is the way out of most conflicts of two tasks.
+const remedyOfTwo = "leave one of the two out, or make it again"
+
+// clash is the conflict of a fragment with one before it. rows are of the base; {rows} in what
+// stands for them.
+func (t *Txn) clash(f *format.Fragment, kind, tensor, remedy string, rows rowset.Set, what string, args ...any) error {
+	e := &ConflictError{Kind: kind, Tensor: tensor, Count: rows.Count(), Remedy: remedy, What: fmt.Sprintf(what, args...)}
+	for _, row := range rows.First(shownRows) {
+		e.Rows = append(e.Rows, t.base.Live.Logical(row))
+	}
+	if len(e.Rows) > 0 {
+		e.What = strings.ReplaceAll(e.What, "{rows}", rowList(e.Rows, e.Count))
+	}
+	return errs.Op("commit fragment of task", f.Task).New(errs.Conflict, "%w", e)
+}
+
+// mostUpdated bounds the rows of a tensor that one task updates one by one: each takes memory here.
+const mostUpdated = 1 << 26
+
+// checkWritten refuses samples for rows to which a fragment before this one gives samples, or which
+// it deletes.
+func (t *Txn) checkWritten(f *format.Fragment, fc *format.FragmentColumn) error {
+	id, c, base := fc.Tensor, t.columns[fc.Tensor], t.base.Record.Rows
+	name, updated := t.tensorName(id), rowset.Of(editRows(fc.Updated))
+	if updated.Count() > mostUpdated {
+		return badFragment(f, "it updates more than %d rows of tensor %q", mostUpdated, name)
+	}
+	mine := writtenTo(f, id, base)
+	_, twice := t.firstUpdated(id, mine)
+	for _, r := range mine {
+		if _, found := slices.BinarySearchFunc(c.filled, chunkmap.Edit{From: r.Start, To: r.Start + r.Count}, overlap); found {
+			twice = true
+		}
+	}
+	if twice {
+		other, rows := t.collector.meets(mine, func(g *format.Fragment) rowset.Set { return writtenTo(g, id, base) })
+		return t.clash(f, "update x update", name, remedyOfTwo, rows, "it writes tensor %q at {rows}, as %s does", name, other)
+	}
+	if t.deleted.IsEmpty() {
+		return nil
+	}
+	updated = updated.And(rowset.Set{{Count: base}})
+	for _, r := range updated {
+		for row := r.Start; row < r.Start+r.Count; row++ {
+			if t.deleted.Contains(uint64(row)) {
+				other, rows := t.collector.meets(updated, func(g *format.Fragment) rowset.Set { return rowset.Of(g.Deleted) })
+				return t.clash(f, "update x delete", name, remedyOfTwo, rows, "it updates tensor %q at {rows}, which %s deletes", name, other)
+			}
+		}
+	}
+	return nil
+}
+
+// checkDeleted refuses to delete rows that a fragment before this one updates.
+func (t *Txn) checkDeleted(f *format.Fragment) error {
+	for _, ts := range t.schema.Tensors {
+		if t.columns[ts.ID] == nil {
+			continue
+		}
+		if _, found := t.firstUpdated(ts.ID, f.Deleted); found {
+			base := t.base.Record.Rows
+			other, rows := t.collector.meets(rowset.Of(f.Deleted), func(g *format.Fragment) rowset.Set { return writtenTo(g, ts.ID, base) })
+			return t.clash(f, "delete x update", ts.Name, remedyOfTwo, rows, "it deletes {rows}, where %s updates tensor %q", other, ts.Name)
+		}
+	}
+	return nil
+}
+
+// checkClasses refuses labels by number beside classes with names.
+func (t *Txn) checkClasses(f *format.Fragment) error {
+	changed := map[format.UUID]*format.TensorSchema{}
+	for i := range f.Tensors {
+		changed[f.Tensors[i].ID] = &f.Tensors[i]
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		mine, theirs := t.schema.ByID(c.Tensor), changed[c.Tensor]
+		if theirs == nil {
+			theirs = t.base.Schema.ByID(c.Tensor)
+		}
+		if mine == nil || theirs == nil {
+			continue
+		}
+		has := len(c.Appended)+len(c.Updated)+len(c.Filled) > 0
+		if what := classesDiffer(theirs, mine, false, has, t.labels(c.Tensor)); what != "" {
+			other := t.collector.first(func(g *format.Fragment) bool { return columnOf(g, c.Tensor) != nil })
+			return t.clash(f, classNamesTwice, mine.Name, remedyOfTwo, nil, "tensor %q: %s", mine.Name, fmt.Sprintf(what, other, "here"))
+		}
+	}
+	return nil
+}
+
+// stateOf is the dtype that samples have decided, "" if none has.
+func stateOf(ts *format.TensorSchema) string {
+	if undecided(ts) {
+		return ""
+	}
+	return dtypeName(ts)
+}
+
+// property is something that a tensor has from its creation.
+type property struct {
+	name, value string
+	open        bool // "" is one that no sample has decided
+}
+
+// stated are the properties of a tensor beside its levels, which are in all.
+func stated(ts *format.TensorSchema, all []format.TensorSchema) []property {
+	shape, compression, classes, levels := "any", ts.Compression, "open", "none"
+	if h, err := tensor.ParseHType(ts.HType); ts.Shape != nil {
+		shape = ts.Shape.String()
+	} else if err == nil && h.Fixed() {
+		shape = ""
+	}
+	if ts.Files == format.FilesOpen {
+		compression = ""
+	}
+	if ts.Closed {
+		classes = fmt.Sprintf("%q", slices.Sorted(slices.Values(ts.ClassNames)))
+	}
+	for i := range all {
+		if of := all[i].Reduces; of != nil && of.Tensor == ts.ID {
+			levels = strconv.FormatInt(of.Factor, 10)
+		}
+	}
+	info, err := json.Marshal(ts.Info)
+	if err != nil || len(ts.Info) == 0 {
+		info = []byte("{}")
+	}
+	return []property{
+		{"htype", ts.HType, false},
+		{"dtype", stateOf(ts), true},
+		{"shape", shape, true},
+		{"compression", compression, true},
+		{"quality", strconv.Itoa(ts.Quality), false},
+		{"subsampling", ts.Subsampling, false},
+		{"chunk_bytes", strconv.FormatInt(ts.ChunkBytes, 10), false},
+		{"class_names", classes, false},
+		{"apply_exif_orientation", strconv.FormatBool(ts.Upright), false},
+		{"downsample", levels, false},
+		{"info", string(info), false},
+	}
+}
+
+// checkCreated refuses a tensor that a fragment creates in another way than one before it did.
+// their is that of the fragment.
+func (t *Txn) checkCreated(f *format.Fragment, my, their *format.TensorSchema) error {
+	mine := stated(my, t.schema.Tensors)
+	for i, p := range stated(their, f.Tensors) {
+		have := mine[i].value
+		switch {
+		case p.value == have, p.open && (p.value == "" || have == ""):
+			continue
+		case p.name == "compression" && my.Files == format.FilesOwn && their.Files == format.FilesOwn:
+			continue // of the first file of each; chunks have their codec
+		}
+		other := t.collector.first(func(g *format.Fragment) bool {
+			k := slices.IndexFunc(g.Tensors, func(ts format.TensorSchema) bool { return ts.ID == my.ID })
+			return k >= 0 && stated(&g.Tensors[k], g.Tensors)[i].value == have
+		})
+		return t.clash(f, "add_tensor x add_tensor", my.Name, fmt.Sprintf("create the tensor before the write, or give its %s (schema=)", p.name), nil,
+			"it creates tensor %q with %s %s, %s with %s", my.Name, p.name, shown(p.value), other, shown(have))
+	}
+	if my.Files == format.FilesOpen {
+		my.Compression, my.Files = their.Compression, their.Files
+	}
+	return nil
+}
+
+// shown is a value in a message.
+func shown(value string) string {
+	const most = 80
+	switch {
+	case value == "":
+		return "none"
+	case len(value) > most:
+		return strings.ToValidUTF8(value[:most], "") + "..."
+	}
+	return value
 }
 
 // check holds the transaction against the operations of a commit that came first. The matrix is in

@@ -29,6 +29,7 @@ type Collector struct {
 	txn   *Txn
 	write format.Write
 	parts []part
+	added []*format.Fragment // in order
 	tasks map[string]bool
 	ids   map[format.UUID]string // the tasks of parts
 	// sizes of the chunks that the fragments name, by session and ordinal; -1: not known
@@ -226,6 +227,7 @@ func (c *Collector) Add(f *format.Fragment) (bool, error) {
 	if f.Time.Before(t.began) {
 		t.began = f.Time
 	}
+	c.added = append(c.added, f)
 	t.changes++
 	return true, nil
 }
@@ -243,44 +245,6 @@ func foreignFragment(f *format.Fragment, w format.Write) error {
 		return op.New(errs.Invalid, "it is of write %s, and this is write %s; commit it with the write that its task belongs to", f.Write.ID, w.ID)
 	}
 	return op.New(errs.Invalid, "it was made on commit %s, and its write began on commit %s; make the fragment again", f.Write.Commit, w.Commit)
-}
-
-// clashOf is the conflict of a fragment with those before it.
-func clashOf(f *format.Fragment, what string, args ...any) error {
-	return errs.Op("commit fragment of task", f.Task).New(errs.Conflict, "%s; leave one of the two out, or make it again", fmt.Sprintf(what, args...))
-}
-
-// checkDeleted refuses to delete rows that a fragment before this one updates.
-func (t *Txn) checkDeleted(f *format.Fragment) error {
-	for id := range t.columns {
-		if row, found := t.firstUpdated(id, f.Deleted); found {
-			return clashOf(f, "it deletes row %d, where a task before it updates tensor %q", t.base.Live.Logical(row), t.tensorName(id))
-		}
-	}
-	return nil
-}
-
-// checkClasses refuses labels by number beside classes with names.
-func (t *Txn) checkClasses(f *format.Fragment) error {
-	changed := map[format.UUID]*format.TensorSchema{}
-	for i := range f.Tensors {
-		changed[f.Tensors[i].ID] = &f.Tensors[i]
-	}
-	for i := range f.Columns {
-		c := &f.Columns[i]
-		mine, theirs := t.schema.ByID(c.Tensor), changed[c.Tensor]
-		if theirs == nil {
-			theirs = t.base.Schema.ByID(c.Tensor)
-		}
-		if mine == nil || theirs == nil {
-			continue
-		}
-		has := len(c.Appended)+len(c.Updated)+len(c.Filled) > 0
-		if what := classesDiffer(theirs, mine, false, has, t.labels(c.Tensor)); what != "" {
-			return clashOf(f, "tensor %q: %s", mine.Name, fmt.Sprintf(what, "a task before it", "here"))
-		}
-	}
-	return nil
 }
 
 // addSchema lays the schema of a fragment on that of the fragments before it.
@@ -307,32 +271,21 @@ func (t *Txn) addSchema(f *format.Fragment) error {
 	theirs.Tensors = append(theirs.Tensors, added...)
 	here := t.schema.Index()
 	for i := range added {
-		my := here[added[i].ID]
-		if my == nil {
-			continue
-		}
-		for _, p := range []struct{ what, mine, theirs string }{
-			{"htype", my.HType, added[i].HType}, {"dtype", stateOf(my), stateOf(&added[i])}, {"compression", my.Compression, added[i].Compression},
-		} {
-			if p.mine != p.theirs && (p.what != "dtype" || p.mine != "" && p.theirs != "") {
-				return clashOf(f, "it creates tensor %q with %s %s, a task before it with %s; create the tensor before the write, or give its %s (schema=)", my.Name, p.what, p.theirs, p.mine, p.what)
+		if my := here[added[i].ID]; my != nil {
+			if err := t.checkCreated(f, my, &added[i]); err != nil {
+				return err
 			}
 		}
 	}
-	out, c := layTensors(t.base.Schema, theirs, t.schema, sides{"a task before it", "here"})
+	words := sides{laid: "here"}
+	out, c := layTensors(t.base.Schema, theirs, t.schema, words)
 	if c != nil {
-		return clashOf(f, "%s", c.what)
+		words.stands = t.collector.creator(c.id)
+		_, c = layTensors(t.base.Schema, theirs, t.schema, words)
+		return t.clash(f, c.kind, c.tensor, remedyOfTwo, nil, "%s", c.what)
 	}
 	t.schema = out
 	return nil
-}
-
-// stateOf is the dtype that samples have decided, "" if none has.
-func stateOf(ts *format.TensorSchema) string {
-	if undecided(ts) {
-		return ""
-	}
-	return dtypeName(ts)
 }
 
 // addColumn adds the changes of a fragment to one tensor.
@@ -359,24 +312,22 @@ func (t *Txn) addColumn(f *format.Fragment, fc *format.FragmentColumn, shift fun
 		c.widen(fc.Min, fc.Max, fc.Unknown)
 	}
 	place := t.placer(f, c)
+	if err := t.checkWritten(f, fc); err != nil {
+		return err
+	}
 	for _, e := range fc.Appended {
 		e = place(e)
 		e.Row += t.rows
 		c.appended = append(c.appended, e)
 	}
-	if err := t.addUpdates(f, fc, c, shift, place); err != nil {
-		return err
-	}
+	c.addUpdates(fc, shift, place)
 	for _, edit := range fc.Filled {
 		run := chunkmap.Edit{From: edit.Rows.Start, To: edit.Rows.Start + edit.Rows.Count}
 		for _, e := range edit.Entries {
 			run.Entries = append(run.Entries, place(e))
 		}
-		if k, found := slices.BinarySearchFunc(c.filled, run, overlap); found {
-			return clashOf(f, "it writes tensor %q at row %d, as a task before it does", ts.Name, max(run.From, c.filled[k].From))
-		} else {
-			c.filled = slices.Insert(c.filled, k, run)
-		}
+		k, _ := slices.BinarySearchFunc(c.filled, run, overlap)
+		c.filled = slices.Insert(c.filled, k, run)
 	}
 	if len(fc.Rewrites) > 0 {
 		// Both layouts hold the same samples.
@@ -407,53 +358,82 @@ func overlap(a, b chunkmap.Edit) int {
 	return 0
 }
 
-// mostUpdated bounds the rows of a tensor that one task updates one by one: each takes memory here.
-const mostUpdated = 1 << 26
-
 // addUpdates adds the rows that a fragment updates.
-func (t *Txn) addUpdates(f *format.Fragment, fc *format.FragmentColumn, c *columnChange, shift func(int64) int64, place func(format.Entry) format.Entry) error {
-	taken := int64(0)
+func (c *columnChange) addUpdates(fc *format.FragmentColumn, shift func(int64) int64, place func(format.Entry) format.Entry) {
+	one := func(row int64, e format.Entry) {
+		e.Row = shift(row)
+		c.updated[e.Row] = e
+	}
 	for _, edit := range fc.Updated {
-		if taken += edit.Rows.Count; taken > mostUpdated {
-			return badFragment(f, "it updates more than %d rows of tensor %q", mostUpdated, t.tensorName(fc.Tensor))
-		}
 		at := edit.Rows.Start
-		one := func(row int64, e format.Entry) error {
-			if row = shift(row); row < t.base.Record.Rows {
-				if _, twice := c.updated[row]; twice {
-					return clashOf(f, "it updates tensor %q at row %d, as a task before it does", t.tensorName(fc.Tensor), t.base.Live.Logical(row))
-				}
-				if t.deleted.Contains(uint64(row)) {
-					return clashOf(f, "it updates tensor %q at row %d, which a task before it deletes", t.tensorName(fc.Tensor), t.base.Live.Logical(row))
-				}
-			}
-			e.Row = row
-			c.updated[row] = e
-			return nil
-		}
 		for _, e := range edit.Entries {
 			for ; at < e.Row; at++ {
-				if err := one(at, format.Entry{}); err != nil {
-					return err
-				}
+				one(at, format.Entry{})
 			}
 			e = place(e)
 			for n := e.Rows; n > 0; n-- {
 				e.Rows = 1
-				if err := one(at, e); err != nil {
-					return err
-				}
+				one(at, e)
 				e.First++
 				at++
 			}
 		}
 		for ; at < edit.Rows.Start+edit.Rows.Count; at++ {
-			if err := one(at, format.Entry{}); err != nil {
-				return err
-			}
+			one(at, format.Entry{})
+		}
+	}
+}
+
+// first names the first fragment that is one.
+func (c *Collector) first(is func(g *format.Fragment) bool) string {
+	if k := slices.IndexFunc(c.added, is); k >= 0 {
+		return fmt.Sprintf("task %q", c.added[k].Task)
+	}
+	return "a task before it"
+}
+
+// creator names the first fragment that creates or changes a tensor.
+func (c *Collector) creator(id format.UUID) string {
+	return c.first(func(g *format.Fragment) bool {
+		return slices.ContainsFunc(g.Tensors, func(ts format.TensorSchema) bool { return ts.ID == id })
+	})
+}
+
+// meets names the first fragment whose rows of some kind meet mine, and returns those that both
+// have.
+func (c *Collector) meets(mine rowset.Set, theirs func(g *format.Fragment) rowset.Set) (task string, both rowset.Set) {
+	task = c.first(func(g *format.Fragment) bool {
+		both = mine.And(theirs(g))
+		return len(both) > 0
+	})
+	return task, both
+}
+
+// columnOf is the column of a tensor in a fragment, nil if it has none.
+func columnOf(f *format.Fragment, id format.UUID) *format.FragmentColumn {
+	for i := range f.Columns {
+		if f.Columns[i].Tensor == id {
+			return &f.Columns[i]
 		}
 	}
 	return nil
+}
+
+func editRows(edits []format.FragmentEdit) []format.RowRange {
+	out := make([]format.RowRange, len(edits))
+	for i := range edits {
+		out[i] = edits[i].Rows
+	}
+	return out
+}
+
+// writtenTo are the first rows, up to base, to which a fragment gives samples of a tensor.
+func writtenTo(f *format.Fragment, id format.UUID, base int64) rowset.Set {
+	c := columnOf(f, id)
+	if c == nil {
+		return nil
+	}
+	return rowset.Of(append(editRows(c.Updated), editRows(c.Filled)...)).And(rowset.Set{{Count: base}})
 }
 
 // placer gives the chunks of a fragment their places in side pages, and notes their sizes.

@@ -117,11 +117,19 @@ func (r *Repo) line(ctx context.Context, rec *format.Record, limit int) ([]*form
 		if err != nil {
 			return nil, err
 		}
-		if rec.Parent == nil || before.UUID != *rec.Parent {
-			return nil, errs.Op("read commit", format.RecordKey(rec.Branch, rec.Version)).New(errs.Corrupt, "its parent is not the commit %s before it", before.UUID)
+		if err := follows(rec, before); err != nil {
+			return nil, err
 		}
 		rec = before
 	}
+}
+
+// follows verifies that the parent of rec is the commit before it.
+func follows(rec, before *format.Record) error {
+	if rec.Parent == nil || before.UUID != *rec.Parent {
+		return errs.Op("read commit", format.RecordKey(rec.Branch, rec.Version)).New(errs.Corrupt, "its parent is not the commit %s before it", before.UUID)
+	}
+	return nil
 }
 
 // Node is a commit in the graph of a history.
@@ -206,15 +214,24 @@ func parents(rec *format.Record) []format.BranchPoint {
 const historyAhead = 64
 
 // history reads records backwards, several at once: a reader of one wants the one before it next.
-// It is used by one goroutine.
+// Each run of a branch is longer than the one before. It is used by one goroutine.
 type history struct {
 	repo *Repo
 	recs map[format.BranchPoint]*format.Record
 	next map[format.UUID]uint64 // how many records of a branch are read at once next time
+	grow uint64                 // the factor of that
 }
 
 func (r *Repo) history() *history {
-	return &history{repo: r, recs: map[format.BranchPoint]*format.Record{}, next: map[format.UUID]uint64{}}
+	return &history{repo: r, recs: map[format.BranchPoint]*format.Record{}, next: map[format.UUID]uint64{}, grow: 4}
+}
+
+// searched is the history for a reader who stops when a commit is found: runs double in length, so
+// that few records behind it are read.
+func (r *Repo) searched() *history {
+	h := r.history()
+	h.grow = 2
+	return h
 }
 
 // get reads the record at p, which must be there since another record names it.
@@ -223,7 +240,7 @@ func (h *history) get(ctx context.Context, p format.BranchPoint) (*format.Record
 		return rec, nil
 	}
 	n := min(max(1, h.next[p.Branch]), p.Version+1)
-	h.next[p.Branch] = min(4*max(1, h.next[p.Branch]), historyAhead)
+	h.next[p.Branch] = min(h.grow*max(1, h.next[p.Branch]), historyAhead)
 	recs, err := h.repo.recordsUp(ctx, format.BranchPoint{Branch: p.Branch, Version: p.Version - (n - 1)}, n)
 	if err != nil {
 		return nil, err

@@ -83,12 +83,17 @@ func (r *Repo) checkExpiry(ctx context.Context, e format.Expiry) error {
 	return err
 }
 
-// unexpired refuses a commit that is expired: errs.NotFound. One that a tag stands for is not.
-// Where nothing can be listed it is not known.
+// unexpired refuses a commit that is expired: errs.NotFound. One that a tag stands for is not, nor
+// one that a lease keeps. Where nothing can be listed it is not known.
 func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
+	return r.notExpired(ctx, format.BranchPoint{Branch: rec.Branch, Version: rec.Version}, rec.UUID, format.UUID{})
+}
+
+// notExpired is unexpired for the commit at p. The lease of the write own does not count.
+func (r *Repo) notExpired(ctx context.Context, p format.BranchPoint, commit, own format.UUID) error {
 	var e format.Expiry
 	var bad error
-	err := List(ctx, r.Store, format.ExpiryPrefixOf(rec.Branch), "", func(o storage.Object) bool {
+	err := List(ctx, r.Store, format.ExpiryPrefixOf(p.Branch), "", func(o storage.Object) bool {
 		e, bad = format.ParseExpiryKey(o.Key)
 		return false
 	})
@@ -99,7 +104,7 @@ func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 		return err
 	case bad != nil:
 		return bad
-	case rec.Version >= e.Below:
+	case p.Version >= e.Below:
 		return nil
 	}
 	if err := r.checkExpiry(ctx, e); err != nil {
@@ -110,10 +115,13 @@ func (r *Repo) unexpired(ctx context.Context, rec *format.Record) error {
 		return err
 	}
 	for _, t := range tags {
-		if t.Commit == rec.UUID {
+		if t.Commit == commit {
 			return nil
 		}
 	}
+	if kept, err := r.leased(ctx, p, own); err != nil || kept {
+		return err
+	}
 	return errs.New(errs.NotFound, "open version %d (commit %s) of dataset %q: it is expired, as a gc was told to keep no version of its branch below %d that has no tag; open a newer one, see log()",
-		rec.Version, rec.UUID, r.Store.URI(), e.Below)
+		p.Version, commit, r.Store.URI(), e.Below)
 }

@@ -29,10 +29,11 @@ type Repo struct {
 	old    *predecessor // nil: r replaces no dataset that was there when it was made
 
 	lastDeletions *deletions // shared by all branches
+	keys          *keyIndex  // shared by all branches
 }
 
 func newRepo(p storage.Provider, tsf format.TSF, writer string) *Repo {
-	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main, lastDeletions: &deletions{}}
+	return &Repo{Store: p, TSF: tsf, Pages: chunkmap.NewStore(p), Writer: writer, Now: time.Now, name: format.Main, branch: tsf.Main, lastDeletions: &deletions{}, keys: &keyIndex{of: map[format.UUID]*branchKeys{}}}
 }
 
 // Branch is the name of the branch that r is bound to.

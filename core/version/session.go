@@ -208,61 +208,80 @@ func (r *Repo) storeTime(ctx context.Context, op string, dry bool) (time.Time, e
 }
 
 // Lease tells every gc that a distributed write goes on: objects that are younger than the lease
-// stay. It ends unless Renew follows within a time.
+// stay, and the commit that the write began on does. It ends unless Renew follows within a time.
 type Lease struct {
 	repo   *Repo
-	write  format.UUID
+	write  format.Write
 	within time.Duration
 }
 
 // NewLease returns the lease of a write, which begins with Begin.
-func NewLease(r *Repo, write format.UUID, within time.Duration) *Lease {
+func NewLease(r *Repo, write format.Write, within time.Duration) *Lease {
 	return &Lease{r, write, within}
 }
 
-// Begin writes the lease.
+// Begin writes the lease. If the commit is expired, that is errs.NotFound, and there is no lease.
 func (l *Lease) Begin(ctx context.Context) error {
-	begun, renewed := format.LeaseKeys(l.write)
-	if err := l.put(ctx, begun); err != nil {
+	w := l.write
+	begun, _ := format.LeaseKeys(w.ID)
+	data, err := format.EncodeLeaseBegun(l.repo.bind(begun), l.within, &w.Base)
+	if err = l.put(ctx, begun, data, err); err != nil {
 		return err
 	}
-	return l.put(ctx, renewed)
+	if err := l.Renew(ctx); err != nil {
+		return err
+	}
+	// A gc that has looked for leases before may still expire the commit. It looks again before it
+	// removes the commit's objects.
+	if err := l.repo.notExpired(ctx, w.Base, w.Commit, w.ID); err != nil {
+		_ = l.End(ctx) // else it ends by itself
+		return errs.New(errs.KindOf(err), "begin a distributed write: %w", err)
+	}
+	return nil
 }
 
 // Renew goes on with the lease.
 func (l *Lease) Renew(ctx context.Context) error {
-	_, renewed := format.LeaseKeys(l.write)
-	return l.put(ctx, renewed)
+	_, renewed := format.LeaseKeys(l.write.ID)
+	data, err := format.EncodeLease(l.repo.bind(renewed), l.within)
+	return l.put(ctx, renewed, data, err)
 }
 
 // End removes the lease. One that is missing is no error.
 func (l *Lease) End(ctx context.Context) error {
-	begun, renewed := format.LeaseKeys(l.write)
+	begun, renewed := format.LeaseKeys(l.write.ID)
 	return errs.Wrap(errs.Storage, "end the lease of a write to", l.repo.Store.URI(), l.repo.Store.Delete(ctx, renewed, begun))
 }
 
-func (l *Lease) put(ctx context.Context, key string) error {
-	data, err := format.EncodeLease(l.repo.bind(key), l.within)
+func (l *Lease) put(ctx context.Context, key string, data []byte, err error) error {
 	if err == nil {
 		err = l.repo.Store.Put(ctx, key, data)
 	}
 	return errs.Wrap(errs.Storage, "lease for a write to", l.repo.Store.URI(), err)
 }
 
-// Leases returns when the oldest lease that stands at now began, the zero time if there is none;
-// and the objects of leases that have ended. A lease that cannot be read stands.
-func (o Objects) Leases(ctx context.Context, now time.Time) (oldest time.Time, ended []storage.Object, err error) {
-	type lease struct{ begun, renewed storage.Object }
-	leases := map[format.UUID]*lease{}
-	if err := List(ctx, o.repo.Store, format.LeasePrefix(), "", func(obj storage.Object) bool {
+// lease is the known state of a lease.
+type lease struct {
+	write          format.UUID
+	begun, renewed storage.Object // without a key: it is not there
+	within         time.Duration
+	base           *format.BranchPoint // nil: none that is known
+}
+
+// leases lists the leases, and reads those parts of them that decide. One that has just ended is
+// left out. One that cannot be read has the longest time.
+func (r *Repo) leases(ctx context.Context) ([]*lease, error) {
+	known := map[format.UUID]*lease{}
+	var all []*lease
+	if err := List(ctx, r.Store, format.LeasePrefix(), "", func(obj storage.Object) bool {
 		write, renewed, err := format.ParseLeaseKey(obj.Key)
 		if err != nil {
 			return true // of another owner
 		}
-		l := leases[write]
+		l := known[write]
 		if l == nil {
-			l = &lease{}
-			leases[write] = l
+			l = &lease{write: write, within: format.MaxLease}
+			known[write], all = l, append(all, l)
 		}
 		if renewed {
 			l.renewed = obj
@@ -271,41 +290,104 @@ func (o Objects) Leases(ctx context.Context, now time.Time) (oldest time.Time, e
 		}
 		return true
 	}); err != nil {
-		return oldest, nil, errs.Wrap(errs.Storage, "list the leases of", o.repo.Store.URI(), err)
+		return nil, errs.Wrap(errs.Storage, "list the leases of", r.Store.URI(), err)
 	}
-	for _, l := range leases {
-		last := l.renewed
-		if last.Key == "" {
-			last = l.begun
+	ended := make([]bool, len(all))
+	g := task.New(ctx, RefsInFlight)
+	for i, l := range all {
+		g.Go(func(ctx context.Context) (err error) {
+			ended[i], err = l.read(ctx, r)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	left := all[:0]
+	for i, l := range all {
+		if !ended[i] {
+			left = append(left, l)
 		}
-		within := format.MaxLease
-		data, err := o.repo.Store.Get(ctx, last.Key)
-		switch {
-		case errs.Is(err, errs.NotFound):
-			continue // it has just ended
-		case err != nil:
-			return oldest, nil, errs.Wrap(errs.Storage, "read lease", last.Key, err)
+	}
+	return left, nil
+}
+
+// read reads the objects of a lease, and reports whether it has ended meanwhile.
+func (l *lease) read(ctx context.Context, r *Repo) (ended bool, err error) {
+	for _, obj := range []storage.Object{l.begun, l.renewed} {
+		if obj.Key == "" {
+			continue
 		}
-		if d, err := format.DecodeLease(data, o.Bind(last.Key)); err == nil {
-			within = d
+		data, err := r.Store.Get(ctx, obj.Key)
+		if errs.Is(err, errs.NotFound) {
+			return true, nil
 		}
-		if !last.Modified.IsZero() && now.Sub(last.Modified) > within {
+		if err != nil {
+			return false, errs.Wrap(errs.Storage, "read lease", obj.Key, err)
+		}
+		var within time.Duration
+		var bad error
+		if obj.Key == l.begun.Key {
+			within, l.base, bad = format.DecodeLeaseBegun(data, r.bind(obj.Key))
+		} else {
+			within, bad = format.DecodeLease(data, r.bind(obj.Key))
+		}
+		if l.within = within; bad != nil {
+			l.within = format.MaxLease
+		}
+	}
+	return false, nil
+}
+
+// last is the object of the last renewal.
+func (l *lease) last() storage.Object {
+	if l.renewed.Key == "" {
+		return l.begun
+	}
+	return l.renewed
+}
+
+// leased reports whether a lease of another write than own keeps a commit. Leases that ended count
+// too: a gc removes them before the objects that they kept.
+func (r *Repo) leased(ctx context.Context, p format.BranchPoint, own format.UUID) (bool, error) {
+	all, err := r.leases(ctx)
+	return slices.ContainsFunc(all, func(l *lease) bool { return l.write != own && l.base != nil && *l.base == p }), err
+}
+
+// Leased names the objects that leases of distributed writes keep.
+type Leased struct {
+	Oldest time.Time            // when the oldest one that stands began; zero: none stands
+	Bases  []format.BranchPoint // commits on which writes began whose leases stand
+	Ended  []storage.Object     // leases that stand no more
+}
+
+// Leases returns the objects that current leases keep. A lease that cannot be read stands.
+func (o Objects) Leases(ctx context.Context, now time.Time) (out Leased, err error) {
+	all, err := o.repo.leases(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, l := range all {
+		if last := l.last().Modified; !last.IsZero() && now.Sub(last) > l.within {
 			for _, obj := range []storage.Object{l.begun, l.renewed} {
 				if obj.Key != "" {
-					ended = append(ended, obj)
+					out.Ended = append(out.Ended, obj)
 				}
 			}
 			continue
 		}
 		from := l.begun.Modified
 		if l.begun.Key == "" {
-			from = last.Modified.Add(-format.MaxLease)
+			from = l.renewed.Modified.Add(-format.MaxLease)
 		}
-		if oldest.IsZero() || from.Before(oldest) {
-			oldest = from
+		if out.Oldest.IsZero() || from.Before(out.Oldest) {
+			out.Oldest = from
+		}
+		if l.base != nil {
+			out.Bases = append(out.Bases, *l.base)
 		}
 	}
-	return oldest, ended, nil
+	return out, nil
 }
 
 // OpenWrite opens the dataset in p at the commit on which a distributed write began.

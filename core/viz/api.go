@@ -28,6 +28,7 @@ type viewInfo struct {
 	Tensors []tensorInfo `json:"tensors"`
 	Saves   bool         `json:"saves,omitempty"`   // the call save is allowed
 	Sources bool         `json:"sources,omitempty"` // a column names the files of rows
+	Videos  bool         `json:"videos,omitempty"`  // the calls of videos are there
 }
 
 // admit names a view and describes it. branch is that of its commit. It takes over the view and
@@ -51,8 +52,12 @@ func (s *Service) admit(v *session.View, info session.Info, branch string, end f
 			}
 		}
 	}
+	opened := newOpenView(v, branch, end)
+	if s.o.Videos != nil {
+		opened.videos, out.Videos = s.o.Videos(v), true
+	}
 	var err error
-	out.View, err = s.views.put(newOpenView(v, branch, end))
+	out.View, err = s.views.put(opened)
 	return out, err
 }
 

@@ -38,14 +38,21 @@ type tensorInfo struct {
 }
 
 // layout decides how each tensor is drawn. Within a group, annotations belong to its first picture.
-// A group without pictures (predictions, say) is drawn over the first picture of all.
+// A group without pictures (predictions, say) is drawn over the first picture of all. A video
+// counts as one where there is no picture.
 func layout(all []dataset.TensorDescription) []tensorInfo {
 	out := make([]tensorInfo, len(all))
 	first := map[string]string{} // picture of each group
 	anywhere := ""
 	for i := range all {
 		out[i] = describe(&all[i])
-		if t := &out[i]; t.Draw == "image" {
+	}
+	for _, draw := range []string{"image", video} {
+		for i := range out {
+			t := &out[i]
+			if t.Draw != draw {
+				continue
+			}
 			t.Role = primary
 			if first[t.Group] == "" {
 				first[t.Group] = t.Name
@@ -116,8 +123,8 @@ func describe(d *dataset.TensorDescription) tensorInfo {
 func drawn(t *tensorInfo) string {
 	base, _, _ := strings.Cut(t.HType, ".")
 	switch base {
-	case "image":
-		return "image"
+	case "image", video:
+		return base
 	case "bbox":
 		return "boxes"
 	case "binary_mask":

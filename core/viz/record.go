@@ -26,6 +26,9 @@ type header struct {
 	DType   string  `json:"dtype,omitempty"`
 	Shape   []int64 `json:"shape,omitempty"`
 	Size    int64   `json:"size,omitempty"`
+	Codec   string  `json:"codec,omitempty"` // of a video; of others ""
+	Frames  int64   `json:"frames,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
 	Message string  `json:"message,omitempty"`
 	Reason  string  `json:"reason,omitempty"` // of an error that every sample has
 }
@@ -39,6 +42,7 @@ const (
 	kindMissing = "missing"
 	kindError   = "error"
 	kindLarge   = "large"
+	kindVideo   = video
 )
 
 const (

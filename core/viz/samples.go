@@ -48,6 +48,7 @@ type wantedColumn struct {
 	want  *wanted
 	htype string
 	list  bool // the htype is a list by nature
+	video Videos
 }
 
 func (s *Service) samples(ctx context.Context, body []byte, to Answer) error {
@@ -93,7 +94,7 @@ func find(ctx context.Context, v *openView, rows []int64, want *wanted, all []sa
 	if err != nil {
 		return nil, err
 	}
-	c := &wantedColumn{Column: col, want: want, htype: col.Access().HType}
+	c := &wantedColumn{Column: col, want: want, htype: col.Access().HType, video: v.videos}
 	if h, err := tensor.ParseHType(c.htype); err == nil {
 		c.htype, c.list = h.Base, h.List() && !h.Sequence
 	}
@@ -164,7 +165,7 @@ func (one sample) expand(ctx context.Context, all []sample) ([]sample, error) {
 // samplesPerJob is the number of neighbours that one thread reads in turn: they may share a block.
 // Pictures are decoded, so that each is a job.
 func samplesPerJob(c *wantedColumn) int {
-	if c.Encoded() || isPicture(c.htype) {
+	if c.Encoded() || isPicture(c.htype) || c.htype == video {
 		return 1
 	}
 	return 16
@@ -198,7 +199,7 @@ func (s *Service) send(ctx context.Context, v *openView, all []sample, out *reco
 	if v.Remote() {
 		j.Spans = func(k int, spans []chunk.Span) []chunk.Span {
 			for i := begin(k); i < ends[k]; i++ {
-				if one := &all[i]; one.failed == nil && one.readable() && one.column.want.Region == nil {
+				if one := &all[i]; one.failed == nil && one.readable() && one.column.want.Region == nil && !one.poster() {
 					spans = one.ref.Spans(spans)
 				}
 			}
@@ -216,6 +217,9 @@ func (s *Service) send(ctx context.Context, v *openView, all []sample, out *reco
 func (one *sample) readable() bool {
 	return !one.ref.Hole() && one.item >= 0 && max(one.ref.Size, one.ref.Stored) <= mostBytes
 }
+
+// poster reports whether a picture of a video is wanted, not its file.
+func (one *sample) poster() bool { return one.column.htype == video && one.column.want.Pixels > 0 }
 
 // record reads a sample and writes its record. Only errors of the connection end the others.
 func (s *Service) record(ctx context.Context, one *sample, w *chunk.Worker, out *records) error {
@@ -258,7 +262,11 @@ func (s *Service) body(ctx context.Context, one *sample, w *chunk.Worker, h *hea
 	if one.column.want.Region != nil {
 		return s.regionBody(ctx, one, w, h)
 	}
-	if size := max(ref.Size, ref.Stored); size > mostBytes {
+	size := max(ref.Size, ref.Stored)
+	if one.poster() && one.column.video != nil {
+		return one.posterBody(ctx, h)
+	}
+	if size > mostBytes || one.poster() {
 		return nil, one.large(h, size)
 	}
 	leave, err := hold(ctx, s.large, ref.Size)
@@ -270,6 +278,10 @@ func (s *Service) body(ctx context.Context, one *sample, w *chunk.Worker, h *hea
 	switch {
 	case isPicture(one.column.htype) && len(ref.Shape) >= 2:
 		return s.pictureBody(ctx, one, w, h)
+	case one.column.htype == video:
+		h.Kind = kindFile
+		data := make([]byte, ref.Size)
+		return data, one.column.Decode(ctx, ref, data, w)
 	case d == tensor.String || d == tensor.JSON || d == tensor.Bytes:
 		return textBody(ctx, one, w, h)
 	}
@@ -283,6 +295,15 @@ func (s *Service) body(ctx context.Context, one *sample, w *chunk.Worker, h *hea
 		data, shape = thin(data, shape, d.Size(), one.column.want.Pixels)
 	}
 	return h.array(d, shape, data), nil
+}
+
+// posterBody sends the facts of a video, and a picture of it if there is one.
+func (one *sample) posterBody(ctx context.Context, h *header) ([]byte, error) {
+	want := one.column.want
+	p, err := one.column.video.Poster(ctx, want.Name, one.row, &one.ref, want.Pixels)
+	h.Kind, h.Size, h.Height, h.Width = kindVideo, p.Bytes, p.Height, p.Width
+	h.Codec, h.Frames, h.Seconds, h.Message, h.Media = p.Codec, p.Frames, p.Seconds, p.Reason, p.Media
+	return p.File, err
 }
 
 // hold waits until no other large sample is in memory. The caller leaves when it is done.
@@ -332,6 +353,9 @@ func textBody(ctx context.Context, one *sample, w *chunk.Worker, h *header) ([]b
 	}
 	return data, nil
 }
+
+// video is the htype of files of video, the way in which they are drawn, and the kind of a record.
+const video = "video"
 
 func isPicture(htype string) bool { return tensor.HType{Base: htype}.IsImage() }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
@@ -35,6 +36,28 @@ type Options struct {
 	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page
 	// is in the same browser
 	Compress Compress
+	// shows the videos of a view; nil: their files are sent alone, and their sizes in place of
+	// pictures
+	Videos func(v *session.View) Videos
+}
+
+// Videos shows the videos of a view, until it is closed. All methods may be called in parallel.
+type Videos interface {
+	// Poster returns the facts of a video, which ref has found, and its first frame as a picture
+	// whose longer side has so many pixels.
+	Poster(ctx context.Context, column string, row int64, ref *chunk.Ref, pixels int) (Poster, error)
+	Close()
+}
+
+// Poster is a video as a cell shows it.
+type Poster struct {
+	Codec         string
+	Height, Width int64 // of a frame
+	Frames, Bytes int64
+	Seconds       float64 // the time for which it is shown
+	File          []byte  // of the picture; nil: there is none
+	Media         string
+	Reason        string // why there is no picture
 }
 
 // Compress makes a file of the pixels of a picture, and names its media type.
@@ -82,6 +105,20 @@ func New(o Options) *Service {
 func (s *Service) Close() {
 	s.views.close()
 	s.spaces.Close()
+}
+
+// Videos returns the videos of an open view, for what is beyond Call. The caller calls done after
+// reading. A service without videos is errs.Unsupported.
+func (s *Service) Videos(view string) (v Videos, done func(), err error) {
+	of, done, err := s.views.get(view)
+	if err == nil && of.videos == nil {
+		done()
+		err = errs.Op("play video", "").New(errs.Unsupported, "this program has no videos")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return of.videos, done, nil
 }
 
 // Answer takes the answer of a call. Its methods are called in turn.

@@ -20,6 +20,7 @@ type openView struct {
 	branch  string // of its commit
 	workers read.Pool[*chunk.Worker]
 	blocks  *chunk.BlockCache // of workers
+	videos  Videos            // nil: pages get no pictures of them
 	close   func()            // of the resources of the view; nil: it has none
 	readers int               // and the table, as long as the view is in it
 	used    uint64            // a higher number was used later
@@ -126,6 +127,9 @@ func (t *views) leave(v *openView) {
 	}
 	v.workers.Close()
 	v.blocks.Close()
+	if v.videos != nil {
+		v.videos.Close()
+	}
 	if v.close != nil {
 		v.close()
 	}

@@ -114,8 +114,15 @@ var packageRules = []packageRule{
 
 	{dir: "core/transform", why: "image transforms between decoder and batch; neither codecs nor datasets", project: ofValues, never: noIO},
 
+	{dir: "core/media", why: "encoded video: its packets, and which of them frames need; reads and decodes nothing", project: []string{"core/errs"}, never: noIO},
+	{dir: "core/media/mp4", why: "the tables of MP4 and QuickTime; no media data, opens no files", project: []string{"core/errs", "core/media"}, never: noIO},
+	{dir: "core/media/matroska", why: "the blocks of Matroska and WebM; no media data, opens no files", project: []string{"core/errs", "core/media"}, never: noIO},
+	{dir: "core/media/ffmpeg", why: "packets to planes by FFmpeg; neither containers nor files of media", project: []string{"core/errs", "core/media"}, modules: []string{"github.com/ebitengine/purego"}, never: noNet},
+	{dir: "core/media/mediatest", why: "files and FFmpeg of the tests of videos", project: []string{"core/errs", "core/media"}, modules: []string{"testing"}, never: noNet},
+	{dir: "core/media/color", why: "planes to RGB; neither decoders nor files", project: []string{"core/errs", "core/media"}, never: noIO},
+
 	// The stable numeric ids of codecs are bytes on disk, so format imports the contracts of codec.
-	{dir: "core/format", why: "every byte on disk; no I/O", project: with(ofValues, "core/codec", "core/codec/zstd"), modules: []string{zstd, roaring}, never: noIO},
+	{dir: "core/format", why: "every byte on disk; no I/O", project: with(ofValues, "core/codec", "core/codec/zstd", "core/media"), modules: []string{zstd, roaring}, never: noIO},
 	{
 		dir: "core/chunk", why: "samples in and out of chunks; neither versions nor datasets",
 		project: with(ofValues, slab, "core/storage", "core/codec", "core/format"), never: noIO,
@@ -193,7 +200,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/dataset", why: "the only package in which chunk and version meet", never: noIO,
-		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/format", "core/chunk", "core/read",
+		project: with(ofValues, area, lru, task, "core/storage", "core/storage/mem", "core/codec", "core/media", "core/format", "core/chunk", "core/read",
 			"core/version", "core/version/chunkmap", "core/version/maintain", "core/dataset/origin", "core/dataset/pieces"),
 	},
 	{
@@ -213,8 +220,12 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest", why: "importers; they know neither loader nor queries", modules: []string{"github.com/klauspost/compress/gzip"},
-		project: with(ofValues, task, job, "core/storage", "core/storage/mem", "core/codec", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
-			"core/ingest/annotations", "core/ingest/table"),
+		project: with(ofValues, task, job, "core/storage", "core/storage/mem", "core/codec", "core/media", "core/chunk", "core/transform", "core/dataset", "core/dataset/origin",
+			"core/ingest/annotations", "core/ingest/episodes", "core/ingest/table", "core/ingest/target"),
+	},
+	{
+		dir: "core/ingest/episodes", why: "datasets of LeRobot as rows of episodes; neither bytes of formats nor decoders", never: noIO,
+		project: with(ofValues, task, lru, "core/storage", "core/arrow", "core/codec", "core/media", "core/parquet", "core/dataset", "core/ingest/table", "core/ingest/target"),
 	},
 	{
 		dir: "core/ingest/annotations", why: "annotations of pictures in the layouts of other programs; no rows, no stores", never: noNet,
@@ -223,9 +234,10 @@ var packageRules = []packageRule{
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
 		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/gather", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
-			"core/dataset", "core/dataset/origin", "core/ingest/urls"),
+			"core/dataset", "core/dataset/origin", "core/ingest/target", "core/ingest/urls"),
 		modules: []string{zstd, lz4, "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy"},
 	},
+	{dir: "core/ingest/target", why: "the datasets that imports fill, opened and given up; neither sources nor formats", project: with(ofStores, "core/dataset")},
 	{dir: "core/ingest/urls", why: "objects that URLs name, fetched in parallel; neither datasets nor tables", project: with(ofStores, request, task)},
 	{
 		dir: "core/names", why: "the URIs of datasets, and where their names lead; no store", project: []string{"core/errs", private},
@@ -242,9 +254,21 @@ var packageRules = []packageRule{
 			"core/loader", "core/order"),
 	},
 	{
+		dir: "core/video", why: "frames of stored videos; neither containers nor loaders, writes nothing", never: noIO,
+		project: with(ofValues, lru, task, "core/storage", "core/media", "core/media/color", "core/media/ffmpeg", "core/format", "core/chunk", "core/read"),
+	},
+	{
+		dir: "core/clips", why: "clips of videos as rows; which frames they have, but no packets and no decoders", never: noIO,
+		project: with(ofValues, "core/chunk", "core/loader", "core/read", "core/video"),
+	},
+	{
+		dir: "core/windows", why: "moments of episodes as rows; which entries they have, but no packets and no decoders", never: noIO,
+		project: with(ofValues, "core/chunk", "core/clips", "core/internal/task", "core/loader", "core/read", "core/video"),
+	},
+	{
 		dir: "core/export", why: "rows as files of other programs; neither chunks as bytes nor queries", never: noIO,
 		project: with(ofValues, task, job, "core/storage", "core/codec", "core/chunk", "core/dataset", "core/dataset/origin", "core/read", "core/session",
-			"core/arrow", "core/arrow/stream", "core/mds", "core/parquet", "core/tfrecord"),
+			"core/arrow", "core/arrow/stream", "core/mds", "core/parquet", "core/tfrecord", "core/video"),
 	},
 	{
 		dir: "core/viz", why: "the calls of the visualizer's page; reads only, and knows neither HTTP nor loaders", never: noIO,
@@ -264,8 +288,12 @@ var packageRules = []packageRule{
 		},
 	},
 	{
+		dir: "core/viz/film", why: "videos for the visualizer's pages: facts, pictures, bytes by pieces; no HTTP", never: noIO,
+		project: with(ofValues, area, lru, "core/chunk", "core/codec", "core/media", "core/media/ffmpeg", "core/session", "core/video", "core/viz"),
+	},
+	{
 		dir: "core/viz/server", why: "the visualizer over HTTP: who may connect; no datasets",
-		project: []string{"core/errs", "core/internal/peer", task, "core/viz"},
+		project: []string{"core/errs", "core/internal/peer", task, "core/viz", "core/viz/film"},
 	},
 
 	{
@@ -275,7 +303,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/arrow", "core/arrow/stream", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
-			"core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/server", "core/v3", "cuda"),
+			"core/media", "core/media/ffmpeg", "core/media/matroska", "core/media/mp4", "core/video", "core/clips", "core/windows", "core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/film", "core/viz/server", "core/v3", "cuda"),
 	},
 }
 

@@ -9,7 +9,7 @@ import (
 // followers are the files that may open a place by its URI: each takes the URI from the user, or
 // asks storage.LinkPolicy.
 var followers = map[string][]string{
-	"Sources": {"core/dataset/link.go", "core/ingest/annotated.go", "core/ingest/source.go", "core/ingest/table/source.go"},
+	"Sources": {"core/dataset/link.go", "core/ingest/annotated.go", "core/ingest/source.go", "core/ingest/table/source.go", "core/ingest/delegate.go"},
 	"Stores": {
 		"core/dataset/dataset.go", "core/dataset/describe.go", "core/dataset/saved.go", "core/dataset/versions.go", "core/dataset/write.go", "core/export/run.go", "core/ingest/apart.go",
 		"core/scan/materialize.go",

@@ -46,12 +46,13 @@ if TYPE_CHECKING:
     from deeplake._data.deeplake4 import Deeplake4, deeplake4
     from deeplake._data.ingest import ingest
     from deeplake._data.mix import Mix, mix
-    from deeplake._data.view import Dataset, QueryView, View
+    from deeplake._data.view import ClipView, Dataset, QueryView, View
     from deeplake._load.cache import Cache
     from deeplake._load.collate import pad
     from deeplake._query.query import Explanation
     from deeplake._rows.row import Row
     from deeplake._rows.tensor import Group, Tensor
+    from deeplake._rows.video import Video, VideoInfo
     from deeplake._samples.link import Link, link
     from deeplake._samples.sample import Sample, read
     from deeplake._show.visualize import Visualizer
@@ -65,6 +66,7 @@ __all__ = [
     "AlreadyExistsError",
     "Cache",
     "CanceledError",
+    "ClipView",
     "ClosedError",
     "Commit",
     "Compute",
@@ -96,6 +98,8 @@ __all__ = [
     "Tensor",
     "TensorTypeError",
     "UnsupportedError",
+    "Video",
+    "VideoInfo",
     "View",
     "Visualizer",
     "WorkerError",
@@ -119,6 +123,7 @@ __all__ = [
 
 _MODULES = {
     "Cache": "_load.cache",
+    "ClipView": "_data.view",
     "Commit": "_versions.commit",
     "Compute": "_compute.transform",
     "Dataset": "_data.view",
@@ -136,6 +141,8 @@ _MODULES = {
     "Storage": "_stores.storage",
     "Tag": "_versions.refs",
     "Tensor": "_rows.tensor",
+    "Video": "_rows.video",
+    "VideoInfo": "_rows.video",
     "View": "_data.view",
     "Visualizer": "_show.visualize",
     "compute": "_compute.transform",

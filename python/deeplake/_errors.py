@@ -76,14 +76,15 @@ class UnsupportedError(Error, NotImplementedError):
 
 
 class ConflictError(Error, RuntimeError):
-    """Another writer committed a contradicting change, or the two sides of a merge contradict.
+    """Another writer committed a contradicting change, or the sides of a merge contradict, or two
+    tasks of a distributed write.
 
     Attributes:
         kind: the two changes, like "update x delete"; "" if the message says all.
         tensor: the tensor of the conflict, or "".
         rows: the first 16 rows of the conflict.
         count: the number of its rows.
-        winner: the Commit that stands, or None.
+        winner: the Commit that stands, or None. Tasks have none; the message names both.
     """
 
     status = 8

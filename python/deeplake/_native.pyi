@@ -42,8 +42,7 @@ def configure(options: Mapping[str, Any]) -> None:
 
     Args:
         options: `gogc` (int percent, -1 is off), `memory_limit` (int bytes), `gomaxprocs` (int), `env` (dict of names
-            to strings, or None to unset): the core does not see later changes of `os.environ` by itself.
-    """
+            to strings, or None to unset): the core does not see later changes of `os.environ` by itself."""
 
 def create(
     uri: str,
@@ -69,8 +68,7 @@ def open(
             "branch@number" or a time in RFC 3339 opens that version for reading.
         read_only: refuse writes.
         store: how the store is reached: `storage` (dict, as core/storage.Settings) and `environ` (dict of the
-            variables that credentials and proxies are found by; without it, those that the core was loaded with).
-    """
+            variables that credentials and proxies are found by; without it, those that the core was loaded with)."""
 
 def open_task(uri: str, token: str, key: str, *, store: Mapping[str, Any] | None = None) -> Dataset:
     """Opens a dataset for one task of a distributed write; store is as in `open`."""
@@ -102,8 +100,7 @@ def inspect(data: bytes | bytearray | memoryview, *, channels: int = 0) -> dict[
 
     Args:
         data: the whole file.
-        channels: 0 as stored, 1 gray, 3 RGB.
-    """
+        channels: 0 as stored, 1 gray, 3 RGB."""
 
 def decode(data: bytes | bytearray | memoryview, *, channels: int = 0) -> npt.NDArray[Any]:
     """Decodes one encoded sample; arguments as `inspect`."""
@@ -116,16 +113,14 @@ def ingest(uri: str, source: str, options: Mapping[str, Any] | None = None) -> J
 
     Args:
         options: `overwrite` (bool), `workers`, `compression` ("auto", "jpeg", "png", "webp", "none"), `checkpoint`
-            (rows between commits), `message`. Keys whose value is None are left out.
-    """
+            (rows between commits), `message`. Keys whose value is None are left out."""
 
 def visualize(view: View, dataset: Dataset | None = None, options: Mapping[str, Any] | None = None) -> Visualizer:
     """Starts a server of pages that show a view.
 
     Args:
         dataset: of the view, for other versions; None shows none.
-        options: `page` (the directory of the built page), `host`, `port`, `allow_hosts`, and those of stores.
-    """
+        options: `page` (the directory of the built page), `host`, `port`, `allow_hosts`, and those of stores."""
 
 class _Handle:
     """What stubs of handles have in common; the extension has no such class."""
@@ -205,8 +200,7 @@ class Dataset(_Handle):
         """Makes the changes of a task durable. Returns what they are, JSON."""
     def rechunk(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Writes scattered samples into full chunks: tensors, chunk_bytes, all, message, start, stop.
-        Returns rows, bytes, before, after, and commit or None.
-        """
+        Returns rows, bytes, before, after, and commit or None."""
     def commit_fragments(self, token: str, fragments: list[str], options: Any = None) -> dict[str, Any]:
         """Commits fragments: message, idempotency_key, allow_missing. Returns the commit, fragments and repeated."""
     def copy_to(
@@ -221,8 +215,7 @@ class Dataset(_Handle):
         Args:
             spec: `name`, `htype`, `dtype`, `shape` (-1 or None: the axis varies), `compression`, `quality`,
                 `subsampling`, `class_names`, `chunk_bytes`, `exist_ok`, `info`. Keys whose value is None are left
-                out; an unknown key raises InvalidArgumentError.
-        """
+                out; an unknown key raises InvalidArgumentError."""
     def append(self, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> int:
         """Appends rows, all or none; crosses into the core once. Returns the number of rows appended.
 
@@ -239,16 +232,14 @@ class Dataset(_Handle):
                 In a `sequence[...]` column each row is a list of samples, or an array whose first axis counts them.
         Raises:
             InvalidArgumentError: columns of different length; a number that does not fit its dtype.
-            TensorTypeError: a sample does not suit its tensor.
-        """
+            TensorTypeError: a sample does not suit its tensor."""
     def append_stream(self, stream: Any) -> int:
         """Appends the rows of an object with `__arrow_c_stream__`, all or none, a column for each tensor. It calls
         the producer from a thread of its own, without the GIL. Returns the number of rows appended.
 
         Raises:
             InvalidArgumentError: the producer fails, or describes its memory wrongly; columns are missing.
-            TensorTypeError: a column does not suit its tensor.
-        """
+            TensorTypeError: a column does not suit its tensor."""
     def update(self, rows: npt.ArrayLike, columns: Mapping[str, Any], types: Mapping[str, str] | None = None) -> None:
         """Replaces the samples of the given rows (0 <= row < rows) in the given tensors; columns as in `append`."""
     def delete_rows(self, rows: npt.ArrayLike) -> None:
@@ -297,6 +288,17 @@ class View(_Handle):
         """Opens record batches of Arrow. Options: `tensors`, `images` ("encoded", "pixels"), `batch_rows` (0: any)."""
     def column(self, name: str) -> Column:
         """Returns one tensor of the view. Raises NotFoundError."""
+    def videos(self, name: str, options: Mapping[str, Any]) -> Videos:
+        """Returns a reader of a tensor of videos. Options: `folders` of FFmpeg. Raises TensorTypeError for others."""
+    def clips(self, options: Mapping[str, Any], rows: npt.ArrayLike, starts: npt.ArrayLike) -> View:
+        """Returns a view whose rows are clips, as `Videos.place` placed them; its options, and `folders`."""
+    def place_windows(self, options: Mapping[str, Any]) -> tuple[npt.NDArray[np.int64], ...]:
+        """Places windows in episodes: of each the row, the frame, and the frames of its episode. Options: `fps`,
+        `step`, `tolerance` (s), `folders`, `tensors` (each `name`, `times` in s, `single`)."""
+    def frame_tensors(self, options: Mapping[str, Any]) -> list[str]:
+        """Lists other tensors with an entry for each frame in some rows; with the options of `place_windows`."""
+    def windows(self, options: Mapping[str, Any], rows: Any, frames: Any, lengths: Any) -> View:
+        """Returns a view whose rows are windows, as `place_windows` placed them; with its options."""
     def plot(self, rows: npt.ArrayLike, options: Mapping[str, Any]) -> bytes:
         """Draws rows as a PNG file. Options: `cell`, `columns` (0: as many as fit), `tensor` ("": the first)."""
     def read(self, rows: npt.ArrayLike, options: Mapping[str, Any] | None = None) -> Batch:
@@ -304,8 +306,7 @@ class View(_Handle):
 
         Args:
             rows: row numbers in the view, any order, repeats allowed.
-            options: `tensors`, `collate`, `collate_of`, `decode`, `return_index`, `num_workers`, as in `loader`.
-        """
+            options: `tensors`, `collate`, `collate_of`, `decode`, `return_index`, `num_workers`, as in `loader`."""
     def loader(self, options: Mapping[str, Any]) -> Loader:
         """Plans batches of the view.
 
@@ -314,8 +315,25 @@ class View(_Handle):
                 `on_demand` (one thread, and only while next waits), `prefetch` (batches), `slab_bytes`, `fetch_bytes`;
                 `drop_last`, `tensors` (list of names), `return_index`; `collate` ("stack", "pad", "list") and
                 `collate_of` (the same by tensor); `decode` (dict of tensor to "bytes"); `on_error` ("raise", "skip",
-                "accept"). Keys whose value is None are left out; core/loader.Options says more.
-        """
+                "accept"). Keys whose value is None are left out; core/loader.Options says more."""
+
+@final
+class Videos(_Handle):
+    """The frames of a tensor of videos. Rows are those of its view. Raises NotFoundError for a row without a video."""
+
+    def info(self, row: int) -> dict[str, Any]:
+        """Returns `codec`, `width`, `height`, `frames`, `key_frames`, `begin` and `duration` (s), `fps`, `rotation`
+        (degrees) and `bytes`."""
+    def times(self, row: int, frames: int) -> npt.NDArray[np.float64]:
+        """Returns the times of all frames, in seconds."""
+    def at(self, row: int, seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        """Returns the numbers of the frames that are shown at times. Raises OutOfRangeError."""
+    def frames(self, row: int, numbers: npt.ArrayLike, height: int, width: int) -> npt.NDArray[np.uint8]:
+        """Decodes frames into an array of shape (n, height, width, 3); height and width are those of `info`."""
+    def place(self, options: Mapping[str, Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Places clips in all videos: the row of each clip, and the position at which it begins. Options: `tensor`,
+        `length`, `stride`, `fps` (0: all frames), `windows` ("sliding", "random"), `step` (0: clips touch), `count`,
+        `seed`, `short` ("repeat", "drop"), `frames` (single frames)."""
 
 @final
 class Batches(_Handle):
@@ -344,8 +362,7 @@ class Array:
 
     Memory is of the CPU or of a device, C order, aligned to 64 bytes, and writable. It may be kept for ever; several
     arrays of one batch share one piece of memory. On a device, the stream of an export waits for the array; the memory
-    is used again once these streams have passed the point at which the last array was dropped.
-    """
+    is used again once these streams have passed the point at which the last array was dropped."""
 
     @property
     def dtype(self) -> str:
@@ -408,8 +425,7 @@ class Batch:
 
         A column that is stacked or padded is one Array. A ragged one (collate "list") is a list of Arrays, None for a
         hole. Text is a list of str, bytes (and what `decode` left encoded) a list of bytes, json a list of objects.
-        Sequences are lists of these.
-        """
+        Sequences are lists of these."""
     def numpy(self) -> dict[str, Any]:
         """Returns `columns(Array.numpy)`, without its calls."""
     @property
@@ -419,8 +435,7 @@ class Batch:
         """Returns where the columns lie: dicts of `kind` ("array", "list", "text"), `dtype`, `begin` (a byte of the
         memory), `shape` (of an array), and for the entries of the others int64 arrays: `offsets` from `begin`, `sizes`
         in bytes (-1: missing), `ndims` and the `axes` of all entries. `items` has the entries of each row of a
-        sequence, -1 for a missing one; None: each row is an entry.
-        """
+        sequence, -1 for a missing one; None: each row is an entry."""
 
 @final
 class Memory:
@@ -452,8 +467,7 @@ class Loader(_Handle):
         """Starts a pass; reading begins at once. Several may run.
 
         Args:
-            pass_: `epoch`, `position` (in the order of the epoch), `rank`, `world_size`; or the number of an epoch.
-        """
+            pass_: `epoch`, `position` (in the order of the epoch), `rank`, `world_size`; or the number of an epoch."""
     def state(self, epoch: int, position: int) -> dict[str, Any]:
         """Returns the state behind a position, as core/loader.State."""
     def resume(self, state: Mapping[str, Any]) -> tuple[int, int]:
@@ -471,16 +485,14 @@ def mix(views: list[View], how: Mapping[str, Any], options: Mapping[str, Any]) -
     Args:
         views: they must stay open.
         how: `mode`, `weights`, `stop`, `length`, as core/loader.Blend, and `labels`, names of the views for messages.
-        options: as in `View.loader`.
-    """
+        options: as in `View.loader`."""
 
 def transform_row(columns: Mapping[str, Any], options: Mapping[str, Any]) -> Batch:
     """Transforms a row in memory, and returns a batch of one row.
 
     Args:
         columns: an array of shape (1, ...) by name.
-        options: as in `View.read`, and `row`, its number, `htypes` and `infos` of columns.
-    """
+        options: as in `View.read`, and `row`, its number, `htypes` and `infos` of columns."""
 
 def query(
     view: View | None,
@@ -496,8 +508,7 @@ def query(
         functions: `deeplake.tql.Function`s; they live as long as the result.
         options: `seed`, `budget` (bytes), `threads`, `commits` (to open again), `storage` and `environ`.
     Returns:
-        A view of the result, and `query`, `uri`, `commits`, `outputs`, `explanation`, `text`, as `dl_query` says.
-    """
+        A view of the result, and `query`, `uri`, `commits`, `outputs`, `explanation`, `text`, as `dl_query` says."""
 
 def explain(
     view: View | None,
@@ -554,8 +565,7 @@ class Epoch(_Handle):
             convert: makes the host's array of a DLPack capsule; None gives NumPy's, on a device an Array. Columns are
                 otherwise as in `Batch.columns`.
             current: returns the handle of the device's stream on which the consumer works; None stands for the legacy
-                default stream.
-        """
+                default stream."""
     def close(self) -> None:
         """Stops reading ahead. Batches handed out stay valid."""
 
@@ -570,9 +580,7 @@ class Visualizer(_Handle):
     def link(self, key: int) -> dict[str, str]:
         """Returns `address` and a new `key`, for http://ADDRESS/#key=KEY. A key works once.
 
-        key: one of `KEY_NONE`, `KEY_ANY` and `KEY_OWN`. The last is for browsers of this account, and
-        "" where the system cannot tell accounts.
-        """
+        key: `KEY_NONE`, `KEY_ANY` or `KEY_OWN`: for browsers of this account, "" where accounts are not known."""
     def close(self) -> None:
         """Ends the server and forgets the handle."""
 
@@ -585,8 +593,7 @@ class Job(_Handle):
 
         Keys of an import: `done` (bool), `rows`, `files`, `bytes`, `total_files`, `total_bytes` (0: not known), and
         `report`, a dict when done; of an export: `done`, `rows`, `total` and `report`. Raises what the job failed with,
-        CanceledError after `cancel`.
-        """
+        CanceledError after `cancel`."""
     def cancel(self) -> None:
         """Asks the job to stop; `poll` says when it has."""
     def close(self) -> None:

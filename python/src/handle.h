@@ -26,6 +26,7 @@ struct Kind;
 DEEPLAKE_KIND(dl_dataset, dataset_close, "dataset", false)
 DEEPLAKE_KIND(dl_view, view_close, "view", true)
 DEEPLAKE_KIND(dl_column, column_close, "column", true)
+DEEPLAKE_KIND(dl_videos, videos_close, "videos", true)
 DEEPLAKE_KIND(dl_batches, batches_close, "batches", true)
 DEEPLAKE_KIND(dl_loader, loader_close, "loader", true)
 DEEPLAKE_KIND(dl_epoch, epoch_close, "epoch", true)

@@ -27,6 +27,7 @@ PYBIND11_MODULE(_native, m, pybind11::mod_gil_not_used()) {
     deeplake::register_dataset(m);
     deeplake::register_view(m);
     deeplake::register_column(m);
+    deeplake::register_video(m);
     deeplake::register_memory(m);
     deeplake::register_batch(m);
     deeplake::register_stream(m);

@@ -113,6 +113,7 @@ void register_versions(py::module_& m, py::class_<Dataset>& dataset);
 void register_view(py::module_& m);
 void register_batches(py::module_& m, py::class_<View>& view);
 void register_column(py::module_& m);
+void register_video(py::module_& m);
 void register_batch(py::module_& m);
 void register_memory(py::module_& m);
 void register_loader(py::module_& m);

@@ -42,6 +42,19 @@ def pytest_sessionfinish() -> None:
     gc.unfreeze()
 
 
+@pytest.fixture(autouse=True)
+def usual_priority() -> Iterator[None]:
+    """Fails a test that leaves its process with real-time priority, as some libraries do under root.
+
+    Tests behind it, and the servers and browsers that they start, then starve each other.
+    """
+    policy_of = getattr(os, "sched_getscheduler", lambda _: 0)  # macOS has none
+    policy = policy_of(0)
+    yield
+    left = policy_of(0)
+    assert left == policy, f"the test has changed the scheduling policy from {policy} to {left}"
+
+
 @pytest.fixture(params=["mem", "file"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A URI where nothing is yet, in memory and on disk."""

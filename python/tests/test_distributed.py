@@ -9,11 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import deeplake
 import numpy as np
@@ -49,7 +51,7 @@ def new_dataset(uri: str) -> deeplake.Dataset:
     return ds
 
 
-def check_rows(ds: deeplake.Dataset, tasks: range) -> None:
+def check_rows(ds: deeplake.Dataset, tasks: Sequence[int]) -> None:
     assert list(ds["n"][:]) == [row for task in tasks for row in range(task * ROWS, (task + 1) * ROWS)]
     names = ds["label"].class_names
     assert names is not None
@@ -154,6 +156,72 @@ def test_updates_and_deletes(place: str) -> None:
     with pytest.raises(deeplake.ConflictError, match=r'task "b".*row 3'):
         write.commit(fragments)
     assert ds.head.version == 2
+
+
+def test_conflicts_of_tasks_have_fields(place: str) -> None:
+    ds = new_dataset(place)
+    ds.extend(columns_of(0))
+    ds.commit("rows")
+
+    def conflict(*changes: Callable[[deeplake.Dataset], object]) -> deeplake.ConflictError:
+        write = ds.distributed_write()
+        fragments = []
+        for task, change in zip(("a", "b"), changes, strict=True):
+            with write.task(task) as part:
+                change(part)
+                fragments.append(part.fragment())
+        with pytest.raises(deeplake.ConflictError, match=r'task "b".*task "a"') as caught:
+            write.commit(fragments)
+        write.close()
+        assert caught.value.winner is None
+        return caught.value
+
+    def set_to(rows: slice) -> Callable[[deeplake.Dataset], object]:
+        return lambda part: part["n"].__setitem__(rows, np.zeros(rows.stop - rows.start, np.int64))
+
+    both = conflict(set_to(slice(2, 8)), set_to(slice(5, 20)))
+    assert (both.kind, both.tensor, both.rows, both.count) == ("update x update", "n", [5, 6, 7], 3)
+    gone = conflict(set_to(slice(2, 8)), lambda part: part.delete([1, 7]))
+    assert (gone.kind, gone.tensor, gone.rows) == ("delete x update", "n", [7])
+    for name, one, other in (
+        ("info", {"info": {"unit": "m"}}, {"info": {"unit": "cm"}}),
+        ("dtype", {}, {"dtype": "float32"}),
+        ("shape", {}, {"shape": (3,)}),
+        ("chunk_bytes", {}, {"chunk_bytes": 1 << 20}),
+    ):
+        made = conflict(*(partial(create_v, **{"dtype": "int64", **how}) for how in (one, other)))
+        assert (made.kind, made.tensor, made.rows) == ("add_tensor x add_tensor", "v", [])
+        assert f"give its {name} (schema=)" in str(made)
+
+
+def create_v(part: deeplake.Dataset, **how: Any) -> None:
+    part.create_tensor("v", **how)
+
+
+def test_a_commit_outlives_its_branch(tmp_path: Path) -> None:
+    uri = str(tmp_path / "d")
+    new_dataset(uri).close()
+    ds = deeplake.open(uri)
+    ds.checkout("work", create=True)
+    write = ds.distributed_write()
+    fragments = [run_task(write, task) for task in range(2)]
+    sent = pickle.dumps((write, fragments))
+    done = write.commit(fragments, "job", idempotency_key="job 1")
+    with deeplake.open(uri, branch="work") as again:
+        again.extend(columns_of(2))
+        ds.checkout("main")
+        ds.branches.delete("work")
+        # Both programs have lost the answer to their commit, and run again.
+        assert again.commit("job", idempotency_key="job 1") == done
+        assert len(again) == 2 * ROWS
+        again.extend(columns_of(2))
+        with pytest.raises(deeplake.NotFoundError, match="branch was deleted"):
+            again.commit("job", idempotency_key="job 2")
+        again.discard()
+    write, fragments = pickle.loads(sent)
+    assert write.commit(fragments, "job", idempotency_key="job 1") == done
+    with pytest.raises(deeplake.NotFoundError, match="branch was deleted"):
+        write.commit(fragments, "job", idempotency_key="job 2")
 
 
 def test_a_rechunk_by_tasks(place: str) -> None:
@@ -319,6 +387,22 @@ def test_a_lease_keeps_what_tasks_write(tmp_path: Path) -> None:
     with pytest.raises(deeplake.ConflictError, match="missing"):
         write.commit([lost])
     check_rows(ds, range(1))
+
+
+def test_a_lease_keeps_the_version(tmp_path: Path) -> None:
+    ds = new_dataset(str(tmp_path / "d"))
+    write = ds.distributed_write()
+    ds.extend(columns_of(1))
+    ds.commit("meanwhile")
+    none = timedelta(0)
+    assert ds.gc(older_than=none, expire=none).expired == 0
+    write.commit([run_task(write, 0)])
+    check_rows(ds, (1, 0))
+    write.close()
+    assert ds.gc(older_than=none, expire=none).expired == 1, "version 0 is below the limit already"
+    with pytest.raises(deeplake.NotFoundError, match=r"version 0 .* is expired"):
+        write.task(2)
+    check_rows(ds, (1, 0))
 
 
 def test_a_lease_is_renewed(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_levels_are_hidden(ds):
     assert "downsampled" not in repr(ds)
     assert "downsample=(2, 3)" in repr(ds["images"])
     assert list(ds.query("SELECT *").tensors) == ["images", "labels"]
-    with pytest.raises(deeplake.InvalidArgumentError, match="level of another"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="made of another"):
         ds.append({"images": pictures(1)[0], "labels": 1, "_images_downsampled_2": pictures(1)[0]})
 
 

@@ -306,7 +306,7 @@ def small() -> deeplake.Dataset:
     [
         ({"format": "webdatasets"}, "InvalidArgumentError", r'format is "webdatasets", want folder, .*, yolo; did you mean "webdataset"'),
         ({"format": "coco", "tensors": ["words"]}, "InvalidArgumentError", "COCO is of images, and there is no tensor of htype image; take another format"),
-        ({"format": "folder", "tensors": ["words"]}, "InvalidArgumentError", "folders are of images, and there is no tensor of htype image"),
+        ({"format": "folder", "tensors": ["words"]}, "InvalidArgumentError", "folders are of images or videos, and there is no tensor of htype image"),
         ({"format": "yolo"}, "InvalidArgumentError", "YOLO is of boxes or outlines, and there is no tensor of htype bbox or polygon; for classes of images, take the format folder"),
         ({"format": "mds", "tensors": ["words"]}, "UnsupportedError", r'row 1 of tensor "words" has no value, and MDS has none; leave out the row by a query \(WHERE words IS NOT NULL\)'),
         ({"format": "mds", "tensors": ["parts"]}, "UnsupportedError", 'tensor "parts": MDS has no lists of arrays; leave it out by tensors='),

@@ -18,7 +18,7 @@ FOLDERS: dict[str, set[str]] = {
     "_versions": {"_stores", "_rows"},
     "_query": {"_stores", "_rows", "_versions"},
     "_load": {"_samples", "_rows"},
-    "_show": {"_stores"},
+    "_show": {"_stores", "_rows"},
     "_hosts": {"_rows", "_load"},
     "_engines": {"_stores", "_rows", "_query", "_load"},
     "_data": {"_stores", "_samples", "_rows", "_versions", "_query", "_load", "_show", "_hosts", "_engines"},

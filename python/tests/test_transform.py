@@ -470,3 +470,19 @@ def test_ctrl_c_ends_the_workers(pictures: deeplake.Dataset, tmp_path: Path) -> 
     _, said = running.communicate(timeout=30)  # until the last worker closes its standard error
     assert b"KeyboardInterrupt" in said
     assert not deeplake.exists(str(tmp_path / "new"))
+
+
+def by_thirds(row: dict[str, Any]) -> dict[str, Any]:
+    return {"v": row["n"] if row["n"] < 100 else row["n"] / 2}
+
+
+def test_tasks_whose_columns_differ(pictures: deeplake.Dataset) -> None:
+    with pytest.raises(
+        deeplake.ConflictError, match=r'task ".*"v" with dtype float64, task ".*int64.*\(schema=\)'
+    ) as caught:
+        deeplake.transform(pictures, by_thirds, columns=["n"], task_rows=100, workers=0)
+    assert (caught.value.kind, caught.value.tensor) == ("add_tensor x add_tensor", "v")
+    assert "v" not in deeplake.open(pictures.uri).tensors
+    schema = {"v": {"dtype": "float64"}}
+    ds = deeplake.transform(pictures, by_thirds, columns=["n"], task_rows=100, workers=0, schema=schema)
+    assert np.array_equal(ds["v"][:], [n if n < 100 else n / 2 for n in range(ROWS)])

@@ -13,6 +13,7 @@ import pytest
 from test_visualizer_export import export, serving
 
 ROOT = Path(__file__).resolve().parents[2]
+FILM = ROOT / "core" / "media" / "mp4" / "testdata" / "gop250.mp4"
 ROWS, MISSING = 12, 5
 HEIGHT, WIDTH = 65_536, 65_600  # a picture of more than 4 GB
 MOST_MEMORY = 256 << 20
@@ -50,6 +51,7 @@ def place(tmp_path_factory):
         ds.create_tensor("mask", "binary_mask")
         ds.create_tensor("vector", "embedding", dtype="float32")
         ds.create_tensor("slide", "image", dtype="uint8", compression="lz4")
+        ds.create_tensor("film", "video")
         # Zero pages that were never written take no memory.
         slide = np.zeros((HEIGHT, WIDTH, 1), np.uint8)
         slide[40_000:40_064, 50_000:50_064] = 200
@@ -68,6 +70,7 @@ def place(tmp_path_factory):
                     "mask": np.ones((height, 60), bool),
                     "vector": np.array([i, i * i, 1], np.float32),
                     "slide": slide if i == 0 else None,
+                    "film": deeplake.read(FILM) if i == 0 else None,
                 }
             )
         ds.commit("first")

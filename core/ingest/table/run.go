@@ -9,6 +9,7 @@ import (
 	"deeplake/core/csv"
 	"deeplake/core/dataset"
 	"deeplake/core/errs"
+	"deeplake/core/ingest/target"
 	"deeplake/core/ingest/urls"
 	"deeplake/core/storage"
 	"deeplake/core/tfrecord"
@@ -238,11 +239,8 @@ func (im *importer) open(ctx context.Context) error {
 	if im.o.Overwrite {
 		return nil
 	}
-	d, err := dataset.Open(context.WithoutCancel(ctx), im.env, im.place, dataset.OpenOptions{Storage: im.o.Storage})
-	if errs.Is(err, errs.NotFound) {
-		return nil
-	}
-	if err != nil {
+	d, err := target.Open(ctx, im.env, im.place, im.o.Storage)
+	if d == nil || err != nil {
 		return err
 	}
 	im.d, im.fresh = d, false
@@ -267,17 +265,9 @@ func (im *importer) unmake(err error) error {
 	if !im.made || im.report.Version > 0 {
 		return err
 	}
-	ctx := context.Background()
-	waits, gone := im.d.Withdraw(ctx)
-	if waits && gone == nil {
-		return errs.New(errs.KindOf(err), "%w; the dataset that it was to overwrite is still there", err)
-	}
-	if gone == nil {
-		_ = im.d.Close()
-		gone = dataset.Delete(ctx, im.env, im.place, im.o.Storage)
-		im.d = nil
-	}
-	return cmp.Or(gone, err)
+	d := im.d
+	im.d = nil
+	return target.Remove(context.Background(), im.env, d, im.place, im.o.Storage, err)
 }
 
 // leaveOut reports a file or rows that cannot be taken. It returns the error if they may not be

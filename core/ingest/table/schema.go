@@ -340,7 +340,7 @@ func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
 func (im *importer) createColumn(ctx context.Context, planned *column, types *arrow.Column) error {
 	spec, given := im.o.Schema[planned.name]
 	if !given {
-		spec = dataset.SpecOf(types.Infer(), im.env.Codecs)
+		spec = dataset.SpecOf(types.Infer(), im.env)
 		if planned.varies && spec.HType == "generic" {
 			spec.DType = planned.number.String()
 		}

@@ -7,10 +7,8 @@ import (
 	"slices"
 
 	"deeplake/core/errs"
+	"deeplake/core/ingest/target"
 )
-
-// stateKey is the member of the dataset's info that holds the state of an import, of pictures too.
-const stateKey = "ingest"
 
 // state is the facts that a later run needs.
 type state struct {
@@ -51,7 +49,7 @@ func (s *state) in(info map[string]any, complete bool) map[string]any {
 	}
 	now := *s
 	now.Table, now.Complete = true, complete
-	out[stateKey] = now
+	out[target.StateKey] = now
 	return out
 }
 
@@ -61,7 +59,7 @@ func (im *importer) resume() error {
 	if err != nil {
 		return err
 	}
-	p, err := json.Marshal(desc.Info[stateKey])
+	p, err := json.Marshal(desc.Info[target.StateKey])
 	var was state
 	if err != nil || json.Unmarshal(p, &was) != nil {
 		was = state{}

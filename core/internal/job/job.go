@@ -56,11 +56,17 @@ func (j *Job[P]) Update(fn func(p *P)) {
 // Poll waits until there is news or ctx is done, and returns the progress. Once the work is done it
 // also returns its error.
 func (j *Job[P]) Poll(ctx context.Context) (P, error) {
+	p, _, err := j.poll(ctx)
+	return p, err
+}
+
+// poll is Poll, which also tells whether the work was done at the moment of p.
+func (j *Job[P]) poll(ctx context.Context) (p P, done bool, err error) {
 	j.mu.Lock()
 	p, done, err, news := j.progress, j.done, j.err, j.news
 	j.mu.Unlock()
 	if done {
-		return p, err
+		return p, done, err
 	}
 	select {
 	case <-news:
@@ -68,17 +74,13 @@ func (j *Job[P]) Poll(ctx context.Context) (P, error) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.progress, j.err
+	return j.progress, j.done, j.err
 }
 
 // Wait returns when the work is done, or ctx is.
 func (j *Job[P]) Wait(ctx context.Context) (p P, done bool, err error) {
 	for {
-		p, err = j.Poll(ctx)
-		j.mu.Lock()
-		done = j.done
-		j.mu.Unlock()
-		if done || ctx.Err() != nil {
+		if p, done, err = j.poll(ctx); done || ctx.Err() != nil {
 			return p, done, err
 		}
 	}

@@ -3,6 +3,8 @@ package job
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -42,6 +44,31 @@ func TestJob(t *testing.T) {
 	close(proceed)
 	if p, done, err := j.Wait(t.Context()); !done || p != (steps{2, true}) || !errors.Is(err, failed) {
 		t.Errorf("at the end: %+v, %v, %v", p, done, err)
+	}
+}
+
+// TestWaitSeesTheEnd: the progress that Wait returns is that of the end. More threads than cores
+// are stopped between any two instructions.
+func TestWaitSeesTheEnd(t *testing.T) { //nolint:paralleltest // changes the number of threads
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(64))
+	for range 10_000 {
+		j := New[steps]()
+		var waiting sync.WaitGroup
+		for range 64 {
+			waiting.Go(func() {
+				if p, done, err := j.Wait(t.Context()); !done || !p.done || err != nil {
+					t.Errorf("%+v, %v, %v", p, done, err)
+				}
+			})
+		}
+		j.Run(func(context.Context) error {
+			for n := range 20 {
+				j.Update(func(p *steps) { p.n = n })
+			}
+			return nil
+		}, func(p *steps) { p.done = true })
+		waiting.Wait()
+		j.Close()
 	}
 }
 

@@ -63,14 +63,14 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
-	leased, ended, err := r.Objects().Leases(ctx, now)
+	leased, err := r.Objects().Leases(ctx, now)
 	if err != nil {
 		return report, err
 	}
 	if report.Objects, report.Bytes, err = r.Objects().RemoveLeftovers(ctx, o.DryRun); err != nil {
 		return report, errs.Wrap(errs.Storage, "gc of", r.Store.URI(), err)
 	}
-	w, err := kept(ctx, r, o, now, &report)
+	w, err := kept(ctx, r, o, now, leased.Bases, &report)
 	var late *expireError
 	if errors.As(err, &late) {
 		return report, errs.Op("gc of", r.Store.URI()).New(errs.KindOf(err), "some versions may be expired already, no object was removed: %w", late.err)
@@ -83,8 +83,8 @@ func GC(ctx context.Context, r *version.Repo, o GCOptions) (GCReport, error) {
 	if err := r.Objects().Same(ctx, "gc of"); err != nil {
 		return report, err
 	}
-	s := &sweep{repo: r, marker: w, before: before, leased: leased, all: o.OlderThan == 0, report: &report, progress: o.Progress}
-	if err := s.leases(ctx, ended); err != nil {
+	s := &sweep{repo: r, marker: w, before: before, leased: leased.Oldest, all: o.OlderThan == 0, report: &report, progress: o.Progress}
+	if err := s.leases(ctx, leased.Ended); err != nil {
 		return report, err
 	}
 	for _, prefix := range []string{"data/", "map/", "txn/"} {
@@ -105,9 +105,9 @@ func (e *expireError) Error() string { return e.err.Error() }
 func (e *expireError) Unwrap() error { return e.err }
 
 // kept expires versions as o says, and visits every object to keep: those that the branches and
-// tags of now name, and those that were deleted within the grace period, without versions expired
-// before it.
-func kept(ctx context.Context, r *version.Repo, o GCOptions, now time.Time, report *GCReport) (*marker, error) {
+// tags of now name, those that were deleted within the grace period, without versions expired
+// before it, and those of leased commits.
+func kept(ctx context.Context, r *version.Repo, o GCOptions, now time.Time, leased []format.BranchPoint, report *GCReport) (*marker, error) {
 	before := now.Add(-o.OlderThan)
 	known, err := expiries(ctx, r, before, o.OlderThan == 0, nil)
 	if err != nil {
@@ -117,6 +117,11 @@ func kept(ctx context.Context, r *version.Repo, o GCOptions, now time.Time, repo
 	if err != nil {
 		return nil, err
 	}
+	bases, err := basesOf(ctx, r, leased)
+	if err != nil {
+		return nil, err
+	}
+	tips = append(tips, bases...)
 	w := newMarker(r)
 	w.expired, w.ripe, w.progress = known.below(), known.ripe(), o.Progress
 	if o.Expire != nil {
@@ -133,14 +138,22 @@ func kept(ctx context.Context, r *version.Repo, o GCOptions, now time.Time, repo
 	if err != nil || o.OlderThan > 0 || len(fresh) == 0 {
 		return w, err
 	}
-	// Without a grace period, versions expired now go now.
+	// Without a grace period, versions expired now go now, but for the base of a write that has
+	// begun since the leases were read. A write that begins later finds its base expired.
+	since, err := r.Objects().Leases(ctx, now)
+	if err != nil {
+		return nil, err
+	}
+	if bases, err = basesOf(ctx, r, since.Bases); err != nil {
+		return nil, err
+	}
 	again := newMarker(r)
 	again.expired = w.expired
 	for id, at := range fresh {
 		again.expired[id] = at.ripe
 	}
 	again.ripe = again.expired
-	return again, again.markAll(ctx, tips)
+	return again, again.markAll(ctx, append(tips, bases...))
 }
 
 // sweep removes the objects of a listing that a walk has not reached.

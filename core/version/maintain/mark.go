@@ -26,6 +26,7 @@ type root struct {
 	version uint64
 	head    bool // it is the newest one of a branch
 	gone    bool // the name was taken away
+	leased  bool // a distributed write began on it, and goes on
 }
 
 // marker visits every object that the commits of some roots, and the commits before them, name;
@@ -48,9 +49,10 @@ type marker struct {
 	// the versions of a branch below have been expired for the grace period. Other expired versions
 	// keep the objects that they still have. nil: there is no grace period
 	ripe   map[format.UUID]uint64
-	graced []format.BranchPoint        // such other versions
+	graced []format.BranchPoint        // such other versions, and leased ones
 	named  map[format.BranchPoint]bool // commits that a name stands for, which do not expire
 	buried map[format.BranchPoint]bool // commits that a deleted name stood for
+	leased map[format.BranchPoint]bool // commits that a lease keeps, though they be expired
 	// commits that branches left or merges took in; true: visited as such, being expired
 	mergeBases map[format.BranchPoint]bool
 	kept       int64                       // commits visited that are not expired
@@ -82,7 +84,7 @@ func newMarker(r *version.Repo) *marker {
 		repo: r, pages: chunkmap.NewStore(r.Store),
 		commits: map[format.UUID]uint64{}, names: map[format.UUID]string{}, seen: map[format.UUID]struct{}{},
 		txns: map[format.UUID]struct{}{}, chunks: map[format.UUID]*roaring64.Bitmap{},
-		named: map[format.BranchPoint]bool{}, buried: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
+		named: map[format.BranchPoint]bool{}, buried: map[format.BranchPoint]bool{}, leased: map[format.BranchPoint]bool{}, mergeBases: map[format.BranchPoint]bool{},
 		bad: func(_ *visit, _ string, err error) error { return err },
 	}
 }
@@ -91,7 +93,10 @@ func newMarker(r *version.Repo) *marker {
 func (w *marker) markAll(ctx context.Context, tips []root) error {
 	for _, t := range tips {
 		names := w.named
-		if t.gone {
+		switch {
+		case t.leased:
+			names = w.leased
+		case t.gone:
 			names = w.buried
 		}
 		names[format.BranchPoint{Branch: t.branch, Version: t.version}] = true
@@ -232,7 +237,7 @@ func (w *marker) visit(ctx context.Context, at *visit) error {
 		w.kept++
 		return w.commit(ctx, at)
 	}
-	if w.ripe != nil && (p.Version >= w.ripe[p.Branch] || w.buried[p]) {
+	if w.leased[p] || w.ripe != nil && (p.Version >= w.ripe[p.Branch] || w.buried[p]) {
 		w.kept++
 		w.graced = append(w.graced, p)
 	}

@@ -144,7 +144,7 @@ func expire(ctx context.Context, r *version.Repo, w *marker, limits map[format.U
 		}
 		fresh[id] = boundary{below, below}
 		for v := was; v < below; v++ {
-			if !w.named[format.BranchPoint{Branch: id, Version: v}] {
+			if p := (format.BranchPoint{Branch: id, Version: v}); !w.named[p] && !w.leased[p] {
 				versions++
 			}
 		}

@@ -171,3 +171,19 @@ func (s *rootSearch) tag(ctx context.Context, name, key string, gone bool) error
 	s.roots = append(s.roots, root{name: "tag " + name, branch: t.Branch, version: t.Version, gone: gone})
 	return nil
 }
+
+// basesOf are the commits on which distributed writes began whose leases stand. One without a
+// record is left out: it is a commit of no branch that is there.
+func basesOf(ctx context.Context, r *version.Repo, leased []format.BranchPoint) ([]root, error) {
+	var out []root
+	for _, p := range leased {
+		_, err := recordOf(ctx, r, p.Branch, p.Version)
+		switch {
+		case err == nil:
+			out = append(out, root{name: "a distributed write", branch: p.Branch, version: p.Version, gone: true, leased: true})
+		case !chunkmap.Absent(err):
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -32,11 +32,17 @@ func serve(t *testing.T, o Options) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return show(t, o, env, ds)
+}
+
+// show starts a server of a dataset, and takes it over.
+func show(t *testing.T, o Options, env *dataset.Env, ds *dataset.Dataset) *fixture {
+	t.Helper()
 	v, err := ds.View(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Options = viz.Options{Session: session.New(env), Codecs: all.All(), Dataset: ds, View: session.NewView(v)}
+	o.Options = viz.Options{Session: session.New(env), Codecs: all.All(), Dataset: ds, View: session.NewView(v), Videos: o.Videos}
 	o.Page = newPage(t)
 	s, err := Listen(o)
 	if err != nil {

@@ -126,7 +126,7 @@ func (g *guard) policy() string {
 	for _, h := range g.hosts {
 		frames += " https://" + h + " https://" + h + ":* http://" + h + ":*"
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self'; connect-src 'self'; " +
 		"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + frames
 }
 

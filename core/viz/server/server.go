@@ -40,6 +40,9 @@ type Server struct {
 	http     *http.Server
 	running  *task.Group
 	end      context.CancelFunc
+	grants   grants
+	pieces   chan struct{}    // holds the places of the pieces of videos that are in memory
+	now      func() time.Time // the clock of grants
 }
 
 const (
@@ -87,7 +90,8 @@ func Listen(o Options) (*Server, error) {
 	if o.Compress == nil {
 		o.Compress = viz.JPEG(o.Codecs)
 	}
-	s := &Server{service: viz.New(o.Options), guard: newGuard(hosts), page: root.FS(), listener: l}
+	s := &Server{service: viz.New(o.Options), guard: newGuard(hosts), page: root.FS(), listener: l,
+		pieces: make(chan struct{}, mostPieces), now: time.Now}
 	ctx, end := context.WithCancel(context.Background())
 	s.end = end
 	s.http = &http.Server{
@@ -152,6 +156,14 @@ func (s *Server) handler() http.Handler {
 			return s.enter(body, to, func() bool { return isOwn(r) })
 		})
 	})
+	for name, call := range map[string]func(context.Context, []byte, *answer) error{"video": s.video, "times": s.times} {
+		mux.HandleFunc("POST /api/"+name, func(w http.ResponseWriter, r *http.Request) {
+			s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
+				return task.Call(func() error { return call(r.Context(), body, to) })
+			})
+		})
+	}
+	mux.HandleFunc("GET /api/video/{grant}", s.play)
 	mux.HandleFunc("POST /api/{name}", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
 			return s.service.Call(r.Context(), r.PathValue("name"), body, to)

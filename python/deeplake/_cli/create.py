@@ -14,8 +14,8 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import ANNOTATIONS, ARRAYS, FORMATS, IMAGES, array_format, format_of
-from deeplake._data.importing import failed_urls, file_within, left_out, save_splits, url_specs, warned
+from deeplake._data.files import ANNOTATIONS, ARRAYS, EPISODES, FORMATS, IMAGES, VIDEOS, array_format, format_of
+from deeplake._data.importing import add_splits, failed_urls, file_within, left_out, url_specs, warned
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -25,6 +25,7 @@ from deeplake._stores import uri as _uri
 
 _FROM = "from-"
 _LOOK = 1000  # entries of a folder that are looked at
+_FILES = ("images", "videos")  # formats of a file for each row
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
@@ -38,7 +39,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--link",
     is_flag=True,
-    help="Leave images where they are, in .tar, Parquet, MDS, LitData and TFRecord too.",
+    help="Leave images and videos where they are, in .tar too, and images in Parquet, MDS, LitData and TFRecord.",
 )
 @click.option(
     "--labels",
@@ -63,7 +64,8 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--on-error",
     type=click.Choice(["skip", "accept", "raise"]),
-    help="Of files and rows that cannot be taken in; skip for images, raise for tables. accept stores cut JPEG files.",
+    help="Of files and rows that cannot be taken in; skip for images, videos and episodes, raise for tables. "
+    "accept stores cut JPEG files.",
 )
 @click.option("--apply-exif-orientation", is_flag=True, help="Turn the images as their Exif data says.")
 @click.option("--overwrite", is_flag=True, help="Replace a dataset that is there, at the first commit.")
@@ -82,7 +84,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["images", *ANNOTATIONS, *FORMATS, *ARRAYS]),
+    type=click.Choice(["images", "videos", EPISODES, *ANNOTATIONS, *FORMATS, *ARRAYS]),
     help="Of the source; without it, tables are known by their names, annotations and arrays by names and content.",
 )
 @click.option(
@@ -99,7 +101,9 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     help="Of tables: a column of URLs to fetch, and the tensor of the objects [default: image].",
 )
 @click.option(
-    "--columns", metavar="A,B=HTYPE", help="Of tables and arrays: those to take, and htypes of their tensors."
+    "--columns",
+    metavar="A,B=HTYPE",
+    help="Of tables and arrays: those to take, and htypes of their tensors. Of LeRobot: features.",
 )
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
@@ -133,17 +137,19 @@ def create(
     allow_links: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a dataset: empty, of the images in a folder or a bucket, or of files with a table.
+    """Make a dataset: empty, of images or videos in a folder or a bucket, or of files with a table.
 
     PATH is a folder, s3://bucket/prefix, gs://bucket/prefix, or the http(s) address of a text file
     with one URL or path in each line. Or files with a table in any of these places, whose columns
-    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Or a file with arrays on this
+    become tensors: Parquet, Feather, CSV, JSON lines and TFRecord. Or a dataset of LeRobot, whose
+    episodes become rows; --link leaves its videos where they are. Or a file with arrays on this
     machine, whose first axis counts rows: .npy, .npz, HDF5, or a folder of Zarr. Images with
-    annotations of COCO, YOLO, Pascal VOC and others are recognized; other folders of images are
-    classes. Without --source-storage a source on the same server as the dataset is reached with
-    --storage, any other one without its secrets. A list names URLs of its own host, and of
-    --allow-links. The same command continues an interrupted run; after a complete run it takes in
-    new files, and images and annotations that have changed.
+    annotations of COCO, YOLO, Pascal VOC and others are recognized; other folders of images, and
+    those of videos, are classes. Of a source with both, --format images or videos takes one.
+    Without --source-storage a source on the same server as the dataset is reached with --storage,
+    any other one without its secrets. A list names URLs of its own host, and of --allow-links. The
+    same command continues an interrupted run; after a complete run it takes in new files, and
+    images and annotations that have changed.
 
     \b
         deeplake create deeplake://me/flowers from-./flowers
@@ -151,6 +157,8 @@ def create(
         deeplake create ./pixels from-./flowers --decode --size 256
         deeplake create ./digits from-./folders --classes zero,one,two
         deeplake create ./coco.lake from-./coco --masks
+        deeplake create ./actions from-./clips --link
+        deeplake create ./robot from-./pusht --link
         deeplake create ./captions from-./captions.parquet --columns text,kind=class_label
         deeplake create ./digits from-./digits.h5 --columns images,labels
     """
@@ -159,14 +167,14 @@ def create(
             raise click.UsageError(f"--decode stores pixels, --compression {compression} files; leave one of them out")
         compression = "none"
     place, folder, store = _uri.resolve(uri), _source(source, source_option), settings("--storage", storage)
-    table = format_ if format_ in FORMATS else None
+    table = format_ if format_ in (*FORMATS, EPISODES) else None
     is_annotated = annotations is not None or masks or format_ in ANNOTATIONS
     arrays = array_format(folder, format_) if folder is not None and not is_annotated else None
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
     if folder is not None and format_ is None and not is_annotated and arrays is None:
         table = format_of(_local(folder)) if is_here else None
-    if columns is not None and table is None and arrays is None and (folder is None or format_ == "images" or is_here):
-        raise click.UsageError("--columns names columns of a table; give --format, or a file with a table")
+    if columns is not None and table is None and arrays is None and (folder is None or format_ in _FILES or is_here):
+        raise click.UsageError("--columns names columns of a table, or features; give --format, or a file with a table")
     fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
         *(() if url_columns and table is not None else fitted),
@@ -197,7 +205,7 @@ def create(
         refused = (*fitted, *pictures, *others, ("--on-error", on_error), ("--source-storage", source_storage))
         create_of_arrays(place, folder, arrays, _columns(columns), refused, overwrite, store, as_json)
         return
-    if table is not None and folder is not None:
+    if table is not None and table != EPISODES and folder is not None:
         for option, given in (*of_images, *others):
             if given:
                 raise click.UsageError(
@@ -207,7 +215,7 @@ def create(
         for option, given in pictures:
             if given:
                 raise click.UsageError(f"{option} needs a source; give one as from-PATH, or leave {option} out")
-        _refuse_images(place)
+        _refuse_files(place)
         _native.create(place, overwrite=overwrite, store=_storage.reach(store)).close()
         show({"uri": place, "rows": 0}, as_json, [f"created {place}, empty"])
         return
@@ -240,12 +248,12 @@ def create(
         options["link_storage"] = {prefix: {} for prefix in allow_links}
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
-    if report["format"] != "images":
+    if report["format"] not in _FILES:
         from deeplake._data.dataset import open as open_dataset  # which loads NumPy
 
         with open_dataset(place, storage=store) as ds:
             report["schema"] = ds.schema
-            report["splits"] = save_splits(ds, report["parts"] or ()) or None
+            add_splits(report, ds)
             if not as_json:
                 click.echo(repr(ds), err=True)
     show(report, as_json, _report_lines(report))
@@ -261,17 +269,18 @@ def _columns(columns: str | None) -> tuple[list[str], dict[str, str]]:
     return [name for name, _, _ in pairs], {name: htype for name, _, htype in pairs if htype}
 
 
-def _refuse_images(place: str) -> None:
-    """Refuses to make an empty dataset in a folder of images: the user wants a dataset of them."""
+def _refuse_files(place: str) -> None:
+    """Refuses an empty dataset in a folder of images or videos: the user wants one of these."""
     plain = place.removeprefix("file://")
     folder = Path(plain)
     if "://" in plain or not folder.is_dir() or _native.exists(place, store=_storage.reach(None)):
         return
     for level in ("*", "*/*"):
         for path in itertools.islice(folder.glob(level), _LOOK):
-            if path.suffix.lower() in IMAGES and path.is_file():
+            if path.suffix.lower() in (*IMAGES, *VIDEOS) and path.is_file():
+                kind = "images" if path.suffix.lower() in IMAGES else "videos"
                 raise click.UsageError(
-                    f"{place} has images, like {path.relative_to(folder)}, and no dataset; `deeplake create NEW "
+                    f"{place} has {kind}, like {path.relative_to(folder)}, and no dataset; `deeplake create NEW "
                     f"from-{place}` makes a dataset of them in another folder"
                 )
 
@@ -351,6 +360,10 @@ def _loss(report: dict[str, Any]) -> str:
     return "which is lossless: no pixel changed"
 
 
+def _unit(report: dict[str, Any]) -> str:
+    return "episodes" if report["format"] == EPISODES else "files"
+
+
 def _report_lines(report: dict[str, Any]) -> Iterable[str]:
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
     again = any(report[count] for count in ("unchanged", "updated", "removed", "gone"))
@@ -361,15 +374,17 @@ def _report_lines(report: dict[str, Any]) -> Iterable[str]:
         yield f"  {report['format']} annotations: {report['objects']:,} objects"
     if report["splits"]:
         parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
-        hint = "; --splits none takes these folders for classes" if report["format"] == "images" else ""
+        hint = "; --splits none takes these folders for classes" if report["format"] in _FILES else ""
         yield f"  saved the splits as views: {parts}{hint}"
     if report["resumed"]:
         yield f"  {report['resumed']:,} rows were there from an earlier run"
     if again:
+        is_compared = report["format"] != EPISODES
+        same = " and have not changed" if is_compared else ", by their numbers"
         news = f"{report['added']:,} rows added, {report['updated']:,} replaced"
         if report["removed"]:
             news += f", {report['removed']:,} removed with the old members of changed archives"
-        yield f"  {news}; {report['unchanged']:,} files were known and have not changed"
+        yield f"  {news}; {report['unchanged']:,} {_unit(report)} were known{same}"
     if report["gone"]:
         yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
     if report["converted"]:

@@ -32,7 +32,7 @@ def _bytes(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
     "format_",
     required=True,
     metavar="NAME",
-    help="folder (images in folders of their classes), webdataset, mds, tfrecord, parquet, coco or yolo.",
+    help="folder (images or videos in folders of their classes), webdataset, mds, tfrecord, parquet, coco or yolo.",
 )
 @click.option(
     "--query", "text", metavar="TQL", help="Write the rows of this query, such as SELECT * WHERE label = 'cat'."
@@ -59,7 +59,7 @@ def export(
 ) -> None:
     """Write a dataset as files of other programs, below the empty folder or bucket TARGET.
 
-    Image files are copied unchanged. After an interruption, the same command goes on.
+    Images and videos are copied unchanged. After an interruption, the same command goes on.
     """
     if text is not None and saved is not None:
         raise click.UsageError("give --query or --view, not both")

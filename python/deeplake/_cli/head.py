@@ -119,6 +119,8 @@ def plain(value: Any, classes: Sequence[str] | None) -> Any:
         return f"{len(value)} bytes"
     if isinstance(value, list):
         return [plain(item, classes) for item in value]
+    if not hasattr(value, "dtype"):  # a video
+        return str(value)
     if value.ndim == 0 and classes is not None and 0 <= int(value) < len(classes):
         return classes[int(value)]
     if value.dtype.kind in "biuf" and value.size <= 8:

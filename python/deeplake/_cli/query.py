@@ -146,6 +146,8 @@ def _plain(value: Any, classes: list[str] | None, most: int) -> Any:
         return f"{len(value)} bytes"
     if isinstance(value, list):
         return [_plain(item, classes, most) for item in value]
+    if not hasattr(value, "dtype"):  # a video
+        return str(value)
     if value.ndim == 0:
         return _scalar(value, classes)
     if value.size > most or value.dtype.kind not in "biufmM":

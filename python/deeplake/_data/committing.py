@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
-from deeplake._errors import ClosedError, InvalidArgumentError
+from deeplake._errors import ClosedError, InvalidArgumentError, NotFoundError
 from deeplake._names import check_text, checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.source import open_native
@@ -159,14 +159,19 @@ class DistributedWrite:
             done = live.write(lambda handle: handle.commit_fragments(self._token, texts, options), types=True)
             live.settled()
             return commit_of(done)
-        handle = open_native(self.uri, self._stores, branch=self._branch)
+        try:
+            handle = open_native(self.uri, self._stores, branch=self._branch)
+        except NotFoundError:  # a commit that stands outlives the name of its branch
+            handle = open_native(self.uri, self._stores)
         try:
             return commit_of(handle.commit_fragments(self._token, texts, options))
         finally:
             handle.close()
 
     def close(self) -> None:
-        """Ends the lease that keeps the chunks of tasks from `gc`. The dataset stays open."""
+        """Ends the lease that keeps the chunks of tasks, and the write's version, from `gc`. The
+        dataset stays open.
+        """
         live = self._live
         if live is not None and not live.closed:
             live.handle().end_write(self._token)
@@ -208,7 +213,8 @@ class Committing:
             idempotency_key: a name of the change. If a version in the branch's history has it, that
                 version is the result, and the changes are dropped. The dataset does not go back to
                 it. So a job that runs again, or has lost the answer to its commit, commits once.
-                The look-up reads all records of the history, each by a request.
+                The look-up reads the records of the history, each by a request, up to 64 at a time,
+                and each once for an open dataset.
 
         Returns:
             The new version, or the present one if nothing changed.
@@ -241,15 +247,16 @@ class Committing:
         """Begins a write by many programs, on top of the dataset's version.
 
         Args:
-            lease: the time for which `gc` spares what tasks have written, after this program has
-                closed the dataset or has died: a second to 30 days. While the dataset is open, the
-                lease is renewed.
+            lease: the time for which `gc` spares the chunks of tasks, and the dataset's version,
+                after this program has closed the dataset or has died: a second to 30 days. While
+                the dataset is open, the lease is renewed.
 
         Returns:
             The write, which is sent to the tasks.
 
         Raises:
             ConflictError: the dataset has uncommitted changes.
+            NotFoundError: a gc has expired the version. After `refresh()` the write can begin.
             ReadOnlyError: the dataset cannot be written.
 
         Example:

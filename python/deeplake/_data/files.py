@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from itertools import islice
@@ -26,7 +27,8 @@ _FORMATS = {
 }
 _PACKED = (".gz", ".zst", ".bz2", ".lz4")  # of csv and json files
 IMAGES = (".jpg", ".jpeg", ".png", ".webp")
-_OTHERS = (*IMAGES, ".tar", ".tgz")  # what else an import takes in
+VIDEOS = (".mp4", ".m4v", ".mov", ".mkv", ".webm")
+_OTHERS = (*IMAGES, *VIDEOS, ".tar", ".tgz")  # what else an import takes in
 ARRAYS = ("npy", "npz", "hdf5", "zarr")  # which NumPy, h5py and zarr read
 _ARRAYS = {".npy": "npy", ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".he5": "hdf5", ".zarr": "zarr", ".n5": "zarr"}
 _BEGIN = {b"\x93NUMPY": "npy", b"\x89HDF\r\n\x1a\n": "hdf5"}  # of a file
@@ -34,17 +36,23 @@ _NODES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")  # of a folder of Zar
 FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds", "litdata")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 _CHUNK = re.compile(r"chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin")  # the name of a chunk of LitData
+EPISODES = "lerobot"  # a folder with the episodes of robots
+_EPISODES = Path("meta", "info.json")  # which it has
+_BESIDE = ("meta/episodes", "meta/episodes.jsonl", "meta/tasks.jsonl", "meta/tasks.parquet")
 FOLDER4 = "_deeplake_log"  # of a dataset of Deep Lake 4
 ANNOTATIONS = ("coco", "yolo", "voc", "kitti", "cvat", "labelstudio")
 _LOOK = 1000  # files of a folder that are looked at
+_INFO = 64 << 20  # bytes of the metadata of LeRobot
 
 
 def format_of(path: Path) -> str | None:
     """Returns the format of the files at a path by their names: a file, or all files of a folder
-    that have one. None if there is none, and for a folder with images.
+    that have one. None if there is none, and for a folder with images or videos.
     """
     if not path.is_dir():
         return _named(path)
+    if has_episodes(path):
+        return EPISODES
     files = list(islice((file for file in path.rglob("*") if _counts(file, path)), _LOOK))
     if any(file.suffix.lower() in _OTHERS for file in files):
         return None
@@ -54,11 +62,12 @@ def format_of(path: Path) -> str | None:
 
 def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     """Returns the format of the files at a path as the core takes it: None leaves it to the core,
-    for images, and on a store.
+    for images and videos, and on a store.
 
     Args:
         path: a file or a folder.
-        format: "images", one of `ANNOTATIONS` or `FORMATS`; None goes by the names.
+        format: "images", "videos", "lerobot", one of `ANNOTATIONS` or `FORMATS`; None goes by the
+            names.
 
     Raises:
         NotFoundError: nothing is there.
@@ -66,7 +75,7 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     """
     text = os.fspath(path)
     called = f'ingest "{text}"'
-    known = ("images", *ANNOTATIONS, *FORMATS, *ARRAYS)
+    known = ("images", "videos", EPISODES, *ANNOTATIONS, *FORMATS, *ARRAYS)
     if format is not None and format not in known:
         raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(known)}')
     if "://" in text and not text.startswith("file://"):
@@ -77,7 +86,7 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     if format is None and (way := deeplake4_hint(text)):
         raise InvalidArgumentError(f"{called}: {way}")
     found = format or format_of(place)
-    if found is None and _has_images(place):
+    if found is None and _has_files(place):
         return None
     if found is None:
         raise InvalidArgumentError(
@@ -96,6 +105,25 @@ def deeplake4_hint(path: str) -> str:
         "Deep Lake 4 wrote the dataset there; copy it by deeplake.ingest(deeplake.deeplake4(path, python=...), uri), "
         'see "Deep Lake 4" in docs/coming-from.md'
     )
+
+
+def has_episodes(path: Path) -> bool:
+    """Returns whether a folder is a dataset of LeRobot, by its metadata.
+
+    They may be damaged, which the core says: its films are no folder of others.
+    """
+    try:
+        with (path / _EPISODES).open("rb") as file:
+            data = file.read(_INFO)
+    except OSError:
+        return False
+    if b'"codebase_version"' in data or any((path / name).exists() for name in _BESIDE):
+        return True
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return True
+    return False
 
 
 def array_format(path: str | os.PathLike[str], format: str | None) -> str | None:
@@ -124,8 +152,8 @@ def array_format(path: str | os.PathLike[str], format: str | None) -> str | None
     return next((format for magic, format in _BEGIN.items() if begin.startswith(magic)), None)
 
 
-def _has_images(path: Path) -> bool:
-    """Returns whether one of the first files of a folder is an image or an archive of them."""
+def _has_files(path: Path) -> bool:
+    """Returns whether one of the first files of a folder is an image, a video or an archive."""
     return any(
         file.suffix.lower() in _OTHERS for file in islice((f for f in path.rglob("*") if _counts(f, path)), _LOOK)
     )

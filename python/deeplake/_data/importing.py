@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
+from deeplake._data.files import EPISODES
 from deeplake._data.spec import schema_specs
-from deeplake._errors import InvalidArgumentError
+from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -36,18 +37,38 @@ def file_within(place: str | os.PathLike[str]) -> str:
     return str(Path(text).absolute()) if "://" not in text and Path(text).exists() else text
 
 
-def save_splits(ds: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
+def save_splits(ds: Dataset, names: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Saves the rows of each value of the tensor "split" as a view.
 
+    Names come from files of others, and the rows are committed already: one that no view may have
+    is a warning.
+
     Returns:
-        The name and the number of rows of each, as reports have them.
+        The name and the number of rows of each, and warnings, as reports have them.
     """
-    saved = []
+    saved, warnings = [], []
     for name in names:
-        view = ds.query(f"SELECT * WHERE split = '{name}'")
-        view.save(name, replace=True)
-        saved.append({"name": name, "rows": len(view)})
-    return saved
+        try:
+            view = ds.query(f"SELECT * WHERE split = {quoted(name)}")
+            view.save(name, replace=True)
+        except (InvalidArgumentError, NotFoundError, UnsupportedError) as err:
+            warnings.append({"path": "splits", "reason": f"no view is saved of the split {name!r}: {err}"})
+        else:
+            saved.append({"name": name, "rows": len(view)})
+    return saved, warnings
+
+
+def quoted(text: str) -> str:
+    """Returns a text as a query has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def add_splits(report: dict[str, Any], ds: Dataset) -> None:
+    """Saves the splits that a report names, and notes them and their warnings there."""
+    saved, warnings = save_splits(ds, report["parts"] or ())
+    report["splits"] = saved or None
+    report["warned"] += len(warnings)
+    report["warnings"] = [*(report["warnings"] or ()), *warnings]
 
 
 def left_out(report: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
@@ -56,7 +77,8 @@ def left_out(report: Mapping[str, Any], most: int | None = None) -> Iterator[str
     """
     if not report["skipped"]:
         return
-    what = "files" if report["format"] == "images" else "files and rows"
+    whole = {"images": "files", "videos": "files", EPISODES: "episodes"}
+    what = whole.get(report["format"], "files and rows")
     yield f"  {report['skipped']:,} {what} were left out:"
     shown = report["skips"][:most]
     yield from (f"    {skip['path']}: {skip['reason']}" for skip in shown)
@@ -68,7 +90,10 @@ def warned(report: Mapping[str, Any], most: int | None = None) -> Iterator[str]:
     """Yields lines about rows that were taken in, though something about them looks wrong."""
     if not report["warned"]:
         return
-    yield f"  {report['warned']:,} rows were taken in, and look wrong:"
+    if report["format"] == EPISODES or report["parts"]:
+        yield f"  {report['warned']:,} warnings:"
+    else:
+        yield f"  {report['warned']:,} rows were taken in, and look wrong:"
     shown = report["warnings"][:most]
     yield from (f"    {row['path']}: {row['reason']}" for row in shown)
     if report["warned"] > len(shown):
@@ -108,6 +133,17 @@ def import_files(
     """Makes a dataset of files, in one commit. Ctrl-C leaves nothing behind."""
     if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
         raise InvalidArgumentError(f"ingest: size is {size!r}, want an int: the side of images in pixels")
+    flags = {
+        "link": link,
+        "masks": masks,
+        "apply_exif_orientation": apply_exif_orientation,
+        "overwrite": overwrite,
+    }
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise InvalidArgumentError(f"ingest: {name} is {flag!r}, want True or False")
+    if on_error is not None and not isinstance(on_error, str):
+        raise InvalidArgumentError(f"ingest: on_error is {on_error!r}, want a str")
     options: dict[str, Any] = {
         "format": format,
         "schema": {spec["name"]: spec for spec in schema_specs(schema)} or None,
@@ -136,10 +172,6 @@ def import_files(
                     advance(news["rows"])
                 if news["done"]:
                     break
-        if verbose:
-            report = news["report"]
-            for line in (*failed_urls(report), *left_out(report, _SHOWN), *warned(report, _SHOWN)):
-                print(line, file=sys.stderr)
     finally:
         job.close()
     from deeplake._data.dataset import open as open_dataset  # which loads NumPy
@@ -149,5 +181,9 @@ def import_files(
     is_far = link and "://" in named and not named.startswith("file://")
     reached = {named.rstrip("/"): source_storage or storage or _storage.Storage()} if is_far else None
     ds = open_dataset(place, storage=storage, link_storage=reached)
-    save_splits(ds, news["report"]["parts"] or ())
+    report = news["report"]
+    add_splits(report, ds)
+    if verbose:
+        for line in (*failed_urls(report), *left_out(report, _SHOWN), *warned(report, _SHOWN)):
+            print(line, file=sys.stderr)
     return ds

@@ -14,7 +14,7 @@ from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
-from deeplake._data.importing import import_files
+from deeplake._data.importing import import_files, save_splits
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
@@ -68,32 +68,36 @@ def ingest(
             folder of Zarr (docs/arrays.md). Or the path of a file: Parquet, Feather, CSV, JSON
             lines or TFRecord, or of a folder of them, whose partitions ("year=2026") become
             columns. Or a folder of images, with their annotations in one of the layouts of
-            docs/annotations.md, or with a folder for each class. They may lie on any store
-            ("s3://bucket/folder"), and one file on a web server.
+            docs/annotations.md, or with a folder for each class; or one of videos, with a folder
+            for each class. Or a dataset of LeRobot, whose episodes become rows (docs/episodes.md).
+            They may lie on any store ("s3://bucket/folder"), and one file on a web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
         format: of files: "parquet", "feather", "csv", "json" (lines) or "tfrecord"; "npy", "npz",
-            "hdf5" or "zarr"; "images"; or a layout of images with annotations, such as
-            "coco". None goes by names, and by the content of annotations and arrays.
+            "hdf5" or "zarr"; "images", "videos" or "lerobot"; or a layout of images with
+            annotations, such as "coco". None goes by names, and by the content of annotations and
+            arrays.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
         size: the side in pixels of the images that URLs name: the shorter side is resized to it,
             and the square in the middle stored as JPEG. None stores the files as they are.
-        link: of files: leave image files where they are, and store a link to each: its URL, its
-            position and its length. Labels, texts and all else are copied. For folders of images,
-            .tar shards, Parquet, MDS, LitData and TFRecord, whose images are not compressed once
-            more. See "Links" in docs/ingest.md.
+        link: of files: leave images and videos where they are, and store a link to each: its URL,
+            its position and its length. Labels, texts and all else are copied. For folders of them,
+            .tar shards, and images in Parquet, MDS, LitData and TFRecord, if they are not
+            compressed once more. Of LeRobot, videos stay, and numbers are copied. See "Links" in
+            docs/ingest.md.
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.
         masks: of images with annotations: fill a tensor "masks", a mask for each outline.
         apply_exif_orientation: of images: turn them as their Exif data says; files stay unchanged.
         on_error: of files and tables: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
-            and gives the latter a reason in a tensor "image_error". Of images: "skip", the default,
-            leaves out files and annotations that cannot be taken; "raise" refuses them; "accept"
-            takes JPEG files that are cut.
+            and gives the latter a reason in a tensor "image_error". Of images and videos: "skip",
+            the default, leaves out files and annotations that cannot be taken, and of LeRobot
+            episodes that their files contradict; "raise" refuses them; "accept" takes JPEG files
+            that are cut.
         overwrite: replace a dataset that is there, at the commit.
         storage: as of `create`.
         source_storage: settings of the store of the files. None uses those of `storage` on the same
@@ -215,8 +219,8 @@ def _filled(
             raise InvalidArgumentError("ingest: the source has no rows")
         ds.commit(message or "ingest")
         is_done = True
-        for split in splits:
-            ds.query("SELECT * WHERE split = " + _quoted(split)).save(split)
+        for warning in save_splits(ds, splits)[1]:
+            print(f"  {warning['reason']}", file=sys.stderr)
     finally:
         if ds is not None and not is_done:
             ds.discard()
@@ -273,10 +277,6 @@ def _extend(ds: Dataset, batch: Any) -> None:
             raise
         message = f"after {len(ds):,} rows of the source: {err}"
         raise type(err)(message) from err
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _batches(

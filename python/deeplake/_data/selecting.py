@@ -1,22 +1,24 @@
-"""The methods of views that choose rows of the same version: filter and split."""
+"""The methods of views that choose rows of the same version, or clips of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
 
 import numpy as np
 
 from deeplake._data.parts import ends_of, parts_of
 from deeplake._data.reading import Reading
-from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from deeplake._lazy import package
 from deeplake._names import checks_keywords, quoted, suggest
+from deeplake._rows.clips import frame_tensors
 from deeplake._rows.row import Row, rows_of
 from deeplake._rows.source import Pinned, Source, open_native
+from deeplake._rows.video import rate, seconds, whole
 
 if TYPE_CHECKING:
-    from deeplake._data.view import View
+    from deeplake._data.view import ClipView, View
     from deeplake._index import Rows
 
 
@@ -37,6 +39,164 @@ class Selecting(Reading):
         fixed = self._select(range(self._source.pinned().length()))
         picked = np.fromiter((bool(fn(row)) for row in rows_of(fixed._source)), np.bool_)
         return fixed._select(np.flatnonzero(picked))
+
+    @checks_keywords
+    def clips(
+        self,
+        tensor: str,
+        *,
+        length: int,
+        stride: int = 1,
+        fps: float | None = None,
+        windows: Literal["sliding", "all", "random"] = "sliding",
+        step: int | None = None,
+        count: int | None = None,
+        seed: int = 0,
+        short: Literal["repeat", "drop"] = "repeat",
+    ) -> ClipView:
+        """Returns clips of videos as rows, for loaders: each row has `length` frames of a video,
+        and the other tensors of its row. Rows without a video have no clip.
+
+        Only the tables of the videos are read here. A batch reads the packets that its frames need,
+        with what lies within their ranges of checksums and in short gaps between them.
+
+        Args:
+            tensor: a tensor of htype video.
+            length: the frames of a clip.
+            stride: the distance of its frames, 1 for neighbours.
+            fps: counts frames as if the video had so many a second: those that are shown at times
+                0, 1/fps, 2/fps and so on from the first frame. None counts all frames of the video.
+            windows: "sliding" places clips one behind the other, "all" at every frame, and "random"
+                anywhere, `count` of them for each video, others in each epoch of a loader.
+            step: with "sliding", the frames from one clip to the next; None takes
+                `length * stride`, so that clips touch.
+            count: with "random", the clips of each video; None is 1.
+            seed: with "random", the seed of the draws, which are the same on every machine.
+            short: "repeat" repeats the last frame where a clip reaches beyond the end of its video;
+                "drop" leaves such clips out.
+
+        Returns:
+            A view whose `tensor` has uint8 arrays of shape (length, height, width, 3) in RGB.
+
+        Raises:
+            NotFoundError: there is no such tensor.
+            TensorTypeError: it is no tensor of videos.
+            InvalidArgumentError: an argument is out of its range, or is for other windows.
+
+        Example:
+            for batch in ds.clips("video", length=16, stride=2).pytorch(batch_size=8, shuffle=True):
+                model(batch["video"])
+        """
+        if windows not in ("sliding", "all", "random"):
+            raise InvalidArgumentError(f'make clips: windows is "{windows}", want "sliding", "all" or "random"')
+        for name, value, of in (("step", step, "sliding"), ("count", count, "random")):
+            if value is not None and windows != of:
+                raise InvalidArgumentError(
+                    f'make clips: {name} is {value!r}, and windows is "{windows}"; {name} is for windows="{of}"'
+                )
+            if value is not None:
+                whole("make clips", name, value, least=1)
+        options: dict[str, Any] = {"windows": "sliding" if windows == "all" else windows, "short": short}
+        options |= {"step": 1 if windows == "all" else step or 0, "fps": rate("make clips", fps), "frames": False}
+        for name, value in (("length", length), ("stride", stride), ("count", 1 if count is None else count)):
+            options[name] = whole("make clips", name, value)
+        options["seed"] = whole("make clips", "seed", seed, least=0, most=2**64 - 1)
+        options["tensor"] = tensor
+        return self._clips(options)
+
+    @checks_keywords
+    def frames(self, tensor: str, *, fps: float | None = None, step: int = 1) -> ClipView:
+        """Returns the frames of videos as rows: each row has one frame, and the other tensors of
+        its row.
+
+        Args:
+            tensor: a tensor of htype video.
+            fps: the frames that are shown at times 0, 1/fps, 2/fps and so on from the first one.
+                None takes all.
+            step: the distance of frames, as counted by `fps`.
+
+        Returns:
+            A view whose `tensor` has uint8 pictures of shape (height, width, 3) in RGB.
+
+        Raises:
+            NotFoundError, TensorTypeError: as `clips`.
+
+        Example:
+            for batch in ds.frames("video", fps=1).pytorch(batch_size=64):
+                embed(batch["video"])
+        """
+        whole("make frames", "step", step, least=1)
+        options = {"tensor": tensor, "length": 1, "stride": 1, "windows": "sliding", "step": step}
+        options |= {"fps": rate("make frames", fps), "count": 1, "seed": 0, "short": "drop", "frames": True}
+        return self._clips(options)
+
+    @checks_keywords
+    def windows(
+        self,
+        delta_timestamps: Mapping[str, float | Sequence[float]],
+        *,
+        fps: float | None = None,
+        step: int = 1,
+        tolerance: float = 1e-4,
+        others: Literal["episode", "frame"] = "episode",
+    ) -> ClipView:
+        """Returns moments of episodes as rows, for loaders: each row of this view is an episode,
+        and the result has a row for each of its frames.
+
+        Tensors with an entry for each frame are named: arrays of shape (frames, ...), sequences
+        of arrays, pictures or, for a single time, texts, and videos. A row of the result has their
+        entries at some times before and after its frame, and the other tensors as `others` says.
+
+        Args:
+            delta_timestamps: times in seconds from the frame, by tensor, as LeRobot's. A number
+                instead of a list is one entry, without an axis: 0 is that of the frame itself.
+            fps: frames a second of all episodes. Times are multiples of 1 / fps. None takes the
+                number `fps` of the dataset's `info`, where imports of LeRobot keep it.
+            step: the frames from one row to the next in an episode.
+            tolerance: the seconds by which a time may differ from a multiple of 1 / fps, and a
+                frame of a video from its time.
+            others: "episode" leaves all other tensors as they are, so arrays are those of the whole
+                episode. "frame" gives the entry of the frame, as 0 would, of those that have one
+                for each frame in the first, the middle and the last episode, as LeRobot's loader.
+
+        Returns:
+            A view. A tensor NAME with n times has arrays of shape (n, ...), and NAME_is_pad has
+            bools of shape (n,). An entry beyond an end of the episode is the first or last one, and
+            NAME_is_pad is True there. Videos have uint8 frames (height, width, 3) in RGB.
+            `frame_index` is the frame, an int64 number, unless the dataset has such a tensor.
+
+        Raises:
+            NotFoundError: there is no such tensor.
+            InvalidArgumentError: a time is no multiple of 1 / fps; tensors of a row differ in
+                length; a video has fewer frames, or shows them at other times; fps is not known.
+
+        Example:
+            view = ds.windows({"camera": [-0.1, 0], "action": [0, 0.1, 0.2], "state": 0}, fps=10)
+            for batch in view.pytorch(batch_size=64, shuffle=True):
+                policy(batch["camera"], batch["action"], batch["action_is_pad"], batch["state"])
+        """
+        whole("make windows", "step", step, least=1)
+        if not isinstance(delta_timestamps, Mapping):
+            raise InvalidArgumentError(
+                f"make windows: delta_timestamps is a {type(delta_timestamps).__name__}, want a dict of times by tensor"
+            )
+        if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 <= tolerance < float("inf"):
+            raise InvalidArgumentError(
+                f"make windows: tolerance is {tolerance!r}, want seconds, a number of at least 0"
+            )
+        if others not in ("episode", "frame"):
+            raise InvalidArgumentError(f'make windows: others is {others!r}, want "episode" or "frame"')
+        if fps is None:
+            fps = (self._source.pinned().view().describe()["info"] or {}).get("fps")
+            if fps is None:
+                raise InvalidArgumentError('make windows: give fps, since the dataset has no info "fps"')
+        options = {"fps": rate("make windows", fps, optional=False), "step": step, "tolerance": float(tolerance)}
+        tensors = [seconds(name, times) for name, times in delta_timestamps.items()]
+        if others == "frame":
+            tensors += [
+                seconds(name, 0) for name in frame_tensors(self._source.pinned(), {**options, "tensors": tensors})
+            ]
+        return self._clips({**options, "tensors": tensors})
 
     @overload
     def split(
@@ -156,9 +316,35 @@ class Selecting(Reading):
     def _select(self, rows: Rows) -> View:
         raise NotImplementedError
 
+    def _clips(self, options: dict[str, Any]) -> ClipView:
+        raise NotImplementedError
+
     if TYPE_CHECKING:
 
         def query(self, tql: str, /) -> View: ...
+
+
+def _refused(method: str) -> Any:
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise UnsupportedError(
+            f"{method}: the rows of a view of clips or windows are parts of samples, for loaders and indexing; use "
+            f"{method} of the dataset first, or append the arrays of these rows to another dataset"
+        )
+
+    return refuse
+
+
+class NoTable:
+    """Refuses the methods of `View` that take its rows as a table: those of a view of clips."""
+
+    __slots__ = ()
+
+    query, explain, save, materialize = map(_refused, ("query", "explain", "save", "materialize"))
+    export, visualize, plot = map(_refused, ("export", "visualize", "plot"))
+    to_arrow, to_arrow_reader, to_pandas = map(_refused, ("to_arrow", "to_arrow_reader", "to_pandas"))
+    to_polars, to_ray, to_pyarrow_dataset = map(_refused, ("to_polars", "to_ray", "to_pyarrow_dataset"))
+    clips, frames, windows = map(_refused, ("clips", "frames", "windows"))
+    __arrow_c_stream__ = _refused("__arrow_c_stream__")
 
 
 def saved_queries(pinned: Pinned, names: Sequence[str]) -> list[str]:

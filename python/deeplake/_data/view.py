@@ -1,4 +1,4 @@
-"""View, QueryView and Dataset. Each makes objects of the others, so they stand in one module."""
+"""View, its kinds and Dataset. Each makes objects of the others, so they stand in one module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deeplake import _index, _native
 from deeplake._data.exporting import ExportReport, export_rows
-from deeplake._data.selecting import Selecting, columns
+from deeplake._data.selecting import NoTable, Selecting, columns
 from deeplake._data.writing import Writing
 from deeplake._errors import InvalidArgumentError
 from deeplake._index import Rows
@@ -21,6 +21,7 @@ from deeplake._names import checks_keywords
 from deeplake._query import saved as _saved
 from deeplake._query.query import Answer, Explanation, Question, answer
 from deeplake._query.saved import SavedView
+from deeplake._rows.clips import place_clips, place_windows
 from deeplake._rows.live import Live, dropped
 from deeplake._rows.row import Row, row_at
 from deeplake._rows.source import Pinned, Source, open_native
@@ -49,7 +50,7 @@ class View(Selecting):
         self._tensors: dict[str, Tensor] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return View, (self._source,)
+        return type(self), (self._source,)
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -206,8 +207,8 @@ class View(Selecting):
 
         Args:
             uri: a folder or a bucket's prefix that is empty, or holds a part of the same export.
-            format: "folder" (images in folders of their classes), "webdataset", "mds", "tfrecord",
-                "parquet" (as Hugging Face lays it out), "coco" or "yolo".
+            format: "folder" (images or videos in folders of their classes), "webdataset", "mds",
+                "tfrecord", "parquet" (as Hugging Face lays it out), "coco" or "yolo".
             tensors: the tensors to write; None takes all. The report names those that the format
                 does not hold.
             splits: "auto" divides the files by the tensor "split", or by the folders of an import;
@@ -223,14 +224,9 @@ class View(Selecting):
         Example:
             ds.query("SELECT * WHERE score > 0.5").export("./shards", format="webdataset")
         """
+        rows = self._source.pinned().view()
         return export_rows(
-            self._source.pinned().view(),
-            uri,
-            format=format,
-            tensors=tensors,
-            splits=splits,
-            shard_bytes=shard_bytes,
-            storage=storage,
+            rows, uri, format=format, tensors=tensors, splits=splits, shard_bytes=shard_bytes, storage=storage
         )
 
     def _tensor(self, name: str) -> Tensor | Group:
@@ -242,6 +238,24 @@ class View(Selecting):
     def _select(self, rows: Rows) -> View:
         return View(self._source.pinned().select(rows))
 
+    def _clips(self, options: dict[str, Any]) -> ClipView:
+        place = place_windows if "tensors" in options else place_clips
+        return ClipView(place(self._source.pinned(), options))
+
+
+class ClipView(NoTable, View):
+    """Parts of samples as rows: the result of `clips`, `frames` and `windows`.
+
+    In each row, tensors of videos are arrays of frames, and other tensors are those of the row that
+    the part is of. Loaders, indexing, `filter` and `split` work as on other views. Queries and
+    exports take the dataset.
+    """
+
+    __slots__ = ()
+
+    def _select(self, rows: Rows) -> View:
+        return ClipView(self._source.pinned().select(rows))
+
 
 class QueryView(View):
     """The rows of a query's result: a view with the selected columns.
@@ -252,9 +266,6 @@ class QueryView(View):
 
     __slots__ = ()
     _source: Pinned
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return QueryView, (self._source,)
 
     @property
     def text(self) -> str:
@@ -301,9 +312,6 @@ class Dataset(View, Writing, History):
 
     __slots__ = ()
     _source: Live
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Dataset, (self._source,)
 
     def at(self, ref: Ref) -> Dataset:
         """Opens another version for reading.

@@ -15,6 +15,7 @@ from deeplake import _index, _native
 from deeplake._errors import ForkedError, InvalidArgumentError, NotFoundError, ReadOnlyError, UnsupportedError
 from deeplake._index import Rows
 from deeplake._names import quoted, suggest
+from deeplake._rows.video import videos
 from deeplake._samples.column import timed
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
@@ -196,8 +197,10 @@ class Source:
 
     def read(self, rows: Any, name: str, collate: str) -> Any:
         """Reads and decodes one tensor: an array (stack, pad), or a list with one value per row
-        (list).
+        (list). Videos are not read: each is a `Video`.
         """
+        if self.require(name)["htype"] == "video":
+            return videos(self.pinned_for(name), rows, name)
         return self.read_all(rows, [name], collate)[name]
 
     def read_marked(self, rows: Any, name: str) -> tuple[Any, Any]:
@@ -227,6 +230,7 @@ class Pinned(Source):
     def __init__(self, version: Version, rows: Rows | None) -> None:
         self.version = version
         self.columns = {}
+        self.videos: dict[str, _native.Videos] = {}  # readers of frames
         self.rows = range(len(version.root())) if rows is None else rows
         self.uri = version.origin  # an answer knows it once it is there
         self._view: _native.View | None = None

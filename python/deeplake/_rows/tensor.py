@@ -55,6 +55,9 @@ class Tensor:
         self._name = name
         self._columns = source.columns
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._source, self._name)
+
     @property
     def name(self) -> str:
         """The full name, with its groups."""

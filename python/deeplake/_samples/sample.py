@@ -1,4 +1,4 @@
-"""Samples that are files already: encoded images that are stored as they are."""
+"""Samples that are files already: encoded images and videos that are stored as they are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy.typing as npt
 
 from deeplake import _native
-from deeplake._errors import InvalidArgumentError, NotFoundError, StorageError, UnsupportedError
+from deeplake._errors import Error, InvalidArgumentError, NotFoundError, StorageError, UnsupportedError
 
 
 class _MissingFileError(NotFoundError, FileNotFoundError):
@@ -21,10 +21,11 @@ def read(
     *,
     compression: Literal["jpeg", "png", "webp"] | None = None,
 ) -> Sample:
-    """Reads an encoded image from a file or from memory, to append it or update with it.
+    """Reads an encoded image or a video from a file or from memory, to append it or update with it.
 
     A tensor whose compression is that of the file stores the bytes unchanged, after a look at the
-    header. Any other tensor decodes and encodes them anew.
+    header. Any other tensor of images decodes and encodes them anew. A tensor of htype video stores
+    the file of a video unchanged.
 
     Args:
         source: a path, or the bytes of a file.
@@ -63,8 +64,8 @@ def _file(path: str | os.PathLike[str]) -> bytes:
 
 
 class Sample:
-    """An encoded image: the result of `deeplake.read`. Its properties read the header on first
-    access.
+    """An encoded image, or a video: the result of `deeplake.read`. Its properties read the header
+    of an image on first access.
     """
 
     __slots__ = ("__deeplake_encoded__", "_header", "_name")
@@ -119,7 +120,11 @@ class Sample:
         return Sample, (self.__deeplake_encoded__,)
 
     def __repr__(self) -> str:
-        return f"Sample({self._name}, {self.codec}, {self.dtype}, {self.shape}, {len(self)} bytes)"
+        try:
+            about = f"{self.codec}, {self.dtype}, {self.shape}, "
+        except Error:  # a video, or a file that is cut
+            about = ""
+        return f"Sample({self._name}, {about}{len(self)} bytes)"
 
     def _look(self) -> dict[str, Any]:
         if self._header is None:

@@ -89,8 +89,8 @@ def _marked(html: str, origin: str) -> str:
     """Returns the page with a content policy, and the name of the file that says what to read."""
     policy = (
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' blob: data:; "
-        f"connect-src 'self'{' ' + origin if origin else ''}; worker-src 'self' blob:; base-uri 'none'; "
-        "form-action 'none'"
+        f"media-src blob:; connect-src 'self'{' ' + origin if origin else ''}; worker-src 'self' blob:; "
+        "base-uri 'none'; form-action 'none'"
     )
     tags = (
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}" />\n'

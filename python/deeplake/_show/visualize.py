@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
+from deeplake._rows.video import decoder_folders
 from deeplake._stores import storage as _storage
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Visualizer:
                 "allow_hosts": list(allow_hosts),
                 "save_views": save_views,
                 "allow": list(allow),
+                "folders": decoder_folders(),
                 **_storage.reach(source.version.storage),
             },
         )

@@ -5,6 +5,7 @@ import { beforeAll, expect, test, vi } from "vitest";
 import { Client, memoryTokens, type SamplesRequest } from "./client";
 import { parseConfig } from "./config";
 import { ApiError } from "./errors";
+import { mediaOf } from "./media";
 import type { FromWorker, ToWorker } from "./messages";
 import type { Header, View } from "./protocol";
 import { type Port, WorkerCalls } from "./reader";
@@ -106,12 +107,14 @@ test("a view says what there is", () => {
   expect(view).toMatchObject({ rows, branch: "main", version: expect.any(Number) as number, message: "changed" });
   expect(view.query).toBeUndefined();
   const about = Object.fromEntries(view.tensors.map((t) => [t.name, t]));
-  expect(Object.keys(about)).toEqual(["images", "labels", "gt/boxes", "scores", "caption", "meta", "clip", "mask", "vector", "slide"]);
+  expect(Object.keys(about)).toEqual(["images", "labels", "gt/boxes", "scores", "caption", "meta", "clip", "mask", "vector", "slide", "film"]);
   expect(about.images).toMatchObject({ htype: "image.rgb", draw: "image", role: "primary", dtype: "uint8", computed: false, sequence: false });
   expect(about.labels).toMatchObject({ draw: "label", role: "overlay", over: "images", class_names: ["cat", "dog", "owl's"] });
   expect(about["gt/boxes"]).toMatchObject({ draw: "boxes", group: "gt", boxes: "LTWH", fractional: true, over: "images" });
   expect(about.scores).toMatchObject({ draw: "number", role: "side", dtype: "float64", max_shape: [] });
   expect(about.clip).toMatchObject({ draw: "image", sequence: true });
+  expect(about.film).toMatchObject({ htype: "video", draw: "video", role: "primary" });
+  expect(view.videos === true).toBe(backend === "server");
   expect(about.slide).toMatchObject({ max_shape: [slideHeight, slideWidth, 1] });
 });
 
@@ -143,6 +146,31 @@ test("a closed view is told from others", async () => {
   await client.close(other.view);
   expect(await refusal(client.stats(other.view, "labels"))).toMatchObject({ kind: "not found", status: 404, unknownView: true });
   expect((await client.stats(view.view, "labels")).rows).toBe(rows);
+});
+
+test("a video is a picture or its size, and as a whole its file", async () => {
+  const whole = await one({ name: "film" }, 0);
+  expect(whole.header.kind).toBe("file");
+  expect(mediaOf(whole.body)).toBe("video/mp4");
+  const small = headerOf(await one({ name: "film", pixels: 64 }, 0));
+  const facts = { kind: "video", codec: "h264", frames: expect.any(Number) as number, seconds: expect.any(Number) as number };
+  expect(small).toMatchObject({ ...(backend === "server" ? facts : { kind: "large" }), size: whole.body.length });
+  expect(headerOf(await one({ name: "film", pixels: 64 }, 1)).kind).toBe("missing");
+  const call = client.video(view.view, 0, "film");
+  if (backend === "reader") {
+    expect(await refusal(call)).toMatchObject({ kind: "not found", status: 404 });
+    return;
+  }
+  const { url, ...video } = await call;
+  expect(video).toMatchObject({ media: "video/mp4", name: "film-0.mp4", codec: "h264", bytes: whole.body.length });
+  const response = await fetch(url, { headers: { Range: "bytes=100-299" } });
+  expect(response.status).toBe(206);
+  expect(new Uint8Array(await response.arrayBuffer())).toEqual(whole.body.slice(100, 300));
+  expect(await client.videoFault(url)).toBeNull();
+  expect(await client.videoFault(`${url}x`)).toMatchObject({ kind: "denied", status: 403 });
+  const { first, times } = await client.times(view.view, 0, "film", 0);
+  expect([first, times.length]).toEqual([0, Math.min(video.frames, 1 + 256)]);
+  expect(times).toEqual([...times].sort((a, b) => a - b));
 });
 
 test("samples of each kind", async () => {

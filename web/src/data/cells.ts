@@ -67,7 +67,7 @@ export interface Column {
   readonly entries: Map<number, Entry>;
 }
 
-const sizedDraws: ReadonlySet<string> = new Set(["image", "mask", "segments"]);
+const sizedDraws: ReadonlySet<string> = new Set(["image", "mask", "segments", "video"]);
 
 export function columnOf(tensor: Tensor): Column {
   const form = tensor.sequence ? "sequence" : tensor.list ? "list" : "plain";

@@ -136,3 +136,16 @@ test("samples are handed on as they come, and a broken answer is an error", asyn
   const empty = clientOf(() => new Response(null)).client;
   expect((await errorOf(empty.samples(request, () => undefined))).message).toContain("cut off");
 });
+
+test("the address of a video is one of the server, and nothing else", async () => {
+  const video = { url: "api/video/Ab-_9", frames: 3, bytes: 9, codec: "vp9" };
+  const { client, calls } = clientOf(() => json(video), "http://h/p");
+  expect(await client.video("v1", 2, "film")).toEqual({ ...video, url: "http://h/p/api/video/Ab-_9" });
+  expect(JSON.parse(calls[0].init.body)).toEqual({ view: "v1", row: 2, column: "film" });
+  for (const url of ["http://evil/api/video/x", "//evil/x", "api/video/../words", "javascript:alert(1)", "api/video/", undefined]) {
+    const of = clientOf(() => json({ ...video, url })).client;
+    expect((await errorOf(of.video("v1", 2, "film"))).kind).toBe("corrupt");
+  }
+  expect(await clientOf(() => json({ first: 2, times: [0.5, "x", 1] })).client.times("v1", 2, "film", 0.5)).toEqual({ first: 2, times: [0.5, 1] });
+  expect((await errorOf(clientOf(() => json({ first: -1, times: [] })).client.times("v1", 2, "film", 0))).kind).toBe("corrupt");
+});

@@ -2,7 +2,7 @@
 
 import { ApiError, messageOf } from "./errors";
 import { parseProjection, parseValues, type Projection } from "./points";
-import type { Diff, Progress, Stats, Tensor, Versions, View } from "./protocol";
+import type { Diff, FrameTimes, Progress, Stats, Tensor, Versions, Video, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
 
 /** Keeps the token of the session. */
@@ -149,6 +149,31 @@ export class Client {
     await this.ask("save", { view, name, replace }, signal);
   }
 
+  /** Describes a video, and gets an address of its file for a player. */
+  async video(view: string, row: number, column: string, signal?: AbortSignal): Promise<Video> {
+    const video = (await this.ask("video", { view, row, column }, signal)) as Video;
+    if (typeof video.url !== "string" || !/^api\/video\/[\w-]+$/.test(video.url)) throw malformed("video", "no address");
+    if (!isCount(video.frames) || !isCount(video.bytes)) throw malformed("video", "no frames or bytes");
+    return { ...video, url: this.base + video.url };
+  }
+
+  /** Returns the times of the frames around a time of a video, in seconds. */
+  async times(view: string, row: number, column: string, at: number, signal?: AbortSignal): Promise<FrameTimes> {
+    const { first, times } = (await this.ask("times", { view, row, column, at }, signal)) as FrameTimes;
+    if (!isCount(first)) throw malformed("times", "first is not a whole number");
+    return { first, times: list(times).filter((time) => typeof time === "number") };
+  }
+
+  /** Returns why the server does not send the file of a video; null: it does. */
+  async videoFault(url: string): Promise<ApiError | null> {
+    try {
+      const response = await globalThis.fetch(url, { headers: { Range: "bytes=0-0" }, cache: "no-store", redirect: "error" });
+      return response.ok ? null : await refusal("video", response, true);
+    } catch (error) {
+      return failure("video", error) as ApiError;
+    }
+  }
+
   async words(signal?: AbortSignal): Promise<{ keywords: string[]; functions: string[] }> {
     const content = (await this.ask("words", {}, signal)) as { keywords?: unknown; functions?: unknown };
     return { keywords: strings(content.keywords), functions: strings(content.functions) };
@@ -264,7 +289,7 @@ function malformed(path: string, problem: string): ApiError {
 }
 
 const draws: ReadonlySet<string> = new Set(["image", "boxes", "mask", "segments", "polygons",
-  "keypoints", "points", "label", "text", "json", "number", "embedding", "array"]);
+  "keypoints", "points", "label", "text", "json", "number", "embedding", "array", "video"]);
 
 /** Checks the numbers that bound sizes and loops, and adds empty lists that the server left out. */
 export function checkView(path: string, content: object): View {

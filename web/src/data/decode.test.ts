@@ -124,3 +124,21 @@ test("Exif segments are left out of JPEG files, and nothing else", () => {
   const png = Uint8Array.of(0x89, 0x50, 0x4e, 0x47);
   expect(withoutOrientation(png)).toEqual([png]);
 });
+
+const filmHeader: Header = {
+  row: 0, index: 0, column: "film", kind: "video", codec: "h264", width: 96, height: 64, frames: 48, seconds: 2, size: 5000,
+};
+const film = { codec: "h264", width: 96, height: 64, frames: 48, seconds: 2, bytes: 5000 };
+
+test("a video comes with a picture, without one, and with one that is damaged", async () => {
+  const bitmap = { width: 48, height: 32 } as ImageBitmap;
+  const body = Uint8Array.of(1);
+  const media = "image/jpeg";
+  expect(await decodeRecord({ header: { ...filmHeader, media }, body }, 48, () => Promise.resolve(bitmap)))
+    .toEqual({ kind: "picture", width: 96, height: 64, bitmap, film });
+  const none = () => Promise.reject(new Error("no JPEG"));
+  expect(await decodeRecord({ header: { ...filmHeader, message: "no FFmpeg" }, body: new Uint8Array(0) }, 48, none))
+    .toEqual({ kind: "video", film, message: "no FFmpeg" });
+  expect(await decodeRecord({ header: { ...filmHeader, media }, body }, 48, none))
+    .toEqual({ kind: "video", film, message: "the picture cannot be decoded: no JPEG" });
+});

@@ -3,7 +3,7 @@
 import { messageOf } from "./errors";
 import { withoutOrientation } from "./jpeg";
 import type { SampleRecord } from "./records";
-import type { Sample } from "./samples";
+import type { Film, Sample } from "./samples";
 
 /** Turns an encoded picture into a bitmap whose longer side has at most `side` pixels; 0: whole. */
 export type DecodePicture = (bytes: Uint8Array<ArrayBuffer>, media: string, side: number) =>
@@ -36,6 +36,8 @@ export async function decodeRecord(record: SampleRecord, side: number,
       return decodeJson(body);
     case "file":
       return decodeFile(record, side, decodePicture);
+    case "video":
+      return decodeVideo(record, side, decodePicture);
   }
 }
 
@@ -70,6 +72,17 @@ async function decodeFile(record: SampleRecord, side: number,
     const reason = messageOf(error);
     return errorSample(`the picture cannot be decoded: ${reason}`);
   }
+}
+
+/** Decodes the picture of a video, if there is one. */
+async function decodeVideo(record: SampleRecord, side: number,
+  decodePicture: DecodePicture): Promise<Sample> {
+  const { codec = "", width = 0, height = 0, frames = 0, seconds = 0, size = 0, message = "" } = record.header;
+  const film: Film = { codec, width, height, frames, seconds, bytes: size };
+  const bare = (text: string): Sample => ({ kind: "video", film, message: text.slice(0, maxErrorText) });
+  if (record.body.length === 0) return bare(message);
+  const sample = await decodeFile(record, side, decodePicture);
+  return sample.kind === "picture" ? { ...sample, film } : bare(sample.kind === "error" ? sample.message : "");
 }
 
 function decodeText(body: Uint8Array): string {

@@ -9,6 +9,7 @@ export interface View {
   tensors: Tensor[];
   saves?: boolean;           // api/save is allowed
   sources?: boolean;         // the column "_source" names the files of imported rows
+  videos?: boolean;          // api/video and api/times are there
 }
 export interface Tensor {
   name: string;              // "images", "truth/boxes"
@@ -26,7 +27,7 @@ export interface Tensor {
   role: "primary" | "overlay" | "side";
   over: string;              // overlay: the name of the primary tensor; else ""
   draw: "image" | "boxes" | "mask" | "segments" | "polygons" | "keypoints" | "points" |
-        "label" | "text" | "json" | "number" | "embedding" | "array";
+        "label" | "text" | "json" | "number" | "embedding" | "array" | "video";
   boxes?: "LTRB" | "LTWH" | "CCWH";   // draw "boxes": the order of the four numbers; C: the centre
   fractional?: boolean;               // draw "boxes": in parts of the picture, not pixels
   labels?: string[];                  // label tensors that may name the instances, likeliest first
@@ -44,6 +45,18 @@ export interface Stats {
   bins?: { from: number; to: number; rows: number }[];
   min?: number; max?: number; mean?: number;
   filters?: string[];                 // for each class or bin: a condition for WHERE
+}
+export interface Video {
+  url: string;                        // of the file, for a player; relative to the page
+  media: string; name: string;        // to save the file under
+  codec: string; width: number; height: number; bytes: number;
+  frames: number; key_frames: number;
+  begin: number; duration: number;    // of the first frame, and to the end of the last, in seconds
+  fps: number; rotation: number;      // in degrees, clockwise
+}
+export interface FrameTimes {
+  first: number;                      // the number of the first frame in `times`
+  times: number[];                    // of the frames around the wanted time, in seconds
 }
 export interface Progress {
   done: number;
@@ -75,12 +88,13 @@ export interface Header {
   index: number;                      // the row of the dataset; -1: none, as in joins and groups
   column: string;
   item?: number; items?: number;      // of a sequence or list: which item, of how many
-  kind: "file" | "array" | "text" | "json" | "missing" | "error" | "large";
+  kind: "file" | "array" | "text" | "json" | "video" | "missing" | "error" | "large";
   media?: string;                     // file: "image/jpeg", "image/png", "image/webp"
   width?: number; height?: number;    // of the whole picture; the sent one may be smaller
   region?: number[];                  // the sent part of the whole: [top, left, bottom, right]
   dtype?: string; shape?: number[];   // array: C order, little-endian; bool is a byte
-  size?: number;                      // large: bytes that were not sent
-  message?: string;                   // error: the sample cannot be read
+  size?: number;                      // large, video: bytes that were not sent
+  codec?: string; frames?: number; seconds?: number; // of a video
+  message?: string;                   // error: it cannot be read; video: why no picture came
   reason?: string;                    // error: why no sample can be read; see PROTOCOL.md
 }

@@ -22,7 +22,7 @@ const firstBuffer = 1 << 16;
 const maxRank = 64;
 
 const kinds: ReadonlySet<string> = new Set(
-  ["file", "array", "text", "json", "missing", "error", "large"]);
+  ["file", "array", "text", "json", "missing", "error", "large", "video"]);
 
 /** Collects a declared number of bytes; memory grows with the received bytes, not the declared. */
 class Section {
@@ -183,18 +183,19 @@ export function checkHeader(value: unknown): string {
   if (header.end !== undefined) return "header: end is not true";
   if (!isCount(header.row)) return "header: row is not a whole number";
   if (header.index !== -1 && !isCount(header.index)) return "header: index is not a row, nor -1";
-  for (const name of ["item", "items", "width", "height", "size"]) {
+  for (const name of ["item", "items", "width", "height", "size", "frames"]) {
     if (header[name] !== undefined && !isCount(header[name])) {
       return `header: ${name} is not a whole number`;
     }
   }
   if (typeof header.column !== "string") return "header: column is not a string";
   if (typeof header.kind !== "string" || !kinds.has(header.kind)) return "header: unknown kind";
-  for (const name of ["media", "dtype", "message", "reason"]) {
+  for (const name of ["media", "dtype", "codec", "message", "reason"]) {
     if (header[name] !== undefined && typeof header[name] !== "string") {
       return `header: ${name} is not a string`;
     }
   }
+  if (header.seconds !== undefined && typeof header.seconds !== "number") return "header: seconds is not a number";
   return checkRegion(header.region) || checkShape(header.shape);
 }
 

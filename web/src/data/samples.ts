@@ -4,18 +4,34 @@ import type { View } from "./protocol";
 
 /** A sample, decoded for drawing. */
 export type Sample =
-  | { kind: "picture"; width: number; height: number; bitmap: ImageBitmap }
+  | { kind: "picture"; width: number; height: number; bitmap: ImageBitmap;
+      /** The picture is the first frame of a video. */
+      film?: Film }
   | { kind: "array"; dtype: string; shape: number[]; data: ArrayLike<number> | BigInt64Array | BigUint64Array;
       /** Of a picture or mask that was made smaller: the whole size, to which annotations refer. */
       width?: number; height?: number }
   | { kind: "text"; text: string; whole: boolean }
   | { kind: "json"; value: unknown; text: string }
   | { kind: "missing" }
+  /** A video without a picture, and the reason. */
+  | { kind: "video"; film: Film; message: string }
   /** Not sent. With the size of a picture, regions of it can be read. */
   | { kind: "large"; size: number; width?: number; height?: number }
   | { kind: "error"; message: string }
   /** Items of a sequence or list; `count` of them exist, and one that has not come is undefined. */
   | { kind: "items"; count: number; items: (Sample | undefined)[] };
+
+/** The facts of a video that a cell shows. */
+export interface Film {
+  codec: string;
+  width: number;
+  height: number;
+  frames: number;
+  /** The time for which it is shown. */
+  seconds: number;
+  /** Of the file. */
+  bytes: number;
+}
 
 /** Samples of one view, kept within a bound of bytes. Drawing and panels share one. */
 export interface SampleStore {

@@ -1,5 +1,7 @@
 // Formats numbers, sizes and foreign text, in one way everywhere on the page.
 
+import type { Film } from "../data/samples";
+
 const maxText = 120;
 
 export function formatNumber(value: number | bigint): string {
@@ -17,6 +19,22 @@ export function formatBytes(bytes: number): string {
     unit++;
   }
   return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** Formats a length of time: "0.4 s", "9.6 s", "1:05", "2:00:00". */
+export function formatDuration(seconds: number): string {
+  if (!(seconds >= 9.95)) return `${formatNumber(Number(Math.max(0, seconds || 0).toFixed(1)))} s`;
+  const whole = Math.floor(seconds);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  const minutes = Math.floor(whole / 60) % 60;
+  return whole < 3600 ? `${minutes}:${two(whole % 60)}`
+    : `${Math.floor(whole / 3600)}:${two(minutes)}:${two(whole % 60)}`;
+}
+
+/** Describes a video in one line. */
+export function formatFilm({ codec, width, height, seconds, bytes }: Film): string {
+  return [plain(codec, 16), width > 0 ? `${width} × ${height}` : "", formatDuration(seconds), formatBytes(bytes)]
+    .filter(Boolean).join(", ");
 }
 
 /** Makes one line of a text, without characters that change the order or the place of others. */

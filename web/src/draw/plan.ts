@@ -55,7 +55,7 @@ export interface Plan {
 const overlayDraws: ReadonlySet<string> =
   new Set(["boxes", "mask", "segments", "polygons", "keypoints", "points"]);
 const captionDraws: ReadonlySet<string> = new Set(["label", "text", "number", "json"]);
-const sizedDraws: ReadonlySet<string> = new Set(["image", "mask", "segments"]);
+const sizedDraws: ReadonlySet<string> = new Set(["image", "mask", "segments", "video"]);
 
 /** The most lines of text under a picture. */
 export const maxCaptions = 3;

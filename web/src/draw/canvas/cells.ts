@@ -1,8 +1,8 @@
 // Fills a scene with the cells of a grid: pictures with annotations, captions and messages.
 
 import type { Tensor } from "../../data/protocol";
-import type { Sample, SampleStore } from "../../data/samples";
-import { formatBytes, plain } from "../format";
+import type { Film, Sample, SampleStore } from "../../data/samples";
+import { formatBytes, formatDuration, formatFilm, plain } from "../format";
 import { fit, gapOf, type Rect } from "../geometry";
 import { ui } from "../gpu/palettes";
 import { code, type Scene } from "../gpu/scene";
@@ -77,7 +77,7 @@ export class CellFiller {
       to.scene.addGround(place, code(0, ui.cell));
       this.addWrapped(to, sample, place, 0);
     } else {
-      this.addMessage(to, place, messageOf(sample), sample.kind === "error" ? ui.error : ui.dim);
+      this.addMessage(to, place, messageOf(sample, primary), sample.kind === "error" ? ui.error : ui.dim);
     }
   }
 
@@ -96,6 +96,14 @@ export class CellFiller {
     }
     painter.paint(scene, painter.annotations(to.store, plan, row, 0, size, pane), size, rect,
       optionsOf(to, place));
+    if (sample.kind === "picture" && sample.film) this.addMark(to, rect, sample.film);
+  }
+
+  /** Marks a picture as that of a video, in its lower left corner, with the length of it. */
+  private addMark(to: CellContext, rect: Rect, film: Film): void {
+    const text = to.cell >= textFrom ? `▶ ${formatDuration(film.seconds)}` : "▶";
+    const y = rect.y + Math.max(0, rect.height - lineHeight);
+    to.scene.addText(text, rect.x, y, 0, 0, rect.width, code(0, ui.text, true));
   }
 
   /** Adds the border that tells the value of the tensor that colours cells. It lies in the gap. */
@@ -192,11 +200,12 @@ function optionsOf(to: CellContext, place: Rect): PaintOptions {
 }
 
 /** Returns the text of a cell whose sample is no picture. */
-export function messageOf(sample: Sample): string {
+export function messageOf(sample: Sample, tensor?: Tensor): string {
   switch (sample.kind) {
     case "missing": return "missing";
     case "error": return `error: ${sample.message}`;
-    case "large": return largeText(sample);
+    case "large": return tensor?.draw === "video" ? `▶ video, ${formatBytes(sample.size)}` : largeText(sample);
+    case "video": return `▶ ${formatFilm(sample.film)}${sample.message && `: ${sample.message}`}`;
     case "array": return `${sample.dtype} (${sample.shape.join(", ")})`;
     case "items": return `${sample.count} items`;
     default: return "";

@@ -293,9 +293,10 @@ class SingleView implements Single, Gestures {
     const sample = this.primary();
     this.settleTiles(sample);
     const large = sample?.kind === "large";
-    const guess = plan.primary?.draw === "image" && mayBeHuge(plan.primary.max_shape);
+    // Of a video, the whole sample would be the file.
+    const guess = plan.primary?.draw === "video" || plan.primary?.draw === "image" && mayBeHuge(plan.primary.max_shape);
     // Of a picture that may be huge, a small one comes first, with the size.
-    const small = sample ? this.tiles !== undefined : guess;
+    const small = sample ? this.tiles !== undefined || plan.primary?.draw === "video" : guess;
     const key = `${row} ${item} ${large} ${small} ${sample !== undefined}`;
     if (key === this.wanted) return;
     this.wanted = key;

@@ -43,7 +43,7 @@ export function valueText(sample: Sample | undefined, tensor: Tensor): string | 
     case "json":
       return clip(sample.value === undefined ? sample.text : JSON.stringify(sample.value, null, 2), false);
     case "array": {
-      const isPicture = ["image", "mask", "segments"].includes(tensor.draw);
+      const isPicture = ["image", "mask", "segments", "video"].includes(tensor.draw);
       if (isPicture || sample.data.length === 0) return describe(sample, tensor);
       if (sample.data.length > mostValues) return `${sample.dtype} of shape (${sample.shape.join(", ")})`;
       return arrayLines(sample, tensor, mostValues).join("\n");

@@ -43,7 +43,7 @@ export function Values({ diff, from, to, before, after, row, rowBefore, rowAfter
 }
 
 function isSized(tensor: Tensor): boolean {
-  return ["image", "mask", "segments"].includes(tensor.draw) && !tensor.sequence;
+  return ["image", "mask", "segments", "video"].includes(tensor.draw) && !tensor.sequence;
 }
 
 function Line({ name, before, after, stores, row }: ChangedTensor & {

@@ -36,6 +36,6 @@ export class Looks {
   /** Chooses the tensor whose pictures cells show. */
   showPictures(name: string): void {
     this.page.set({ primary: name });
-    this.navigation.move({ picture: name });
+    this.navigation.move({ picture: name, time: 0 });
   }
 }

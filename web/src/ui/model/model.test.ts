@@ -77,6 +77,36 @@ test("a query is a step of the address, and the same query is not run again", as
   expect(model.queries.history.back("")).toBe("x > 1");
 });
 
+test("a query that is run while the page enters, or opens a version, is shown in the end", async () => {
+  const ends: (() => void)[] = [];
+  const later = <T>(value: () => T) => () => new Promise<T>((resolve) => void ends.push(() => resolve(value())));
+  const of = modelOf("#key=k&at=v1");
+  of.client.enter = vi.fn(later(() => void Object.defineProperty(of.client, "entered", { value: true })));
+  of.client.open = vi.fn(later(() => root));
+  const { model, client, pushed } = of;
+  const start = model.session.start();
+  model.set({ draft: "x > 1" });
+  await model.queries.run();
+  expect(client.open).not.toHaveBeenCalled();
+  ends.shift()?.();
+  await vi.waitFor(() => expect(ends).toHaveLength(1));
+  const second = model.queries.run("x > 2");
+  await vi.waitFor(() => expect(ends).toHaveLength(2));
+  for (const end of ends) end();
+  await Promise.all([start, second]);
+  expect(client.open).toHaveBeenLastCalledWith({ at: "v1" }, expect.anything());
+  expect(model.get()).toMatchObject({ draft: "x > 2", running: false, view: { rows: 7 }, place: { at: "v1", query: "x > 2" } });
+  expect(pushed).toEqual(["/#at=v1&query=x+%3E+2"]);
+});
+
+test("text that is typed while the page enters stays", async () => {
+  const { model } = modelOf("#key=k");
+  const start = model.session.start();
+  model.set({ draft: "x > 1" });
+  await start;
+  expect(model.get()).toMatchObject({ draft: "x > 1", view: { rows: 100 }, place: { query: "" } });
+});
+
 test("a refused query shows its fault in the text of the user, and keeps the view", async () => {
   const query = () => Promise.reject(refused("invalid", 400, { position: "SELECT * WHERE x >".length }));
   const { model, pushed } = await started("#key=k", { query });

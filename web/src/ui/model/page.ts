@@ -7,7 +7,7 @@ import { initialState, Store, type Dialog, type State } from "./state";
 import { endedSession } from "./stops";
 
 export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "explain" | "close" |
-  "stats" | "progress" | "project" | "values" | "select" | "versions" | "diff" | "words" | "samples" | "save">;
+  "stats" | "progress" | "project" | "values" | "select" | "video" | "times" | "videoFault" | "versions" | "diff" | "words" | "samples" | "save">;
 
 export interface Drawing {
   openGrid: OpenGrid;

@@ -6,7 +6,7 @@ describe("the place in the address", () => {
     const places: Partial<Place>[] = [
       {}, { at: "main" }, { saved: "best & last" }, { query: "a = 'x#y' AND b > 1\n%&=+" },
       { classes: [{ name: "a:b, c&d=", values: [0, 1, 2, 7, 9, 10] }, { name: "labels", values: [3] }], picture: "depth #2" },
-      { first: 10_000_000, row: 5, item: 3, mode: "single", cell: 512, hidden: ["truth/boxes", "a&b"] },
+      { first: 10_000_000, row: 5, item: 3, time: 12.345, mode: "single", cell: 512, hidden: ["truth/boxes", "a&b"] },
     ];
     for (const change of places) {
       const place = { ...home, ...change };
@@ -16,11 +16,12 @@ describe("the place in the address", () => {
   });
 
   it("gives what makes no sense its default", () => {
-    const place = parsePlace("#first=-4&row=1e99&mode=hostile&cell=999999&item=NaN");
+    const place = parsePlace("#first=-4&row=1e99&mode=hostile&cell=999999&item=NaN&t=1e9");
     expect(place.first).toBe(0);
     expect(place.mode).toBe("");
     expect(place.cell).toBe(1024);
     expect(place.item).toBe(0);
+    expect(place.time).toBe(0);
   });
 
   it("leaves out hidden classes that make no sense", () => {

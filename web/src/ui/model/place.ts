@@ -16,6 +16,8 @@ export interface Place {
   row: number;
   /** Of a sequence in the single view. */
   item: number;
+  /** Seconds of a video in the single view. */
+  time: number;
   /** "": grid if there are pictures, else table. */
   mode: Mode;
   /** Side of a cell in CSS pixels. */
@@ -37,7 +39,7 @@ export const largestCell = 1024;
 const maxHidden = 1000;
 
 export const home: Readonly<Place> = Object.freeze({
-  at: "", saved: "", query: "", first: 0, row: -1, item: 0, mode: "", cell: 160, hidden: [],
+  at: "", saved: "", query: "", first: 0, row: -1, item: 0, time: 0, mode: "", cell: 160, hidden: [],
   classes: [], picture: "", pair: [], color: "",
 });
 
@@ -50,6 +52,7 @@ export function formatPlace(place: Place): string {
   if (place.first > 0) out.set("first", String(place.first));
   if (place.row >= 0) out.set("row", String(place.row));
   if (place.item > 0) out.set("item", String(place.item));
+  if (place.time > 0) out.set("t", String(place.time));
   if (place.mode) out.set("mode", place.mode);
   if (place.cell !== home.cell) out.set("cell", String(place.cell));
   for (const name of place.hidden.slice(0, maxHidden)) out.append("hide", name);
@@ -70,6 +73,7 @@ export function parsePlace(fragment: string): Place {
     first: count(from.get("first"), home.first),
     row: count(from.get("row"), home.row),
     item: count(from.get("item"), home.item),
+    time: seconds(from.get("t")),
     mode: mode(from.get("mode")),
     cell: clampCell(count(from.get("cell"), home.cell)),
     hidden: [...new Set(from.getAll("hide"))].slice(0, maxHidden),
@@ -84,6 +88,10 @@ function count(text: string | null, otherwise: number): number {
   if (text === null || !/^\d{1,16}$/.test(text)) return otherwise;
   const value = Number(text);
   return Number.isSafeInteger(value) ? value : otherwise;
+}
+
+function seconds(text: string | null): number {
+  return text !== null && /^\d{1,9}(\.\d{1,6})?$/.test(text) ? Number(text) : home.time;
 }
 
 function mode(text: string | null): Mode {

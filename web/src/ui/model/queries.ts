@@ -16,7 +16,7 @@ export class Queries {
   async run(text: string = this.page.get().draft): Promise<void> {
     this.history.add(text);
     this.page.set({ draft: text });
-    const { place } = this.page.get();
+    const { place } = this.visits;
     const query = asQuery(text) ? text : "";
     if (query === place.query && !this.page.get().running) {
       this.page.set({ fault: null });

@@ -12,7 +12,7 @@ export class Rows {
   select(row: number): void {
     if (row === this.page.get().place.row) return;
     // The grid may respond with an event: change the place first.
-    this.navigation.move({ row, item: 0 });
+    this.navigation.move({ row, item: 0, time: 0 });
     this.page.grid?.select(row);
   }
 

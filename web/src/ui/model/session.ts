@@ -15,18 +15,9 @@ export class Session {
     const { address } = this.navigation;
     const { key, rest } = takeKey(address.fragment);
     this.page.set({ stop: null });
-    if (key !== null) {
-      // The key works once and does not belong into the history.
-      address.replace(rest);
-      const entered = await this.enter(key);
-      if (!entered) return;
-    }
-    if (!this.page.client.entered) {
-      this.page.set({ stop: noLink });
-      return;
-    }
-    void this.loadWords();
-    await this.visits.visit(parsePlace(rest), "keep");
+    // The key works once and does not belong into the history.
+    if (key !== null) address.replace(rest);
+    await this.visits.visitOnce(this.mayEnter(key), parsePlace(rest));
   }
 
   /** Follows a change of the address by the browser: back, forward, or by hand. */
@@ -34,6 +25,17 @@ export class Session {
     const { key, rest } = takeKey(this.navigation.address.fragment);
     if (key !== null) void this.start();
     else void this.visits.visit(parsePlace(rest), "keep");
+  }
+
+  /** Enters by a key, or with the token of an earlier visit. Returns whether that worked. */
+  private async mayEnter(key: string | null): Promise<boolean> {
+    if (key !== null && !(await this.enter(key))) return false;
+    if (!this.page.client.entered) {
+      this.page.set({ stop: noLink });
+      return false;
+    }
+    void this.loadWords();
+    return true;
   }
 
   private async enter(key: string): Promise<boolean> {

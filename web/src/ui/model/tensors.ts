@@ -7,9 +7,16 @@ export function isPicture(tensor: Tensor): boolean {
   return tensor.draw === "image";
 }
 
-/** Returns the tensors that cells can show: pictures, and where there are none, masks. */
+export function isVideo(tensor: Tensor): boolean {
+  return tensor.draw === "video";
+}
+
+/**
+ * Returns the tensors that cells can show: pictures, then videos, and where there are none, masks.
+ */
 export function picturesOf(view: View): Tensor[] {
-  const pictures = view.tensors.filter((tensor) => tensor.role === "primary" && isPicture(tensor));
+  const primary = view.tensors.filter((tensor) => tensor.role === "primary");
+  const pictures = [...primary.filter(isPicture), ...primary.filter(isVideo)];
   return pictures.length > 0 ? pictures : view.tensors.filter(isMask);
 }
 
@@ -49,7 +56,7 @@ const smallElements = 4096;
 
 /** Reports whether values are small enough to be requested for each selected row. */
 export function isSmall(tensor: Tensor): boolean {
-  if (isPicture(tensor) || isMask(tensor)) return false;
+  if (isPicture(tensor) || isVideo(tensor) || isMask(tensor)) return false;
   if (tensor.sequence) return false;
   if (["label", "text", "json", "number", "boxes", "keypoints", "points", "polygons"]
     .includes(tensor.draw)) return true;

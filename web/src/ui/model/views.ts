@@ -98,7 +98,7 @@ export class Views {
       const view = await this.withView((of) => this.page.client.select(of.view, rows));
       const { root } = this.page.get();
       if (!root) return;
-      this.show(root, view, { ...place, first: 0, row: -1, item: 0, mode: "" });
+      this.show(root, view, { ...place, first: 0, row: -1, item: 0, time: 0, mode: "" });
       this.page.set({ picked: true });
       this.page.say(`${view.rows.toLocaleString("en")} selected rows; the address does not keep them`);
     } catch (error) {

@@ -11,20 +11,49 @@ import { choosePrimary } from "./tensors";
 import type { Views } from "./views";
 
 export class Visits {
+  private opening: Place | null = null;
+  private entering = false;
+
   constructor(private readonly page: Page, private readonly navigation: Navigation, private readonly views: Views) {}
 
+  /** The place that the page shows, or is about to show. */
+  get place(): Place {
+    return this.opening ?? this.page.get().place;
+  }
+
+  /** Visits a place as soon as the page has entered, or where the user wants to go meanwhile. */
+  async visitOnce(entered: Promise<boolean>, place: Place): Promise<void> {
+    const { draft } = this.page.get();
+    this.opening = place;
+    this.entering = true;
+    const inside = await entered;
+    this.entering = false;
+    const next = this.place;
+    this.opening = null;
+    if (!inside) this.page.set({ running: false });
+    else if (next === place) await this.visit(place, "keep", draft);
+    else await this.visit(next, "push");
+  }
+
   /** Shows a place. Opens its version and runs its query unless they are open already. */
-  async visit(place: Place, address: "push" | "keep"): Promise<boolean> {
-    const { root, place: from, draft } = this.page.get();
+  async visit(place: Place, address: "push" | "keep", draft = this.page.get().draft): Promise<boolean> {
+    const { root, place: from } = this.page.get();
+    if (this.entering) {
+      this.opening = place;
+      this.page.set({ running: true });
+      return true;
+    }
     if (root && !isElsewhere(from, place)) {
       this.look(place, address);
       return true;
     }
     const signal = this.views.begin();
+    this.opening = place;
     this.page.set({ running: true, fault: null });
     try {
       const view = await this.views.open(place, signal);
       if (signal.aborted) return false;
+      this.opening = null;
       this.page.set({ running: false });
       this.write(place.query, draft);
       if (address === "push") this.navigation.address.push(place);
@@ -33,6 +62,7 @@ export class Visits {
       return true;
     } catch (error) {
       if (signal.aborted) return false;
+      this.opening = null;
       this.page.set({ running: false });
       this.fail(error, place, draft);
       return false;

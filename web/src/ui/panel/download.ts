@@ -1,5 +1,6 @@
 // Turns a record into a file: stored files unchanged, arrays as .npy.
 
+import { mediaOf } from "../../data/media";
 import type { SampleRecord } from "../../data/records";
 
 export interface DownloadFile {
@@ -10,6 +11,7 @@ export interface DownloadFile {
 
 const endings: Readonly<Record<string, string>> = {
   "image/jpeg": "jpg", "image/png": "png", "image/webp": "webp",
+  "video/mp4": "mp4", "video/quicktime": "mov", "video/webm": "webm", "video/x-matroska": "mkv",
 };
 
 const npyTypes: Readonly<Record<string, string>> = {
@@ -23,7 +25,7 @@ export function fileOf({ header, body }: SampleRecord): DownloadFile | null {
   const item = header.item === undefined ? "" : `-${header.item}`;
   const base = `${header.column.replace(/[^\p{L}\p{N}_-]+/gu, "-")}-${header.index}${item}`;
   if (header.kind === "file") {
-    const media = header.media ?? "";
+    const media = header.media ?? mediaOf(body);
     if (!Object.hasOwn(endings, media)) return { name: `${base}.bin`, media: "application/octet-stream", parts: [body] };
     return { name: `${base}.${endings[media]}`, media, parts: [body] };
   }
@@ -46,12 +48,17 @@ export function npyHeader(dtype: string, shape: readonly number[]): Uint8Array<A
   return head;
 }
 
-export function save(file: DownloadFile): void {
-  const url = URL.createObjectURL(new Blob(file.parts, { type: file.media }));
+/** Lets the browser save the file at an address. */
+export function saveFrom(url: string, name: string): void {
   const link = document.createElement("a");
   link.href = url;
-  link.download = file.name;
+  link.download = name;
   link.click();
+}
+
+export function save(file: DownloadFile): void {
+  const url = URL.createObjectURL(new Blob(file.parts, { type: file.media }));
+  saveFrom(url, file.name);
   // Some browsers read the address after the click.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

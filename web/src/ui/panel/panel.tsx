@@ -2,21 +2,23 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { sourceColumn } from "../../data/cells";
-import { messageOf } from "../../data/errors";
+import { ApiError, messageOf } from "../../data/errors";
 import type { Tensor } from "../../data/protocol";
 import type { SampleRecord } from "../../data/records";
 import type { SampleStore } from "../../data/samples";
 import { useApp, useModel } from "../hooks/app";
 import { copyText } from "../hooks/browser";
 import { useSample, useSamples } from "../hooks/requests";
-import { isSmall } from "../model/tensors";
+import { isSmall, isVideo } from "../model/tensors";
 import { formatCount, formatForm } from "../text/format";
 import { pythonString } from "../text/tql";
 import { IconButton } from "../widgets/icons";
 import { SampleValue } from "../widgets/value";
-import { fileOf, save } from "./download";
+import { fileOf, save, saveFrom } from "./download";
 
 const page = 50;
+/** Of the picture that comes with the facts of a video. */
+const factsPixels = 128;
 
 export function RowPanel() {
   const store = useApp((s) => s.store);
@@ -84,6 +86,13 @@ function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor
   const task = useSample(store, row, tensor.name, small || asked);
   const sample = task.value ?? store.peek(row, tensor.name);
   const isFile = tensor.draw === "image" || !small;
+  const film = isVideo(tensor);
+  useEffect(() => {
+    if (!film) return;
+    const owner = `panel ${tensor.name}`;
+    store.want([{ rows: [row], columns: [{ name: tensor.name, pixels: factsPixels }] }], owner);
+    return () => store.want([], owner);
+  }, [store, row, tensor.name, film]);
   const download = async (): Promise<void> => {
     try {
       const name = await downloadSample(model, row, tensor, model.get().place.item);
@@ -102,7 +111,7 @@ function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor
       </header>
       {task.error ? <p class="fault">{task.error}</p>
         : <SampleValue sample={sample} tensor={tensor} whole={task.value !== undefined} />}
-      {!small && !asked && tensor.draw !== "image" && <button type="button" class="more"
+      {!small && !asked && tensor.draw !== "image" && !film && <button type="button" class="more"
         onClick={() => setAsked(true)}>Show values</button>}
       {task.busy && (small || asked) && !sample && <p class="quiet">Loading…</p>}
     </section>
@@ -112,6 +121,16 @@ function Value({ store, row, tensor }: { store: SampleStore; row: number; tensor
 /** Saves the stored file of a sample, or its array; returns the name of the file. */
 async function downloadSample(model: ReturnType<typeof useModel>, row: number, tensor: Tensor,
   item: number): Promise<string> {
+  if (isVideo(tensor) && model.get().view?.videos) {
+    try {
+      const { url, name } = await model.views.withView((view) => model.client.video(view.view, row, tensor.name));
+      saveFrom(url, name);
+      return name;
+    } catch (error) {
+      // Rows that a query computes have no table to read the file by: it comes as a whole.
+      if (!(error instanceof ApiError && error.kind === "unsupported")) throw error;
+    }
+  }
   const records: SampleRecord[] = [];
   const column = tensor.sequence ? { name: tensor.name, items: [item, item + 1] as [number, number] }
     : { name: tensor.name };

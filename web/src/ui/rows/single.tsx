@@ -9,9 +9,11 @@ import type { Range } from "../../draw/pixels";
 import { useApp, useModel } from "../hooks/app";
 import { useAppearance } from "../hooks/appearance";
 import { useSamples } from "../hooks/requests";
-import { isPicture } from "../model/tensors";
+import { isPicture, isVideo } from "../model/tensors";
 import { IconButton } from "../widgets/icons";
 import { Captions } from "./captions";
+import { FilmView } from "./film";
+import { RowTools, stepRow } from "./tools";
 import { endsOf, itemOf, nextItem, rangeOf } from "./window";
 
 const rates = [1, 2, 5, 10, 15, 24, 25, 30, 60];
@@ -19,6 +21,12 @@ const ahead = 8;
 const zoomStep = 1.25;
 
 export function SingleView({ store }: { store: SampleStore }) {
+  const primary = useApp((s) => s.primary);
+  const film = store.view.tensors.find((tensor) => tensor.name === primary && isVideo(tensor));
+  return film ? <FilmView store={store} tensor={film} /> : <PictureView store={store} />;
+}
+
+function PictureView({ store }: { store: SampleStore }) {
   const model = useModel();
   const row = useApp((s) => s.place.row);
   const item = useApp((s) => s.place.item);
@@ -56,16 +64,12 @@ export function SingleView({ store }: { store: SampleStore }) {
   const chosen = useApp((s) => s.windows.get(appearance.primary));
   useLayoutEffect(() => single.current?.setWindow(chosen ?? null), [chosen]);
   const player = usePlayer(store, row, appearance.primary, count);
-  const go = (by: number): void => {
-    const next = row + by;
-    if (next >= 0 && next < store.view.rows) model.rows.select(next);
-  };
   const onKeyDown = (e: KeyboardEvent): void => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const item = model.get().place.item;
     if (e.key === "Escape") model.looks.setMode(appearance.primary ? "grid" : "table");
-    else if (e.key === "ArrowLeft" || e.key === "p") go(-1);
-    else if (e.key === "ArrowRight" || e.key === "n") go(1);
+    else if (e.key === "ArrowLeft" || e.key === "p") stepRow(model, store, -1);
+    else if (e.key === "ArrowRight" || e.key === "n") stepRow(model, store, 1);
     else if (e.key === " " && count > 1) player.toggle();
     else if (e.key === "," && count > 1) model.navigation.move({ item: (item + count - 1) % count });
     else if (e.key === "." && count > 1) model.navigation.move({ item: (item + 1) % count });
@@ -75,18 +79,11 @@ export function SingleView({ store }: { store: SampleStore }) {
   };
   return (
     <div class="single" data-testid="single" role="region" aria-label={`Row ${row}`} onKeyDown={onKeyDown}>
-      <div class="tools">
-        <IconButton icon="left" label="Back (Escape)"
-          onClick={() => model.looks.setMode(appearance.primary ? "grid" : "table")}> Back</IconButton>
-        <IconButton icon="left" label="Previous row" disabled={row <= 0} onClick={() => go(-1)} />
-        <span class="count">{row.toLocaleString("en")} / {store.view.rows.toLocaleString("en")}</span>
-        <IconButton icon="right" label="Next row" disabled={row >= store.view.rows - 1}
-          onClick={() => go(1)} />
-        <span class="space" />
+      <RowTools store={store} row={row} back={appearance.primary ? "grid" : "table"}>
         <IconButton icon="minus" label="Zoom out" onClick={() => single.current?.zoom(1 / zoomStep)} />
         <IconButton icon="plus" label="Zoom in" onClick={() => single.current?.zoom(zoomStep)} />
         <IconButton icon="fit" label="Fit to the window" onClick={() => single.current?.fit()} />
-      </div>
+      </RowTools>
       <canvas ref={canvas} class="single-canvas" tabIndex={0} role="img"
         aria-label={`Row ${row}${count > 1 ? `, item ${item + 1} of ${count}` : ""}`} />
       {fault && <p class="fault" role="alert">The picture cannot be drawn here: {fault}</p>}

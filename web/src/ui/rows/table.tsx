@@ -3,10 +3,11 @@
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { Tensor } from "../../data/protocol";
 import type { SampleStore } from "../../data/samples";
+import { formatDuration } from "../../draw/format";
 import { itemOf } from "../../draw/plan";
 import { useApp, useModel } from "../hooks/app";
 import { useSamples } from "../hooks/requests";
-import { isPicture, isSmall, isSortable } from "../model/tensors";
+import { isPicture, isSmall, isSortable, isVideo } from "../model/tensors";
 import { describe } from "../text/describe";
 import { nextOrder, orderOf } from "../text/sort";
 import { useVirtual } from "../widgets/virtual";
@@ -28,8 +29,8 @@ export function Table({ store }: { store: SampleStore }) {
   const id = useId();
   useSamples(store);
   const { view } = store;
-  const pictures = view.tensors.filter(isPicture).slice(0, mostPictures);
-  const columns = [...pictures, ...view.tensors.filter((tensor) => !isPicture(tensor)).slice(0, mostColumns)];
+  const pictures = view.tensors.filter(isPictured).slice(0, mostPictures);
+  const columns = [...pictures, ...view.tensors.filter((tensor) => !isPictured(tensor)).slice(0, mostColumns)];
   const rowHeight = pictures.length > 0 ? thumbnailSide + 6 : headHeight;
   const v = useVirtual(view.rows, rowHeight, headHeight);
   const rows = Array.from({ length: Math.max(0, v.span.end - v.span.first) }, (_, i) => v.span.first + i);
@@ -98,17 +99,27 @@ export function Table({ store }: { store: SampleStore }) {
 function Cell({ store, row, tensor }: { store: SampleStore; row: number; tensor: Tensor }) {
   const sample = store.peek(row, tensor.name);
   const text = describe(sample, tensor, 8);
-  const picture = isPicture(tensor) ? itemOf(sample, tensor, 0) : undefined;
-  if (!isShowable(picture)) return <>{text}</>;
-  return <Thumbnail sample={picture} side={thumbnailSide} label={`${tensor.name}: ${text}`} />;
+  const picture = isPictured(tensor) ? itemOf(sample, tensor, 0) : undefined;
+  if (!isShowable(picture)) return <span title={text}>{text}</span>;
+  return (
+    <>
+      <Thumbnail sample={picture} side={thumbnailSide} label={`${tensor.name}: ${text}`} />
+      {picture.kind === "picture" && picture.film &&
+        <span class="film-mark" aria-hidden="true">▶ {formatDuration(picture.film.seconds)}</span>}
+    </>
+  );
+}
+
+function isPictured(tensor: Tensor): boolean {
+  return isPicture(tensor) || isVideo(tensor);
 }
 
 function classOf(tensor: Tensor): string | undefined {
-  return isPicture(tensor) ? "picture-cell" : undefined;
+  return isPictured(tensor) ? "picture-cell" : undefined;
 }
 
 function pixelsOf(tensor: Tensor): number {
-  return isPicture(tensor) ? texelsOf(thumbnailSide) : isSmall(tensor) ? 0 : maskSide;
+  return isPictured(tensor) ? texelsOf(thumbnailSide) : isSmall(tensor) ? 0 : maskSide;
 }
 
 const marks = { ascending: " ▲", descending: " ▼", none: "" } as const;

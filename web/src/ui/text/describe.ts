@@ -2,7 +2,7 @@
 
 import type { Tensor } from "../../data/protocol";
 import type { Sample } from "../../data/samples";
-import { formatBytes, formatNumber } from "../../draw/format";
+import { formatBytes, formatFilm, formatNumber } from "../../draw/format";
 import { formatCount } from "./format";
 import { formatCounted } from "./time";
 
@@ -46,7 +46,9 @@ export function describe(sample: Sample | undefined, tensor: Tensor, most = show
   if (!sample) return "";
   switch (sample.kind) {
     case "picture":
-      return `${sample.width} × ${sample.height}`;
+      return sample.film ? formatFilm(sample.film) : `${sample.width} × ${sample.height}`;
+    case "video":
+      return formatFilm(sample.film) + (sample.message && `: ${clip(sample.message, false)}`);
     case "array":
       return describeArray(sample, tensor, most);
     case "text":
@@ -56,7 +58,7 @@ export function describe(sample: Sample | undefined, tensor: Tensor, most = show
     case "missing":
       return "missing";
     case "large":
-      return describeLarge(sample);
+      return tensor.draw === "video" ? `video, ${formatBytes(sample.size)}` : describeLarge(sample);
     case "error":
       return `error: ${clip(sample.message, false)}`;
     case "items":

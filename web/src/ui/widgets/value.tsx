@@ -40,7 +40,7 @@ export function SampleValue({ sample, tensor, whole }: {
       return (
         <>
           <div class="number-value">{describe(sample, tensor)}</div>
-          {sample.width && sample.height &&
+          {sample.width && sample.height && tensor.draw !== "video" &&
             <div class="quiet">The grid has no thumbnail of it: open it, or store it with downsample=</div>}
         </>
       );
