@@ -448,3 +448,44 @@ func TestEpochOverDamagedNetwork(t *testing.T) {
 		}
 	}
 }
+
+// TestBatchesDecodeGroupsOnce: a batch reads, and so decodes, a group of packets once for all of its
+// clips, with transforms and without, also where clips are single frames.
+func TestBatchesDecodeGroupsOnce(t *testing.T) {
+	t.Parallel()
+	const pad = 20_000
+	s := newSet(t, film(t, 4, pad, 7), film(t, 2, pad, 8))
+	const size = 6 * gop * pad // of both files, and little more
+	for name, change := range map[string]func(o *Options){
+		"clips":  func(o *Options) { o.Length, o.Step = 6, 2 },
+		"frames": func(o *Options) { o.Length, o.Step, o.Frames = 1, 1, true },
+	} {
+		for _, steps := range []string{"[]", `[{"op":"HorizontalFlip","p":0}]`} {
+			var spec transform.Spec
+			if err := json.Unmarshal([]byte(steps), &spec); err != nil {
+				t.Fatal(err)
+			}
+			p := s.place(t, "near", options(change))
+			o := loader.Options{BatchSize: int(p.Len()), Shuffle: order.Full, Seed: 5, Workers: 2}
+			if len(spec) > 0 {
+				o.Transform = map[string]transform.Spec{"x": spec}
+			}
+			want := sorted(wanted(t, p))
+			l := open(t, p, o)
+			before := len(s.near.Calls())
+			got, _, _ := pass(t, l, order.Pass{}, whole)
+			if !slices.Equal(sorted(got), want) {
+				t.Errorf("%s, transforms %s: other clips", name, steps)
+			}
+			read := 0
+			for _, call := range s.near.Calls()[before:] {
+				if strings.HasPrefix(call.Key, "data/") {
+					read += call.Bytes
+				}
+			}
+			if read < size || read > size*11/10 {
+				t.Errorf("%s, transforms %s: %d bytes are read for one batch, the files have %d", name, steps, read, size)
+			}
+		}
+	}
+}

@@ -55,10 +55,12 @@ func film(t testing.TB, groups, pad int, seed uint64) []byte {
 	return mediatest.NewReel(t, v, body)
 }
 
-// set is a dataset of videos "x" with their numbers "n": "mem" is near, "far" is across a network.
+// set is a dataset of videos "x" with their numbers "n": "mem" and "near" are near, "far" is across a
+// network.
 type set struct {
 	env   *dataset.Env
 	store *faultstore.Ranged // of the view far away that was opened last
+	near  *faultstore.Store  // of "near"
 }
 
 // newSet stores files; nil: a row without one.
@@ -72,6 +74,11 @@ func newSet(t testing.TB, files ...[]byte) *set {
 			p, err := space.Open(ctx, rest, o)
 			s.store = faultstore.NewRanged(p, nil)
 			return s.store, err
+		},
+		"near": func(ctx context.Context, rest string, o storage.Options) (storage.Provider, error) {
+			p, err := space.Open(ctx, rest, o)
+			s.near = faultstore.New(p, nil)
+			return s.near, err
 		},
 	}}
 	d, err := dataset.Create(t.Context(), s.env, "mem://set", dataset.CreateOptions{Tensors: []dataset.TensorSpec{{Name: "x", HType: "video"}, {Name: "n", DType: "int64"}}})

@@ -192,8 +192,9 @@ func (c *column) Encoded() bool { return true }
 func (c *column) Access() read.Access {
 	a := c.Column.Access()
 	out := read.Access{Origin: a.Origin, Info: a.Info, HType: "generic", Clips: true, Prefetch: c.prefetch}
+	out.DecodeRun = c.of.videos.DecodeClips
 	if c.of.o.Frames {
-		out.HType = "image.rgb"
+		out.HType, out.DecodeROIs = "image.rgb", c.of.videos.DecodeROIs
 	} else {
 		out.DecodeFrames = c.of.videos.DecodeFrames
 	}

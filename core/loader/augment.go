@@ -428,11 +428,7 @@ func (w *work) runAugmented(ctx context.Context, j *job, mem []byte, scratch *ch
 	}
 	switch {
 	case a.frames:
-		for k, i := range items {
-			if err := w.clip(ctx, p, &p.refs[i], dst[k], scratch, space); err != nil {
-				failed(k, err)
-			}
-		}
+		w.clips(ctx, p, items, dst, scratch, space, failed)
 	case a.role == asPicture:
 		w.pictures(ctx, p, items, dst, scratch, space, failed)
 	default:
@@ -468,23 +464,29 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte,
 	p.decodeROIs(ctx, refs, parts, scratch, space, func(k int, err error) { failed(of[k], err) })
 }
 
-// clip transforms the frames of a clip as they are decoded. All frames get the same draws.
-func (w *work) clip(ctx context.Context, p *part, r *chunk.Ref, dst []byte, scratch *chunk.Worker, space *transform.Workspace) error {
+// clips transforms the frames of clips as they are decoded. All frames of a clip get the same draws.
+func (w *work) clips(ctx context.Context, p *part, items []int, dst [][]byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
 	defer space.Reset()
-	key := w.key
-	key.Row = r.Draw()
-	job, err := space.Job(p.field.augment.pipe, key, r.Shape[1:], false, nil)
-	if err != nil {
-		return err
+	refs, jobs, of := make([]*chunk.Ref, 0, len(items)), make([]*transform.Job, 0, len(items)), make([]int, 0, len(items))
+	for k, i := range items {
+		r := &p.refs[i]
+		key := w.key
+		key.Row = r.Draw()
+		job, err := space.Job(p.field.augment.pipe, key, r.Shape[1:], false, nil)
+		if err != nil {
+			failed(k, err)
+			continue
+		}
+		refs, jobs, of = append(refs, r), append(jobs, job), append(of, k)
 	}
-	region, each := job.Region(), len(dst)/int(r.Shape[0])
-	channels := int(r.Shape[3])
-	return p.field.access.DecodeFrames(ctx, r, scratch, func(frame int, pix []byte, stride int) error {
-		if err := job.Into(dst[frame*each:][:each]); err != nil {
+	p.field.access.DecodeFrames(ctx, refs, scratch, func(i, frame int, pix []byte, stride int) error {
+		r, job, to := refs[i], jobs[i], dst[of[i]]
+		region, each := job.Region(), len(to)/int(r.Shape[0])
+		if err := job.Into(to[frame*each:][:each]); err != nil {
 			return err
 		}
-		return job.Deliver(pix[region.Y*stride+region.X*channels:], stride)
-	})
+		return job.Deliver(pix[region.Y*stride+region.X*int(r.Shape[3]):], stride)
+	}, func(i int, err error) { failed(of[i], err) })
 }
 
 // decodeROIs decodes the region rois[i] of refs[i] and delivers it.

@@ -27,6 +27,7 @@ type part struct {
 	kept     [][]bool      // of boxes: those of each item that are not dropped
 	outcomes []outcome     // of the items after transforms; empty: there are none
 	images   *stagedImages // of a field whose images a device finishes
+	near     []int32       // of parts of samples: the items in order of their bytes
 }
 
 // count returns the number of items.

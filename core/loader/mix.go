@@ -387,7 +387,7 @@ func eachView(refs []*chunk.Ref, fn func(view, from, to int)) {
 // decodeRun hands each view its own samples that follow each other.
 func (c *mixedColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
 	eachView(refs, func(p, from, to int) {
-		if run := c.access[p].DecodeRun; run != nil && c.cols[p].Encoded() {
+		if run := c.access[p].DecodeRun; run != nil && (c.cols[p].Encoded() || c.access[p].Clips) {
 			run(ctx, refs[from:to], dst[from:to], w, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
 			return
 		}
@@ -406,8 +406,13 @@ func (c *mixedColumn) decodeROIs(ctx context.Context, refs []*chunk.Ref, rois []
 	})
 }
 
-func (c *mixedColumn) decodeFrames(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error {
-	return c.mix.named(int(ref.Source), c.access[ref.Source].DecodeFrames(ctx, ref, w, deliver))
+// decodeFrames hands each view its own samples that follow each other.
+func (c *mixedColumn) decodeFrames(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver func(i, frame int, pix []byte, stride int) error, failed func(i int, err error)) {
+	eachView(refs, func(p, from, to int) {
+		c.access[p].DecodeFrames(ctx, refs[from:to], w, func(i, frame int, pix []byte, stride int) error {
+			return deliver(from+i, frame, pix, stride)
+		}, func(i int, err error) { failed(from+i, c.mix.named(p, err)) })
+	})
 }
 
 // turnUpright does nothing for a view whose column is upright already.

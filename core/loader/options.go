@@ -282,7 +282,7 @@ func (o Options) field(src Source, name string) (field, error) {
 	}
 	if f.stored {
 		f.dtype = tensor.Bytes
-	} else if f.encoded {
+	} else if f.encoded || f.access.Clips {
 		f.runs = f.access.DecodeRun != nil
 	}
 	// a dtype not decided yet is no text

@@ -338,7 +338,7 @@ func (pl *planner) arrange(w *work, p *plan) error {
 }
 
 // cut makes the jobs. Items are in order of rows, hence of chunks, so that a worker meets the items
-// of one block together.
+// of one block together. Clips that need the same packets are in one job, however long it takes.
 func (pl *planner) cut(w *work, p *plan) {
 	inOrder := len(p.order) == len(p.rows)
 	for k := 1; inOrder && k < len(p.order); k++ {
@@ -353,9 +353,13 @@ func (pl *planner) cut(w *work, p *plan) {
 		items := p.order
 		if part.splits != nil {
 			items = nil // sequences of a batch are read as they come
+		} else if part.field.access.Clips {
+			part.near = byPart(part.near, p.order, part.refs)
+			items = part.near
 		}
 		target := pl.target(part)
 		var sum int64
+		var group shared
 		from := 0
 		for k := range part.count() {
 			item := k
@@ -364,10 +368,14 @@ func (pl *planner) cut(w *work, p *plan) {
 			}
 			w.bytes += part.length(item)
 			w.storedBytes += part.refs[item].Stored
-			if sum += part.cost(item); sum >= target || k == part.count()-1 {
-				p.jobs = append(p.jobs, job{part: i, items: items, from: int32(from), to: int32(k + 1)})
-				from, sum = k+1, 0
+			if !group.add(&part.refs[item]) && sum >= target {
+				p.jobs = append(p.jobs, job{part: i, items: items, from: int32(from), to: int32(k)})
+				from, sum = k, 0
 			}
+			sum += part.cost(item)
+		}
+		if n := part.count(); from < n {
+			p.jobs = append(p.jobs, job{part: i, items: items, from: int32(from), to: int32(n)})
 		}
 	}
 	w.jobs = int64(len(p.jobs))

@@ -114,9 +114,10 @@ type Access struct {
 	Epoch func(seed uint64, epoch int64) Column
 	// Clips says that refs are of parts of samples, which no cache of samples can tell apart.
 	Clips bool
-	// DecodeFrames decodes the frames of ref, of shape (frames, height, width, 3), and delivers
-	// them one by one, in any order. pix is valid until deliver returns. Nil: refs have no frames.
-	DecodeFrames func(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error
+	// DecodeFrames decodes the frames of refs, each of shape (frames, height, width, 3), and
+	// delivers those of refs[i] one by one, in any order, some twice. pix is valid until deliver
+	// returns. It calls failed for samples that could not be read. Nil: refs have no frames.
+	DecodeFrames func(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver func(i, frame int, pix []byte, stride int) error, failed func(i int, err error))
 	// Info is the user's notes about the tensor. It is shared, read-only.
 	Info map[string]any
 }

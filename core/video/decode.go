@@ -37,6 +37,7 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 	if err != nil {
 		return err
 	}
+	to := sink{room: into(dst, frameBytes(s.table.Video))}
 	limit := cap(r.slots)
 	if r.source.Remote() || s.ref.Chunk.Index.Linked() {
 		limit = groupsInFlight
@@ -44,7 +45,7 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 	g := task.New(ctx, limit)
 	for _, one := range w.groups {
 		g.Go(func(ctx context.Context) error {
-			d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, dst: dst}
+			d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, to: to}
 			return d.again(ctx, one, d.ahead)
 		})
 	}
@@ -53,26 +54,35 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 
 // wanted is frames of a video, and the groups of packets that they need.
 type wanted struct {
-	of     *stored
-	groups []media.Group
-	places map[int32][]int64 // of the frame of each packet, among the frames
+	of      *stored
+	packets []int32 // of the frames
+	groups  []media.Group
+	places  map[int32][]int // of the frame of each packet, among the frames
 }
 
 // plan finds the packets that frames need.
 func (s *stored) plan(frames []int64) (*wanted, error) {
-	w := &wanted{of: s, places: make(map[int32][]int64, len(frames))}
-	packets := make([]int, 0, len(frames))
+	packets := make([]int32, len(frames))
 	for i, f := range frames {
 		if f < 0 || f >= int64(len(s.shown)) {
 			return nil, errs.New(errs.Range, "frame %d is out of range, the video has %d", f, len(s.shown))
 		}
-		p := s.shown[f]
-		if w.places[p] == nil {
-			packets = append(packets, int(p))
-		}
-		w.places[p] = append(w.places[p], int64(i))
+		packets[i] = s.shown[f]
 	}
-	groups, err := s.table.Video.Needs(packets)
+	return s.planPackets(packets)
+}
+
+// planPackets finds the packets that the frames of some need.
+func (s *stored) planPackets(packets []int32) (*wanted, error) {
+	w := &wanted{of: s, packets: packets, places: make(map[int32][]int, len(packets))}
+	distinct := make([]int, 0, len(packets))
+	for i, p := range packets {
+		if w.places[p] == nil {
+			distinct = append(distinct, int(p))
+		}
+		w.places[p] = append(w.places[p], i)
+	}
+	groups, err := s.table.Video.Needs(distinct)
 	w.groups = join(groups)
 	for i, g := range w.groups {
 		w.groups[i] = s.lengthen(g)
@@ -125,15 +135,25 @@ func join(groups []media.Group) []media.Group {
 	return out
 }
 
-// decoding is the work on the groups of a clip, one after the other.
+// sink takes frames, each by its place among the wanted ones: into room, or by deliver if room is
+// nil. pix is valid until deliver returns.
+type sink struct {
+	room    func(at int) []byte
+	deliver func(at int, pix []byte, stride int) error
+}
+
+// into returns the room for frames of a size that lie one behind the other.
+func into(dst []byte, each int64) func(at int) []byte {
+	return func(at int) []byte { return dst[int64(at)*each:][:each] }
+}
+
+// decoding is the work on groups of packets, one after the other.
 type decoding struct {
 	*wanted
 	pool  *decoders
 	slots chan struct{} // one for each core that decodes; nil: the caller has one
 	by    ahead         // bytes that were fetched ahead; nil: all come from the store
-	dst   []byte
-	// takes frames in the place of dst; nil: dst has them
-	deliver func(frame int, pix []byte, stride int) error
+	to    sink
 
 	missing []int32 // packets of a group whose frames are wanted, and did not come yet
 	last    int     // of these packets
@@ -152,16 +172,6 @@ func (d *decoding) begin(g media.Group) {
 			d.missing, d.last = append(d.missing, int32(p)), p
 		}
 	}
-}
-
-// inTurn decodes groups on the caller's goroutine, and fetches nothing ahead.
-func (d *decoding) inTurn(ctx context.Context) error {
-	for _, g := range d.groups {
-		if err := d.again(ctx, g, d.serial); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // errLost is the error of a group of which frames did not come out of the decoder.
@@ -364,26 +374,27 @@ func (d *decoding) write(p int32) error {
 	if d.frame.Width != v.Width || d.frame.Height != v.Height {
 		return errs.New(errs.Unsupported, "the frame at %s has %d x %d pixels, the video %d x %d; videos whose size changes are not read", d.of.time(p), d.frame.Width, d.frame.Height, v.Width, v.Height)
 	}
-	each, places := frameBytes(v), d.places[p]
-	if d.deliver != nil {
+	places := d.places[p]
+	if d.to.room == nil {
+		each := frameBytes(v)
 		d.pixels = slices.Grow(d.pixels[:0], int(each))[:each]
 		if err := d.convert(d.pixels); err != nil {
 			return err
 		}
 		_, width := v.Size()
 		for _, at := range places {
-			if err := d.deliver(int(at), d.pixels, 3*width); err != nil {
+			if err := d.to.deliver(at, d.pixels, 3*width); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	first := d.dst[places[0]*each:][:each]
+	first := d.to.room(places[0])
 	if err := d.convert(first); err != nil {
 		return err
 	}
 	for _, at := range places[1:] {
-		copy(d.dst[at*each:][:each], first)
+		copy(d.to.room(at), first)
 	}
 	return nil
 }

@@ -47,14 +47,15 @@ func ways() map[string]func(ctx context.Context, r *Reader, row int64, list []in
 		"DecodeFrames": clip(func(ctx context.Context, r *Reader, ref *chunk.Ref, w *chunk.Worker, dst []byte) error {
 			came := make([]bool, ref.Shape[0])
 			each := ref.Size / max(1, ref.Shape[0])
-			err := r.DecodeFrames(ctx, ref, w, func(frame int, pix []byte, stride int) error {
+			var err error
+			r.DecodeFrames(ctx, []*chunk.Ref{ref}, w, func(_, frame int, pix []byte, stride int) error {
 				if came[frame] || int64(stride) != 3*ref.Shape[2] || int64(len(pix)) != each {
 					return errs.New(errs.Internal, "frame %d of %d bytes in rows of %d, %v", frame, len(pix), stride, came)
 				}
 				came[frame] = true
 				copy(dst[int64(frame)*each:], pix)
 				return nil
-			})
+			}, func(_ int, failed error) { err = failed })
 			if err == nil && slices.Contains(came, false) {
 				err = errs.New(errs.Internal, "frames did not come: %v", came)
 			}

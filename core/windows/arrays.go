@@ -36,7 +36,7 @@ func (c *arrayColumn) Sequence() bool { return false }
 // read as such.
 func (c *arrayColumn) Access() read.Access {
 	a := c.Column.Access()
-	out := read.Access{Origin: a.Origin, Info: a.Info, HType: "generic", Time: a.Time, Clips: true, Prefetch: a.Prefetch, StoredBytes: a.StoredBytes}
+	out := read.Access{Origin: a.Origin, Info: a.Info, HType: "generic", Time: a.Time, Clips: true, DecodeRun: c.decodeRun, Prefetch: a.Prefetch, StoredBytes: a.StoredBytes}
 	if h, err := tensor.ParseHType(a.HType); c.Column.Sequence() && err == nil {
 		h.Sequence = false
 		if c.Single {
@@ -122,34 +122,79 @@ func (p *cut) spans() []chunk.Span {
 
 // Decode reads the entries of a window.
 func (c *arrayColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
-	part, ok := ref.Partial.Of.(*cut)
-	if !ok || int64(len(dst)) != ref.Size {
-		return errs.New(errs.Internal, "decode a window of %d bytes into %d bytes", ref.Size, len(dst))
-	}
-	entry := func(k int) []byte { return dst[int64(k)*part.each:][:part.each] }
-	if part.items != nil {
-		for k := range part.items {
-			if k > 0 && part.at[k] == part.at[k-1] {
-				copy(entry(k), entry(k-1))
-			} else if err := c.Column.Decode(ctx, &part.items[k], entry(k), w); err != nil {
-				return err
-			}
+	var first error
+	c.decodeRun(ctx, []*chunk.Ref{ref}, [][]byte{dst}, w, func(_ int, err error) { first = err })
+	return first
+}
+
+// decodeRun reads the entries of windows. An array is read once for those that follow each other.
+func (c *arrayColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
+	var whole *[]byte
+	var last *cut // of which whole has the array; nil: it has none
+	defer func() {
+		if whole != nil {
+			c.of.spare.Put(whole)
 		}
-		return nil
+	}()
+	for i, ref := range refs {
+		part, ok := ref.Partial.Of.(*cut)
+		if !ok || int64(len(dst[i])) != ref.Size {
+			failed(i, errs.New(errs.Internal, "decode a window of %d bytes into %d bytes", ref.Size, len(dst[i])))
+			continue
+		}
+		if part.items != nil {
+			if err := c.decodeItems(ctx, part, dst[i], w); err != nil {
+				failed(i, err)
+			}
+			continue
+		}
+		if last == nil || !sameItem(&last.whole, &part.whole) {
+			if whole != nil {
+				c.of.spare.Put(whole)
+			}
+			whole, last = c.of.memory(part.whole.Size), nil
+			if err := c.Column.Decode(ctx, &part.whole, *whole, w); err != nil {
+				failed(i, err)
+				continue
+			}
+			last = part
+		}
+		for k, at := range part.at {
+			copy(dst[i][int64(k)*part.each:][:part.each], (*whole)[at*part.each:])
+		}
 	}
-	whole := c.of.memory(part.whole.Size)
-	defer c.of.spare.Put(whole)
-	if err := c.Column.Decode(ctx, &part.whole, *whole, w); err != nil {
-		return err
-	}
-	for k, at := range part.at {
-		copy(entry(k), (*whole)[at*part.each:])
+}
+
+// sameItem reports whether two refs, of the tensor of one version, are of one stored item.
+func sameItem(a, b *chunk.Ref) bool {
+	return a.Chunk != nil && a.Chunk == b.Chunk && a.Item == b.Item && a.Tiles == nil && b.Tiles == nil
+}
+
+// decodeItems reads the entries of a window of a sequence.
+func (c *arrayColumn) decodeItems(ctx context.Context, part *cut, dst []byte, w *chunk.Worker) error {
+	entry := func(k int) []byte { return dst[int64(k)*part.each:][:part.each] }
+	for k := range part.items {
+		if k > 0 && part.at[k] == part.at[k-1] {
+			copy(entry(k), entry(k-1))
+		} else if err := c.Column.Decode(ctx, &part.items[k], entry(k), w); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// decodeFrames decodes the pictures of a window one by one, and delivers each.
-func (c *arrayColumn) decodeFrames(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error {
+// decodeFrames decodes the pictures of windows one by one, and delivers each.
+func (c *arrayColumn) decodeFrames(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver func(i, frame int, pix []byte, stride int) error, failed func(i int, err error)) {
+	for i, ref := range refs {
+		err := c.picturesOf(ctx, ref, w, func(frame int, pix []byte, stride int) error { return deliver(i, frame, pix, stride) })
+		if err != nil {
+			failed(i, err)
+		}
+	}
+}
+
+// picturesOf delivers the pictures of a window.
+func (c *arrayColumn) picturesOf(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error {
 	part, ok := ref.Partial.Of.(*cut)
 	if !ok || len(ref.Shape) != 4 {
 		return errs.New(errs.Internal, "decode the pictures of a window of shape %s", ref.Shape)

@@ -33,8 +33,9 @@ func (c *videoColumn) Encoded() bool { return true }
 func (c *videoColumn) Access() read.Access {
 	a := c.Column.Access()
 	out := read.Access{Origin: a.Origin, Info: a.Info, HType: "generic", Clips: true, Prefetch: c.prefetch, StoredBytes: a.StoredBytes}
+	out.DecodeRun = c.videos.DecodeClips
 	if c.Single {
-		out.HType = "image.rgb"
+		out.HType, out.DecodeROIs = "image.rgb", c.videos.DecodeROIs
 	} else {
 		out.DecodeFrames = c.videos.DecodeFrames
 	}

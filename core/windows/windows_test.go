@@ -15,6 +15,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/loader"
 	"deeplake/core/order"
+	"deeplake/core/read"
 	"deeplake/core/storage"
 	"deeplake/core/storage/faultstore"
 	"deeplake/core/storage/mem"
@@ -202,7 +203,7 @@ func TestColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := col.Access()
-		if col.Name() != name || col.Sequence() || !a.Clips || a.Zones != nil || a.GatherPlan != nil || a.CopyRange != nil || a.DecodeRun != nil {
+		if col.Name() != name || col.Sequence() || !a.Clips || a.Zones != nil || a.GatherPlan != nil || a.CopyRange != nil || a.DecodeROIs != nil {
 			t.Errorf("%s: %+v", name, a)
 		}
 		for _, row := range []int64{-1, src.Len()} {
@@ -260,6 +261,67 @@ func TestColumns(t *testing.T) {
 		if _, err := Over(src.Source, nil, options(nil), &p); !errs.Is(err, errs.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// counted counts the samples of its columns that are decoded.
+type counted struct {
+	loader.Source
+	decoded *int
+}
+
+type countedColumn struct {
+	read.Column
+	decoded *int
+}
+
+func (s counted) Column(name string) (read.Column, error) {
+	col, err := s.Source.Column(name)
+	return countedColumn{col, s.decoded}, err
+}
+
+func (c countedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w *chunk.Worker) error {
+	*c.decoded++
+	return c.Column.Decode(ctx, ref, dst, w)
+}
+
+// TestArraysAreReadOnce: windows of one array that are decoded together read it once.
+func TestArraysAreReadOnce(t *testing.T) {
+	t.Parallel()
+	s := newSet(t, 50, 30)
+	src, places := s.windows(t, "mem", options(nil))
+	decoded := 0
+	src, err := Over(counted{src.Source, &decoded}, nil, options(nil), places)
+	if err != nil {
+		t.Fatal(err)
+	}
+	col, err := src.Column("state")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := int(src.Len())
+	rows, refs := make([]int64, n), make([]chunk.Ref, n)
+	for i := range rows {
+		rows[i] = int64(i)
+	}
+	if err := col.Resolve(t.Context(), rows, refs); err != nil {
+		t.Fatal(err)
+	}
+	w := src.NewWorker()
+	defer w.Close()
+	list, got, want := make([]*chunk.Ref, n), make([][]byte, n), make([]byte, 0)
+	for i := range refs {
+		list[i], got[i] = &refs[i], make([]byte, refs[i].Size)
+		one := make([]byte, refs[i].Size)
+		if err := col.Decode(t.Context(), &refs[i], one, w); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, one...)
+	}
+	decoded = 0
+	col.Access().DecodeRun(t.Context(), list, got, w, func(i int, err error) { t.Errorf("window %d: %v", i, err) })
+	if decoded != 2 || !bytes.Equal(bytes.Join(got, nil), want) {
+		t.Errorf("%d arrays are decoded, want 2", decoded)
 	}
 }
 
