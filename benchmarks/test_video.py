@@ -52,8 +52,10 @@ def measure(full: bool = False) -> Result:
     except environments.MissingError as error:
         peer = ""
         result.notes.append(f"torchcodec is absent: {error}")
-    for of in films(8, 20, *KINDS) if full else films(2, 4, "h264-30", "av1-2"):
+    for of in films(8, 20, *COUNTS) if full else films(2, 4, "h264-30", "av1-2"):
         _local(result, of, COUNTS[of.kind] if full else 4, peer)
+    for of in films(8 if full else 2, 20 if full else 4, "h264-250"):
+        _shared(result, of, peer)
     _remote(result, *films(200 if full else 20, 2, "h264-30"))
     if peer:
         about = ", ".join(f"{name} {version}" for name, version in environments.versions("torchcodec").items())
@@ -143,6 +145,38 @@ def _made(
     made[BARE] = reader(BARE, "Bare", **shared, **place)
     made[RGB] = reader(RGB, "Bare", rgb=True, side=side, **shared, **place)
     return made
+
+
+def _shared(result: Result, of: Films, peer: str) -> None:
+    """Batches of several random clips of one film, which need the same groups of pictures."""
+    how, cores = KINDS[of.kind], machine.cores()
+    clips = _clips(of, BATCH)
+    data.say(f"== {how.title}: {BATCH} clips of each film in a batch")
+    shared: dict[str, Any] = {"paths": [str(path) for path in of.paths], "threads": cores}
+    loader = {"uri": str(of.lake()), "count": BATCH, "seed": SEED, "workers": cores, "side": SIDE, "shuffle": False}
+    made = {LOADER: Contender(LOADER, "video_readers", "Loader", **loader)}
+    if peer:
+        found = environments.QUIET | {"LD_LIBRARY_PATH": libraries()}
+        made[PEER] = Contender(
+            PEER, "video_readers", "TorchCodecSampler", side=SIDE, python=peer, environment=found, **shared
+        )
+    made[BARE] = Contender(BARE, "video_readers", "Bare", shared=True, **shared)
+    made[RGB] = Contender(RGB, "video_readers", "Bare", shared=True, rgb=True, side=SIDE, **shared)
+    where = f"{how.title}, {BATCH} clips of a film in a batch, {cores} cores, resized to {SIDE} x {SIDE}"
+    with ExitStack() as stack:
+        contenders(stack, made)
+        _check(result, of, {name: one for name, one in made.items() if name != BARE}, clips[:CHECKED], SIDE, where)
+        turns = race({name: Entry(one, {"clips": clips}) for name, one in made.items()}, rounds=result.rounds)
+    result.watch(turns)
+    frames = len(clips) * LENGTH
+    for name, turn in turns.items():
+        assert all(value["frames"] == frames for value in turn.values), f"{name} lost frames"
+    result.tables.append(Table(where, "clips/s", "1,000 frames", _lines(turns, len(clips))))
+    add = result.figures.append
+    if peer:
+        add(Figure(f"{where}: times torchcodec's samplers", faster(turns[LOADER], turns[PEER]), NEAR_PART))
+    add(Figure(f"{where}: part of FFmpeg's decoder", faster(turns[LOADER], turns[BARE]), LIMIT_PART))
+    add(Figure(f"{where}: part of decoder and swscale", faster(turns[LOADER], turns[RGB]), None))
 
 
 def _faster_mode(options: dict[str, Any], clips: list[Clip]) -> Contender:

@@ -39,6 +39,12 @@ _X264 = {"preset": "medium", "crf": "20", "bf": "2", "sc_threshold": "0", "pix_f
 KINDS = {
     "h264-30": Kind("H.264, a key frame each 30", "libx264", 30, _X264),
     "h264-250": Kind("H.264, a key frame each 250", "libx264", 250, _X264),
+    "h264-large": Kind(
+        "H.264 of 4.6 Mb/s, a key frame each 250",
+        "libx264",
+        250,
+        {"preset": "veryfast", "b": "4600000", "sc_threshold": "0", "pix_fmt": "yuv420p"},
+    ),
     "av1-2": Kind("AV1, a key frame each 2", "libsvtav1", 2, {"preset": "10", "crf": "32"}),
 }
 
@@ -88,6 +94,32 @@ def films(count: int, seconds: int, *kinds: str) -> list[Films]:
         for kind in absent:
             (root / f"{kind}.new").rename(root / kind)
     return [Films(kind, tuple(sorted((root / kind).glob("*.mp4")))) for kind in kinds]
+
+
+def long_film(minutes: int) -> Path:
+    """Returns a film of 4.6 Mb/s: one minute, again and again. Its tables lie behind its pictures."""
+    import av
+
+    path = data.CACHE / f"film-{minutes}.mp4"
+    if path.exists():
+        return path
+    (minute,) = films(1, 60, "h264-large")[0].paths
+    data.say(f"making a film of {minutes} minutes")
+    new = path.with_suffix(".new.mp4")
+    with av.open(str(minute)) as source, av.open(str(new), "w") as target:
+        stream = source.streams.video[0]
+        copied = target.add_stream_from_template(stream)
+        span = round(60 / stream.time_base)
+        packets = [packet for packet in source.demux(stream) if packet.size]
+        for turn in range(minutes):
+            for packet in packets:
+                packet.stream = copied
+                target.mux(packet)
+                packet.pts, packet.dts, packet.time_base = packet.pts + span, packet.dts + span, stream.time_base
+            if turn == 0:
+                assert packets[0].pts >= span, "packets of a minute overlap"
+    new.rename(path)
+    return path
 
 
 def libraries() -> str:

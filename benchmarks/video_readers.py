@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,14 @@ class Loader:
     """`ds.clips(...).pytorch(...)` of ours, with frames resized to a square where `side` is given."""
 
     def __init__(
-        self, uri: str, count: int, seed: int, workers: int, side: int = 0, storage: dict[str, Any] | None = None
+        self,
+        uri: str,
+        count: int,
+        seed: int,
+        workers: int,
+        side: int = 0,
+        storage: dict[str, Any] | None = None,
+        shuffle: bool = True,
     ) -> None:
         import deeplake
         import torch  # noqa: F401  (in the baseline of memory)
@@ -89,11 +98,12 @@ class Loader:
         if side:
             self._options["transform"] = {"video": [transforms.Resize((side, side))]}
         self._made: Any = None
+        self._shuffle = shuffle
 
     def run(self, clips: list[Clip] | None = None) -> dict[str, Any]:
         """One epoch of a loader that is kept, over the clips that all others read."""
         if self._made is None:
-            self._made = self._loader(True)
+            self._made = self._loader(self._shuffle)
         # Each epoch draws other clips, and the peers read those of the first one.
         self._made.set_epoch(0)
         return {"frames": sum(len(batch["video"]) * LENGTH for batch in self._made)}
@@ -102,7 +112,7 @@ class Loader:
         """One epoch, the dataset opened for it. `first` is the time until its first batch."""
         self._made = None
         begin, first, count = time.perf_counter(), 0.0, 0
-        for batch in self._loader(True):
+        for batch in self._loader(self._shuffle):
             first = first or time.perf_counter() - begin
             count += len(batch["video"])
         return {"frames": count * LENGTH, "first": first, "total": time.perf_counter() - begin}
@@ -115,6 +125,27 @@ class Loader:
 
     def _loader(self, shuffle: bool) -> Any:
         return self._open().clips("video", **self._clips).pytorch(shuffle=shuffle, **self._options)
+
+
+class Seek:
+    """Single reads of one film, each with the dataset just opened."""
+
+    def __init__(self, uri: str) -> None:
+        import deeplake
+
+        self._open = lambda: deeplake.open(uri, read_only=True)
+        self._ds = self._open()
+
+    def open(self) -> dict[str, Any]:
+        """Opens the dataset again."""
+        self._ds = self._open()
+        return {}
+
+    def read(self, start: int, count: int) -> dict[str, Any]:
+        """Reads frames in sequence. `seconds` is the time of it, `mean` of all pixels."""
+        begin = time.perf_counter()
+        frames = self._ds["video"][0].frames(start, start + count)
+        return {"seconds": time.perf_counter() - begin, "mean": float(frames.mean())}
 
 
 class TorchCodec(Reader):
@@ -162,6 +193,24 @@ class TorchCodec(Reader):
         return film.get_frames_in_range(start, start + LENGTH).data
 
 
+class TorchCodecSampler(TorchCodec):
+    """torchcodec as its samplers do it: the frames of all clips of a film by one call, each frame once, in order."""
+
+    def _all(self, clips: Iterable[Clip]) -> Iterator[Any]:
+        films = [list(group) for _, group in groupby(clips, key=itemgetter(0))]
+        for batch in self._pool.map(self._film, films) if self._pool else map(self._film, films):
+            yield from batch
+
+    def _film(self, clips: list[Clip]) -> list[Any]:
+        opened, number = self._own.__dict__, clips[0][0]
+        if number not in opened:
+            opened[number] = self._open(self._paths[number])
+        wanted = np.array([np.arange(start, start + LENGTH) for _, start in clips])
+        distinct, places = np.unique(wanted, return_inverse=True)
+        frames = opened[number].get_frames_at(distinct.tolist()).data
+        return [frames[places.reshape(wanted.shape)[k].tolist()] for k in range(len(clips))]
+
+
 class PyAV(Reader):
     """PyAV: containers that stay open; a seek to the key frame, then frame by frame."""
 
@@ -194,8 +243,11 @@ class Bare(Reader):
     `rgb` has swscale convert the frames; with `side` it scales them, too. Pixels are left where FFmpeg writes them.
     """
 
-    def __init__(self, paths: list[str], threads: int, rgb: bool = False, side: int = 0) -> None:
+    def __init__(
+        self, paths: list[str], threads: int, rgb: bool = False, side: int = 0, shared: bool = False
+    ) -> None:
         super().__init__(paths, threads)
+        self._shared = shared  # the clips of a film are decoded together
         self._tracks = {path: Track.of(Path(path)) for path in paths}
         self._to: dict[str, Any] = {"threads": 1}
         if rgb:
@@ -227,6 +279,27 @@ class Bare(Reader):
     def _clip(self, film: Any, start: int) -> Any:
         frames = self._frames(film, start)
         return list(frames) if self._keep else sum(1 for _ in frames)
+
+    def _all(self, clips: Iterable[Clip]) -> Iterator[Any]:
+        if not self._shared:
+            return super()._all(clips)
+        films = [list(group) for _, group in groupby(clips, key=itemgetter(0))]
+        return self._pool.map(self._film, films) if self._pool else map(self._film, films)
+
+    def _film(self, clips: list[Clip]) -> int:
+        """Decodes each packet that the clips of a film need once. Returns the frames of the clips."""
+        opened, number = self._own.__dict__, clips[0][0]
+        if number not in opened:
+            opened[number] = self._open(self._paths[number])
+        track, decoder, scaler = opened[number]
+        packets = {packet.dts: packet for _, start in clips for packet in track.needed(start, LENGTH)}
+        wanted = {time for _, start in clips for time in track.times[start : start + LENGTH]}
+        for packet in [*(packets[time] for time in sorted(packets)), None]:
+            for frame in decoder.decode(packet):
+                if frame.pts in wanted and not self._plain:
+                    scaler.reformat(frame, **self._to)
+        decoder.flush_buffers()
+        return len(clips) * LENGTH
 
     def _frames(self, film: Any, start: int) -> Iterator[Any]:
         track, decoder, scaler = film
