@@ -243,9 +243,7 @@ class Bare(Reader):
     `rgb` has swscale convert the frames; with `side` it scales them, too. Pixels are left where FFmpeg writes them.
     """
 
-    def __init__(
-        self, paths: list[str], threads: int, rgb: bool = False, side: int = 0, shared: bool = False
-    ) -> None:
+    def __init__(self, paths: list[str], threads: int, rgb: bool = False, side: int = 0, shared: bool = False) -> None:
         super().__init__(paths, threads)
         self._shared = shared  # the clips of a film are decoded together
         self._tracks = {path: Track.of(Path(path)) for path in paths}
@@ -293,8 +291,8 @@ class Bare(Reader):
             opened[number] = self._open(self._paths[number])
         track, decoder, scaler = opened[number]
         packets = {packet.dts: packet for _, start in clips for packet in track.needed(start, LENGTH)}
-        wanted = {time for _, start in clips for time in track.times[start : start + LENGTH]}
-        for packet in [*(packets[time] for time in sorted(packets)), None]:
+        wanted = {shown for _, start in clips for shown in track.times[start : start + LENGTH]}
+        for packet in [*(packets[sent] for sent in sorted(packets)), None]:
             for frame in decoder.decode(packet):
                 if frame.pts in wanted and not self._plain:
                     scaler.reformat(frame, **self._to)
