@@ -70,3 +70,47 @@ func KeepForeign(store storage.Provider, origin, key string, header []byte, dir 
 	c.kept = data
 	return c, nil
 }
+
+// Undecoded is a sample of another format whose file this library cannot decode.
+type Undecoded struct {
+	File []byte
+	Err  error // why, and the way out
+}
+
+// WithUndecoded names the items of a chunk in memory that could not be decoded: reading one is its
+// error, and its stored bytes are its file. In the chunk they have any bytes, each in a block of
+// its own. The chunk must be new.
+func (c *Chunk) WithUndecoded(items map[int64]Undecoded) *Chunk {
+	c.undecoded = items
+	return c
+}
+
+// Undecoded returns why one of count items cannot be decoded, nil if all can.
+func (c *Chunk) Undecoded(item, count int64) error {
+	for at, u := range c.undecoded {
+		if item <= at && at < item+count {
+			return u.Err
+		}
+	}
+	return nil
+}
+
+// StoredBytes is the size of an item as it is stored, before compression of its block.
+func (c *Chunk) StoredBytes(item int64) int64 {
+	if u, ok := c.undecoded[item]; ok {
+		return int64(len(u.File))
+	}
+	return c.Index.ItemBytes(item)
+}
+
+// checkDecoded returns the error of the first item with bytes in a range of the chunk that could
+// not be decoded.
+func (c *Chunk) checkDecoded(off, n int64) error {
+	for item, u := range c.undecoded {
+		block, _ := c.Index.BlockOf(item)
+		if at, size, _ := c.Index.BlockRange(block); at < off+n && off < at+size {
+			return u.Err
+		}
+	}
+	return nil
+}

@@ -21,6 +21,8 @@ type Chunk struct {
 
 	mapped *atomic.Pointer[mappedChunk] // made by Open; holds nil until the first request
 	kept   []byte                       // the whole object, checked; nil: it is read by parts
+
+	undecoded map[int64]Undecoded // items; see WithUndecoded
 }
 
 // ID tells chunks of all datasets apart, in every process.

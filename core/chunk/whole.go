@@ -61,6 +61,9 @@ func (c *Chunk) readAt(ctx context.Context, dst []byte, off int64) error {
 		if ctx.Err() != nil { // as a store would say
 			return errs.Cause(ctx, "read chunk")
 		}
+		if err := c.checkDecoded(off, int64(len(dst))); err != nil {
+			return err
+		}
 		copy(dst, c.kept[off:])
 		return nil
 	}

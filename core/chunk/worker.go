@@ -74,6 +74,10 @@ func (w *Worker) Stored(ctx context.Context, ref *Ref, dst []byte) error {
 		}
 		return w.tiled(ctx, ref, dst, codec.AsStored)
 	}
+	if u, ok := ref.Chunk.undecoded[ref.Item]; ok && ref.Items == 1 {
+		copy(dst, u.File)
+		return nil
+	}
 	return w.items(ctx, ref.Chunk, ref.Item, ref.Items, dst)
 }
 

@@ -259,7 +259,7 @@ func (r *reader) linkObject(url string, total *int64) (o LinkObject) {
 func (x *Index) addLinks(d *Directory) error {
 	l := d.Links
 	switch {
-	case d.Tile != nil || d.BlockCodec != codec.None || d.PerBlock != 0 || len(d.BlockItems) > 0 || d.BlockBytes != nil || len(d.BlockCRC) > 0 || d.Sizes != nil || d.FixedSize != -1:
+	case d.Tile != nil && d.Foreign == nil || d.BlockCodec != codec.None || d.PerBlock != 0 || len(d.BlockItems) > 0 || d.BlockBytes != nil || len(d.BlockCRC) > 0 || d.Sizes != nil || d.FixedSize != -1:
 		return errors.New("a linked chunk has a tile, blocks, a block codec or sizes of items")
 	case int64(len(l.Ranges)) != d.Items:
 		return fmt.Errorf("links of %d items, want %d", len(l.Ranges), d.Items)

@@ -121,7 +121,7 @@ func (s *Segment) Ref(i int64, ref *chunk.Ref) error {
 // ItemRef fills ref for one item of a chunk, which belongs to a row of the dataset.
 func ItemRef(ch *chunk.Chunk, row, item int64, ref *chunk.Ref) {
 	x := ch.Index
-	*ref = chunk.Ref{Row: row, Chunk: ch, Item: item, Items: 1, Shape: x.Shape(item), Stored: x.ItemBytes(item), Size: decodedBytes(x, item)}
+	*ref = chunk.Ref{Row: row, Chunk: ch, Item: item, Items: 1, Shape: x.Shape(item), Stored: ch.StoredBytes(item), Size: decodedBytes(x, item)}
 }
 
 // decodedBytes returns the size of an item after decoding.

@@ -8,7 +8,6 @@ import (
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
 	"deeplake/core/errs"
-	"deeplake/core/format"
 	"deeplake/core/tensor"
 )
 
@@ -127,7 +126,7 @@ func (c *opening) files(ctx context.Context) (*chunk.Chunk, error) {
 		}
 	}
 	id := c.kind.codec()
-	if !id.PerSample() {
+	if !id.PerSample() || c.arrays {
 		return c.decoded(ctx)
 	}
 	each, err := spread(c.items, c.object.payload())
@@ -215,6 +214,7 @@ func (c *opening) decoded(ctx context.Context) (*chunk.Chunk, error) {
 		name = c.kind.chunk
 	}
 	var out collected
+	undecoded := map[int64]chunk.Undecoded{}
 	for i, s := range each {
 		if s.size == 0 {
 			if err := out.add(nil, make(tensor.Shape, len(s.shape))); err != nil {
@@ -222,16 +222,32 @@ func (c *opening) decoded(ctx context.Context) (*chunk.Chunk, error) {
 			}
 			continue
 		}
-		p, err := c.picture(name, all[s.start:s.start+s.size], s.shape)
+		file := all[s.start : s.start+s.size]
+		p, err := c.picture(name, file, s.shape)
 		if err == nil {
 			err = c.addPicture(&out, p, s.shape)
+		}
+		if errs.Is(err, errs.Unsupported) && c.dir.Tile == nil {
+			// Its row alone is an error. It has one pixel in the chunk.
+			err = errs.New(errs.Unsupported, "its %s file is not decoded here: %w; the tensor's bytes(row) returns the file, which Pillow decodes", name, err)
+			undecoded[int64(i)] = chunk.Undecoded{File: file, Err: err}
+			one := tensor.Shape{1, 1, 1}[:min(3, len(s.shape))]
+			err = out.add(make([]byte, c.kind.dtype.Size()), one)
 		}
 		if err != nil {
 			return nil, errs.New(errs.KindOf(err), "item %d: %w", i, err)
 		}
 	}
 	c.dir.SampleCodec = codec.None
-	return c.built(&out)
+	if len(undecoded) == 0 {
+		return c.built(&out)
+	}
+	c.single = true
+	ch, err := c.built(&out)
+	if err != nil {
+		return nil, err
+	}
+	return ch.WithUndecoded(undecoded), nil
 }
 
 // addPicture appends the pixels of an image in the dtype of the tensor.
@@ -285,48 +301,5 @@ func (c *opening) canvas(ctx context.Context) (*chunk.Chunk, error) {
 			return nil, err
 		}
 	}
-	return c.built(&out)
-}
-
-// assemble makes a chunk of items of several objects, or of a part of one.
-func (s *Store) assemble(ctx context.Context, r *ref) (*chunk.Chunk, error) {
-	k := &r.tensor.kind
-	w := chunk.NewWorker(s.codecs)
-	defer w.Close()
-	c := &opening{Store: s, ref: r, kind: k, dir: format.Directory{DType: k.dtype, FixedSize: -1, RowItems: r.rowItems()}}
-	var out collected
-	name := r.tensor.key
-	var id []byte
-	for i, p := range r.pieces {
-		o, err := openObject(ctx, s.below, p.key)
-		if err != nil {
-			return nil, err
-		}
-		whole := &opening{Store: s, object: o, ref: &ref{tensor: r.tensor, pieces: []piece{{key: p.key, items: p.items, n: p.items}}}, kind: k, mutable: p.mutable}
-		ch, err := whole.open(ctx)
-		if err != nil {
-			return nil, errs.Wrap(errs.Corrupt, "read chunk", p.key, err)
-		}
-		x := ch.Index
-		if i > 0 && x.SampleCodec() != c.dir.SampleCodec {
-			return nil, errs.Op("read chunk", p.key).New(errs.Unsupported, "a sequence has items of several kinds; export the tensor by Deep Lake 3")
-		}
-		c.dir.SampleCodec = x.SampleCodec()
-		for item := p.from; item < p.from+p.n; item++ {
-			ref := chunk.Ref{Chunk: ch, Item: item, Items: 1, Shape: x.Shape(item), Stored: x.ItemBytes(item)}
-			if ref.Stored > maxConverted {
-				return nil, errs.Op("read chunk", p.key).New(errs.Unsupported, "item %d has %d bytes", item, ref.Stored)
-			}
-			data := make([]byte, ref.Stored)
-			if err := w.Stored(ctx, &ref, data); err != nil {
-				return nil, err
-			}
-			if err := out.add(data, x.Shape(item)); err != nil {
-				return nil, err
-			}
-		}
-		name, id = p.key, append(id, ch.ID[:]...)
-	}
-	c.object = &object{key: name, head: id, header: &header{bytes: int64(len(id))}}
 	return c.built(&out)
 }

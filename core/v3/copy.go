@@ -236,12 +236,13 @@ func (c *copying) chunks(ctx context.Context, id string) error {
 			g.Go(func(ctx context.Context) error {
 				became, err := c.chunk(ctx, t, refs)
 				if errs.Is(err, errs.Unsupported) {
-					became, err = &copied{}, nil
+					became = &copied{}
 					why := refs[0].refused
 					if why == "" {
-						why = "its files are of a kind that is not decoded here"
+						why = text(err.Error())
 					}
 					c.leave(t, why)
+					err = nil
 				}
 				c.mu.Lock()
 				defer c.mu.Unlock()
@@ -262,6 +263,9 @@ func (c *copying) leave(t *tensorState, why string) {
 
 // chunk copies a chunk, or the tiles of a sample.
 func (c *copying) chunk(ctx context.Context, t *tensorState, refs []*ref) (*copied, error) {
+	if refs[0].tile != nil && t.kind.linked() {
+		return nil, errs.Op("copy tensor", t.name).New(errs.Unsupported, "a sample is a grid of links")
+	}
 	var open []*chunk.Chunk
 	h := sha256.New()
 	for _, r := range refs {
@@ -289,6 +293,10 @@ func (c *copying) chunk(ctx context.Context, t *tensorState, refs []*ref) (*copi
 	for row := range open[0].Index.Rows() {
 		if dead(open[0].Index, row) {
 			c.leave(t, "some links lead to no image of the declared kind, or to none that may be read")
+			break
+		}
+		if err := undecoded(open[0], row); err != nil {
+			c.leave(t, "some files are not decoded here: "+err.Error())
 			break
 		}
 	}

@@ -21,18 +21,33 @@ type writing struct {
 }
 
 // absent reports whether a row has no sample in the copy.
-func absent(x *format.Index, row int64) bool {
-	return !x.Sequence() && x.Absent(row) || dead(x, row)
+func absent(ch *chunk.Chunk, row int64) bool {
+	x := ch.Index
+	return !x.Sequence() && x.Absent(row) || dead(x, row) || undecoded(ch, row) != nil
+}
+
+// undecoded returns why an item of a row is not decoded here, nil if all are.
+func undecoded(ch *chunk.Chunk, row int64) error {
+	first, n := ch.Index.RowItemsRange(row)
+	return ch.Undecoded(first, n)
 }
 
 // dead reports whether a row is a link that leads to no image of the declared kind, or to none that
 // may be read; see kind.look.
 func dead(x *format.Index, row int64) bool {
-	if !x.Linked() || x.Absent(row) {
+	if !x.Linked() {
 		return false
 	}
-	l := x.Link(row)
-	return l.Size < 0 && l.Tag == "" && l.Length == 1
+	first, n := x.RowItemsRange(row)
+	for item := first; item < first+n; item++ {
+		if !x.Sequence() && x.Absent(item) {
+			continue
+		}
+		if l := x.Link(item); l.Size < 0 && l.Tag == "" && l.Length == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // again takes the chunks that an earlier copy has left, if they are complete.
@@ -55,11 +70,11 @@ func (w *writing) again(ctx context.Context, ch *chunk.Chunk) (bool, error) {
 			return false, nil
 		}
 		for left, first := d.Index().Rows(), int64(0); left > 0; {
-			for row < x.Rows() && absent(x, row) {
+			for row < x.Rows() && absent(ch, row) {
 				row++
 			}
 			n := int64(0)
-			for n < left && row+n < x.Rows() && !absent(x, row+n) {
+			for n < left && row+n < x.Rows() && !absent(ch, row+n) {
 				n++
 			}
 			if n == 0 {
@@ -69,7 +84,7 @@ func (w *writing) again(ctx context.Context, ch *chunk.Chunk) (bool, error) {
 			row, left, first = row+n, left-n, first+n
 		}
 	}
-	for row < x.Rows() && absent(x, row) {
+	for row < x.Rows() && absent(ch, row) {
 		row++
 	}
 	if row < x.Rows() {
@@ -91,7 +106,7 @@ func (w *writing) rows(ctx context.Context, ch *chunk.Chunk) error {
 	x := ch.Index
 	var runs []part // of live rows
 	for w.row < x.Rows() {
-		if absent(x, w.row) {
+		if absent(ch, w.row) {
 			w.row++
 			continue
 		}

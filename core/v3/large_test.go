@@ -185,7 +185,7 @@ func TestLinksUnseen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for row := range int64(3) {
-		if !absent(c.Index, row) {
+		if !absent(c, row) {
 			t.Errorf("row %d: %+v", row, c.Index.Link(row))
 		}
 	}

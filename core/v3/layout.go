@@ -19,13 +19,19 @@ type ref struct {
 	refused string          // why it cannot be read; "": it can
 }
 
-// piece is consecutive items of an object.
+// piece is consecutive items of an object, or one item that lies in tiles.
 type piece struct {
 	key     string
 	items   int64 // that the object has
 	from, n int64 // of them
 	mutable bool  // it belongs to a head: its writer may still change it
+
+	inner  []string // the objects of the other tiles
+	tiling tiling   // of an item in tiles
 }
+
+// tiled reports whether the piece is an item in tiles.
+func (p *piece) tiled() bool { return p.tiling.tile != nil }
 
 // name tells the parts of an object apart.
 func (r *ref) name() string { return fmt.Sprint(r.pieces) }
@@ -153,7 +159,11 @@ func (y *layout) index() error {
 // piece is items of a chunk of the index.
 func (y *layout) piece(c *stored, from, n int64) piece {
 	own := strings.HasPrefix(c.key, folder(y.commit)+y.t.key+"/")
-	return piece{key: c.key, items: c.n, from: from, n: n, mutable: y.mutable && own}
+	p := piece{key: c.key, items: c.n, from: from, n: n, mutable: y.mutable && own, inner: c.inner}
+	if c.tiles > 0 {
+		p.tiling = y.t.tiles[c.first]
+	}
+	return p
 }
 
 // add appends an entry of rows that follow the last one.
@@ -185,22 +195,42 @@ func (y *layout) plain() {
 			y.add(c.n, 0, 0, &ref{pieces: []piece{y.piece(c, 0, c.n)}})
 			continue
 		}
-		tiling := y.t.tiles[c.first]
-		sample, tile := y.t.kind.threeAxes(tiling.sample), y.t.kind.threeAxes(tiling.tile)
-		refs := make([]*ref, c.tiles)
-		for k, key := range append([]string{c.key}, c.inner...) {
-			at := *c
-			at.key = key
-			refs[k] = &ref{pieces: []piece{y.piece(&at, 0, 1)}, tile: &format.TileRef{Sample: sample, Tile: tile, Index: int64(k)}}
-		}
-		y.add(1, 0, c.tiles, refs...)
+		p := y.piece(c, 0, 1)
+		y.add(1, 0, c.tiles, p.grid(y.t)...)
 	}
+}
+
+// grid makes the chunks of the tiles of an item.
+func (p *piece) grid(t *tensorState) []*ref {
+	sample, tile := t.kind.threeAxes(p.tiling.sample), t.kind.threeAxes(p.tiling.tile)
+	refs := make([]*ref, 1+len(p.inner))
+	for k := range refs {
+		of := piece{key: p.key, items: 1, n: 1, mutable: p.mutable}
+		if k > 0 {
+			of.key = p.inner[k-1]
+		}
+		refs[k] = &ref{tensor: t, pieces: []piece{of}, tile: &format.TileRef{Sample: sample, Tile: tile, Index: int64(k)}}
+	}
+	return refs
 }
 
 // links makes entries of a chunk of links, a few rows each.
 func (y *layout) links(c *stored) {
 	refused := ""
-	if c.tiles > 0 {
+	switch tiling := y.t.tiles[c.first+c.n-1]; {
+	case c.tiles == 0:
+	case c.n == 1 && y.t.kind.linked() && c.tiles == tiling.count() && c.tiles <= format.MaxSideSlots:
+		// Each link of the grid is a tile; one object lists all.
+		sample, tile := y.t.kind.threeAxes(tiling.sample), y.t.kind.threeAxes(tiling.tile)
+		refs := make([]*ref, c.tiles)
+		for k := range refs {
+			p := y.piece(c, 0, 1)
+			p.tiling = tiling
+			refs[k] = &ref{pieces: []piece{p}, tile: &format.TileRef{Sample: sample, Tile: tile, Index: int64(k)}}
+		}
+		y.add(1, 0, c.tiles, refs...)
+		return
+	default:
 		refused = "a sample is a grid of links"
 	}
 	each := c.n
@@ -282,7 +312,10 @@ func (y *layout) sequences() error {
 					n = 1
 					break
 				}
-				if open.chunk != nil && open.chunk != c {
+				if y.t.kind.linked() { // each link is looked at: few together
+					n = min(n, max(1, linksInChunk/q.items))
+				}
+				if open.chunk != nil && (open.chunk != c || y.t.kind.linked() && open.end-open.from+n*q.items > linksInChunk) {
 					flush()
 				}
 				if open.chunk == nil {
@@ -307,6 +340,10 @@ func (y *layout) addRun(u *run) {
 		y.add(u.n, 0, 0, &ref{rows: u.rows})
 		return
 	}
+	if y.t.kind.linked() || y.t.kind.nested() { // their items are converted: no more than needed
+		y.add(u.n, 0, 0, &ref{pieces: []piece{y.piece(u.chunk, u.from-u.chunk.first, u.end-u.from)}, rows: u.rows, refused: u.chunk.refused(y.t)})
+		return
+	}
 	r := &ref{pieces: []piece{y.piece(u.chunk, 0, u.chunk.n)}}
 	first := int64(0)
 	if lead := u.from - u.chunk.first; lead > 0 {
@@ -316,13 +353,16 @@ func (y *layout) addRun(u *run) {
 	if tail := u.chunk.first + u.chunk.n - u.end; tail > 0 {
 		r.rows = append(r.rows, rowRun{1, tail})
 	}
-	if u.chunk.tiles > 0 {
-		r.refused = tiledItems
-	}
 	y.add(u.n, first, 0, r)
 }
 
-const tiledItems = "an item of a sequence lies in tiles"
+// refused says why items of a sequence cannot be read; "": they can.
+func (c *stored) refused(t *tensorState) string {
+	if c.tiles > 0 && t.kind.base == "link" {
+		return "an item of a sequence is a grid of links"
+	}
+	return ""
+}
 
 // addAcross adds a sequence whose items lie in several chunks, from chunk at on.
 func (y *layout) addAcross(at int, first, items int64) {
@@ -331,8 +371,9 @@ func (y *layout) addAcross(at int, first, items int64) {
 		c := &y.chunks[at]
 		from := first - c.first
 		n := min(c.n-from, end-first)
-		if r.pieces = append(r.pieces, y.piece(c, from, n)); c.tiles > 0 {
-			r.refused = tiledItems
+		r.pieces = append(r.pieces, y.piece(c, from, n))
+		if why := c.refused(y.t); why != "" {
+			r.refused = why
 		}
 		first += n
 	}

@@ -3,6 +3,7 @@ package v3
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,11 @@ func drawn(entries []format.Entry, refs []*ref) string {
 			if r.rows != nil {
 				text += fmt.Sprint(r.rowItems())
 			}
+			for _, p := range r.pieces {
+				if p.tiled() && r.tile == nil {
+					text += fmt.Sprintf("+%d tiles", len(p.inner))
+				}
+			}
 			if r.tile != nil {
 				text += fmt.Sprintf("@%d", r.tile.Index)
 			}
@@ -65,6 +71,10 @@ func TestLayout(t *testing.T) {
 	image := kind{base: "image", dtype: tensor.Uint8, image: true}
 	link := kind{base: "link", dtype: tensor.String}
 	linked := kind{base: "link", dtype: tensor.Uint8, image: true}
+	albums := linked
+	albums.sequence = true
+	nested := kind{base: "polygon", dtype: tensor.JSON, points: tensor.Float32, sequence: true}
+	all := func(items, rows int) string { return fmt.Sprint(slices.Repeat([]int{items}, rows)) }
 	canvas := kind{base: "image", dtype: tensor.Uint8, image: true, chunk: "png"}
 	four := map[int64]tiling{2: {tensor.Shape{4, 4}, tensor.Shape{2, 2}}}
 	for name, c := range map[string]struct {
@@ -91,6 +101,13 @@ func TestLayout(t *testing.T) {
 		"links":                {k: link, length: 300, last: []int64{299}, want: "0+300 1"},
 		"linked images":        {k: linked, length: 300, last: []int64{299}, want: "0+128 1[0:128], 128+128 1[128:256], 256+44 1[256:300]"},
 		"tiles of links":       {k: link, length: 3, tiles: four, last: []int64{2}, want: "0+3 1 refused"},
+		"a grid of images":     {k: linked, length: 1, tiles: map[int64]tiling{0: four[2]}, last: []int64{0}, want: "0+1 1@0 1@1 1@2 1@3"},
+		"a grid, not alone":    {k: linked, length: 3, tiles: four, last: []int64{2}, want: "0+3 1 refused"},
+		"a huge grid":          {k: linked, length: 1, tiles: map[int64]tiling{0: {tensor.Shape{1 << 39}, tensor.Shape{1}}}, last: []int64{0}, want: "0+1 1 refused"},
+		"albums":               {k: albums, length: 300, sequences: []sequenceRun{{2, 0, 99}, {100, 200, 100}}, last: []int64{299}, want: "0+64 1[0:128]" + all(2, 64) + ", 64+36 1[128:200]" + all(2, 36) + ", 100+1 1[200:300][100]"},
+		"albums across":        {k: albums, length: 4, sequences: []sequenceRun{{3, 0, 0}, {1, 3, 1}}, last: []int64{1, 3}, want: "0+1 1 2[0:1][3], 1+1 2[1:2][1]"},
+		"albums with grids":    {k: albums, length: 3, tiles: four, sequences: []sequenceRun{{3, 0, 0}}, last: []int64{2}, want: "0+1 1[3] refused"},
+		"polygons":             {k: nested, length: 6, sequences: []sequenceRun{{3, 0, 1}}, last: []int64{1, 5}, want: "0+1 1 2[0:1][3], 1+1 2[1:4][3]"},
 		"huge tiles of links":  {k: link, length: 3, tiles: map[int64]tiling{2: {tensor.Shape{1 << 39}, tensor.Shape{1}}}, last: []int64{2}, want: "0+3 1 refused"},
 		"sequences":            {k: seq, length: 6, sequences: []sequenceRun{{2, 0, 2}}, last: []int64{5}, want: "0+3 1[2 2 2]"},
 		"ragged":               {k: seq, length: 5, sequences: []sequenceRun{{2, 0, 0}, {0, 0, 2}, {1, 2, 5}}, last: []int64{4}, want: "0+6 1[2 0 0 1 1 1]"},
@@ -102,8 +119,8 @@ func TestLayout(t *testing.T) {
 		"a tail, then across":  {k: seq, length: 8, sequences: []sequenceRun{{2, 0, 0}, {4, 2, 1}, {2, 6, 2}}, last: []int64{3, 7}, want: "0+1 1[2 2], 1+1 1[2:4] 2[0:2][4], 2+1 from 1 2[2 2]"},
 		"across three":         {k: seq, length: 5, sequences: []sequenceRun{{5, 0, 0}}, last: []int64{0, 3, 4}, want: "0+1 1 2 3[5]"},
 		"chunk by chunk":       {k: seq, length: 4, sequences: []sequenceRun{{1, 0, 3}}, last: []int64{1, 3}, want: "0+2 1[1 1], 2+2 2[1 1]"},
-		"an item in tiles":     {k: seq, length: 2, tiles: map[int64]tiling{1: four[2]}, sequences: []sequenceRun{{1, 0, 1}}, last: []int64{0, 1, 1, 1, 1}, want: "0+1 1[1], 1+1 2[1] refused"},
-		"across tiles":         {k: seq, length: 2, tiles: map[int64]tiling{1: four[2]}, sequences: []sequenceRun{{2, 0, 0}}, last: []int64{0, 1, 1, 1, 1}, want: "0+1 1 2[2] refused"},
+		"an item in tiles":     {k: seq, length: 2, tiles: map[int64]tiling{1: four[2]}, sequences: []sequenceRun{{1, 0, 1}}, last: []int64{0, 1, 1, 1, 1}, want: "0+1 1[1], 1+1 2[1]+3 tiles"},
+		"across tiles":         {k: seq, length: 2, tiles: map[int64]tiling{1: four[2]}, sequences: []sequenceRun{{2, 0, 0}}, last: []int64{0, 1, 1, 1, 1}, want: "0+1 1 2[2]+3 tiles"},
 		"a gap":                {k: seq, length: 6, sequences: []sequenceRun{{2, 0, 0}, {2, 3, 1}}, last: []int64{5}, want: "sequence 1 does not follow the one before"},
 		"not from 0":           {k: seq, length: 6, sequences: []sequenceRun{{2, 1, 0}}, last: []int64{5}, want: "sequence 0 does not follow"},
 		"items too many":       {k: seq, length: 6, sequences: []sequenceRun{{2, 0, 3}}, last: []int64{5}, want: "sequence 3 ends at item 8 of 6"},

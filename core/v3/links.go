@@ -2,6 +2,7 @@ package v3
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"deeplake/core/chunk"
@@ -37,21 +38,11 @@ func address(path string) string {
 // openLinks makes a chunk of links. It looks at each file for its shape. Links that lead to no
 // image, or to none that may be read, are errors when their rows are read.
 func (s *Store) openLinks(ctx context.Context, r *ref, links chunk.LinkFinder) (*chunk.Chunk, error) {
-	p, k := r.pieces[0], &r.tensor.kind
-	o, err := openObject(ctx, s.below, p.key)
+	k := &r.tensor.kind
+	paths, id, err := s.paths(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	text := kind{base: "link", dtype: tensor.String, axes: 1}
-	c := &opening{Store: s, object: o, ref: r, kind: &text, mutable: p.mutable}
-	if c.items, err = o.segments(p.items, &text); err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read chunk", p.key, err)
-	}
-	_, paths, err := c.values(ctx)
-	if err != nil {
-		return nil, errs.Wrap(errs.Corrupt, "read chunk", p.key, err)
-	}
-	paths = paths[p.from : p.from+p.n]
 	found := make([]linkedImage, len(paths))
 	g := task.New(ctx, looksInFlight)
 	for i, path := range paths {
@@ -66,14 +57,67 @@ func (s *Store) openLinks(ctx context.Context, r *ref, links chunk.LinkFinder) (
 	if ctx.Err() != nil {
 		return nil, errs.Cause(ctx, "look at links")
 	}
-	d := &format.Directory{DType: k.dtype, SampleCodec: k.codec(), FixedSize: -1, Items: p.n, Links: &format.Links{}, Foreign: &format.Foreign{}}
+	d := &format.Directory{DType: k.dtype, SampleCodec: k.codec(), FixedSize: -1, Items: int64(len(paths)), Links: &format.Links{}, Foreign: &format.Foreign{}, RowItems: r.rowItems(), Tile: r.tile}
 	for i := range found {
 		f := &found[i]
+		if r.tile != nil { // a file of another shape is an error when it is read
+			f.shape = tileShape(r.tile)
+		}
 		d.Shapes = append(d.Shapes, format.ShapeRun{Count: 1, Shape: f.shape})
 		d.Links.Objects = append(d.Links.Objects, f.object)
 		d.Links.Ranges = append(d.Links.Ranges, format.LinkRange{Object: int64(i), Length: f.length})
 	}
-	return chunk.OpenForeign(s.below, s.origin, p.key, append(c.identity(), r.name()...), d)
+	key := r.tensor.key
+	if len(r.pieces) > 0 {
+		key = r.pieces[0].key
+	}
+	return chunk.OpenForeign(s.below, s.origin, key, append(id, r.name()...), d)
+}
+
+// paths returns the addresses of the items of a chunk of links, and what identifies them.
+func (s *Store) paths(ctx context.Context, r *ref) (out [][]byte, id []byte, err error) {
+	text := kind{base: "link", dtype: tensor.String, axes: 1}
+	for i := range r.pieces {
+		p := &r.pieces[i]
+		o, err := openObject(ctx, s.below, p.key)
+		if err != nil {
+			return nil, nil, err
+		}
+		c := &opening{Store: s, object: o, ref: r, kind: &text, mutable: p.mutable}
+		id = append(id, c.identity()...)
+		if c.items, err = o.segments(p.items, &text); err != nil {
+			return nil, nil, errs.Wrap(errs.Corrupt, "read chunk", p.key, err)
+		}
+		_, paths, err := c.values(ctx)
+		if err == nil && r.tile != nil {
+			var one []byte
+			if one, err = linkOf(paths[0], &p.tiling, r.tile.Index); err == nil {
+				return [][]byte{one}, fmt.Append(id, "tile ", r.tile.Index), nil
+			}
+		}
+		if err != nil {
+			return nil, nil, errs.Wrap(errs.Corrupt, "read chunk", p.key, err)
+		}
+		out = append(out, paths[p.from:p.from+p.n]...)
+	}
+	return out, id, nil
+}
+
+// linkOf returns link n of a grid.
+func linkOf(data []byte, t *tiling, n int64) ([]byte, error) {
+	shape, links, err := decodeGrid(data)
+	if err != nil {
+		return nil, err
+	}
+	if len(shape) != len(t.sample) || int64(len(links)) != t.count() {
+		return nil, errs.New(errs.Corrupt, "it has a grid of shape %s of links, want tiles of shape %s in a sample of shape %s", shape, t.tile, t.sample)
+	}
+	for i, size := range shape {
+		if size != (t.sample[i]+t.tile[i]-1)/t.tile[i] {
+			return nil, errs.New(errs.Corrupt, "it has a grid of shape %s of links, want tiles of shape %s in a sample of shape %s", shape, t.tile, t.sample)
+		}
+	}
+	return links[n], nil
 }
 
 // linkedImage is a link as a directory has it.

@@ -117,11 +117,12 @@ type kind struct {
 	time     string       // what int64 numbers count, as tensor.ParseTime reads it
 	image    bool         // samples are images, of three axes here
 	sequence bool
-	sample   string // sample compression
-	chunk    string // chunk compression
-	opaque   bool   // samples are files that no codec here reads, as bytes
-	axes     int    // of a sample; 0: unknown
-	refused  string // why samples cannot be read; "": they can
+	sample   string       // sample compression
+	chunk    string       // chunk compression
+	opaque   bool         // samples are files that no codec here reads, as bytes
+	axes     int          // of a sample; 0: unknown
+	points   tensor.DType // of the numbers of polygons in sequences; 0: it has none
+	refused  string       // why samples cannot be read; "": they can
 }
 
 // kindOf finds the kind of a tensor.
@@ -134,7 +135,7 @@ func (m *tensorMeta) kindOf() kind {
 		// The samples are addresses, never compressed.
 		k.base, k.chunk, k.dtype = "link", "", tensor.String
 		k.htype = tensor.HType{Base: "text", Sequence: k.sequence}
-		if base := known(m.HType); !k.sequence && codecOf(k.sample) != codec.None && (tensor.HType{Base: base}).IsImage() {
+		if base := known(m.HType); codecOf(k.sample) != codec.None && (tensor.HType{Base: base}).IsImage() {
 			k.htype.Base, k.dtype, k.image, k.axes = base, tensor.Uint8, true, 3
 		} else {
 			k.sample = ""
@@ -168,13 +169,17 @@ func (m *tensorMeta) kindOf() kind {
 	}
 	if k.htype.Base == "polygon" {
 		k.htype.Sequence = false // each sample is a list already
-		if k.sequence {
-			k.refused = "a sequence of polygons is a list of lists"
+		if k.sequence && k.dtype != 0 {
+			// A list of lists, which this format has in JSON.
+			k.htype.Base, k.points, k.dtype, k.time = "json", k.dtype, tensor.JSON, ""
 		}
 	}
 	k.image = k.htype.IsImage()
 	return k
 }
+
+// nested reports whether each sample is a list of lists of polygons.
+func (k *kind) nested() bool { return k.points != 0 }
 
 // numbers sets the dtype from a name of NumPy.
 func (k *kind) numbers(name string) {

@@ -42,12 +42,14 @@ func TestKinds(t *testing.T) {
 		{`"htype":"list","dtype":"List"`, kind{dtype: tensor.JSON}, "list"},
 		{`"htype":"tag","dtype":"List"`, kind{dtype: tensor.JSON}, "tag"},
 		{`"htype":"polygon","dtype":"float32","max_shape":[1,2,2]`, kind{dtype: tensor.Float32, axes: 3}, "polygon"},
-		{`"htype":"polygon","dtype":"float32","is_sequence":true`, kind{dtype: tensor.Float32, sequence: true, refused: "a sequence of polygons is a list of lists"}, "polygon"},
+		{`"htype":"polygon","dtype":"float32","is_sequence":true`, kind{dtype: tensor.JSON, points: tensor.Float32, sequence: true}, "json"},
+		{`"htype":"polygon","is_sequence":true`, kind{sequence: true}, "polygon"},
 		{`"htype":"generic","dtype":"int8","is_sequence":true`, kind{dtype: tensor.Int8, sequence: true}, "sequence[generic]"},
 		{`"htype":"text","dtype":"str","is_sequence":true`, kind{dtype: tensor.String, sequence: true}, "sequence[text]"},
 		{`"htype":"image","dtype":"uint8","sample_compression":"jpeg","is_link":true`, kind{dtype: tensor.Uint8, image: true, axes: 3}, "image"},
 		{`"htype":"image","dtype":"uint8","sample_compression":"bmp","is_link":true`, kind{dtype: tensor.String}, "text"},
-		{`"htype":"image","dtype":"uint8","sample_compression":"png","is_link":true,"is_sequence":true`, kind{dtype: tensor.String, sequence: true}, "sequence[text]"},
+		{`"htype":"image","dtype":"uint8","sample_compression":"png","is_link":true,"is_sequence":true`, kind{dtype: tensor.Uint8, image: true, axes: 3, sequence: true}, "sequence[image]"},
+		{`"htype":"video","dtype":"uint8","sample_compression":"mp4","is_link":true,"is_sequence":true`, kind{dtype: tensor.String, sequence: true}, "sequence[text]"},
 		{`"htype":"video","dtype":"uint8","sample_compression":"mp4","is_link":true`, kind{dtype: tensor.String}, "text"},
 	} {
 		var m tensorMeta

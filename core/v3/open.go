@@ -28,10 +28,12 @@ func (s *Store) openRef(ctx context.Context, r *ref, links chunk.LinkFinder) (*c
 	if r.refused != "" {
 		return nil, errs.Op("read tensor", r.tensor.name).New(errs.Unsupported, "%s, which cannot be read here; export the tensor by Deep Lake 3", r.refused)
 	}
-	if r.tensor.kind.linked() {
+	switch {
+	case r.tensor.kind.linked():
 		return s.openLinks(ctx, r, links)
-	}
-	if len(r.pieces) != 1 || r.pieces[0].n != r.pieces[0].items {
+	case r.tensor.kind.nested():
+		return s.nest(ctx, r)
+	case len(r.pieces) != 1 || r.pieces[0].n != r.pieces[0].items || r.pieces[0].tiled():
 		return s.assemble(ctx, r)
 	}
 	p := r.pieces[0]
@@ -51,6 +53,8 @@ type opening struct {
 	ref     *ref
 	kind    *kind
 	mutable bool
+	arrays  bool // files are wanted decoded
+	single  bool // each item has a block of its own
 
 	items []segment
 	dir   format.Directory
@@ -139,7 +143,7 @@ func (c *opening) blocks() {
 		d.PerBlock = 1
 		return
 	}
-	if d.SampleCodec != codec.None {
+	if d.SampleCodec != codec.None || c.single {
 		d.PerBlock = 1
 		return
 	}
@@ -325,16 +329,21 @@ func (c *opening) repack(ctx context.Context, each []segment) (*chunk.Chunk, err
 	return c.here(out)
 }
 
-// tile reads the one item of a tile, which has no place of its own.
-func (c *opening) tile(ctx context.Context) (*chunk.Chunk, error) {
-	h, t := c.object.header, c.ref.tile
-	want := make(tensor.Shape, len(t.Sample))
+// tileShape is the shape of a tile, which is smaller at the far edges.
+func tileShape(t *format.TileRef) tensor.Shape {
+	shape := make(tensor.Shape, len(t.Sample))
 	rest := t.Index
-	for i := len(want) - 1; i >= 0; i-- {
+	for i := len(shape) - 1; i >= 0; i-- {
 		grid := (t.Sample[i] + t.Tile[i] - 1) / t.Tile[i]
-		want[i] = min(t.Tile[i], t.Sample[i]-rest%grid*t.Tile[i])
+		shape[i] = min(t.Tile[i], t.Sample[i]-rest%grid*t.Tile[i])
 		rest /= grid
 	}
+	return shape
+}
+
+// tile reads the one item of a tile, which has no place of its own.
+func (c *opening) tile(ctx context.Context) (*chunk.Chunk, error) {
+	h, want := c.object.header, tileShape(c.ref.tile)
 	if len(h.shapes) > 0 && !c.kind.threeAxes(h.shapes[0].shape).Equal(want) {
 		return nil, errs.New(errs.Corrupt, "the tile has shape %s, want %s", h.shapes[0].shape, want)
 	}

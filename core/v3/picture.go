@@ -98,7 +98,7 @@ func (s *Store) rare(name string, data []byte, want tensor.Shape) (*picture, err
 	}
 	var unknown tiff.UnsupportedError
 	if errors.As(err, &unknown) {
-		return nil, errs.New(errs.Unsupported, "%w; export the tensor by Deep Lake 3", err)
+		return nil, errs.New(errs.Unsupported, "%w", err)
 	}
 	if err != nil {
 		return nil, errs.New(errs.Corrupt, "is no %s file: %w", name, err)
@@ -109,10 +109,6 @@ func (s *Store) rare(name string, data []byte, want tensor.Shape) (*picture, err
 	img, err := by.decode(bytes.NewReader(data))
 	if err != nil {
 		return nil, errs.New(errs.Corrupt, "is no %s file: %w", name, err)
-	}
-	switch img.(type) {
-	case *image.RGBA64, *image.NRGBA64:
-		return nil, errs.New(errs.Unsupported, "%s files with 16 bits a channel are not decoded here", name)
 	}
 	b := img.Bounds()
 	if int64(b.Dy()) != want[0] || int64(b.Dx()) != want[1] {
@@ -135,6 +131,10 @@ func hasChannels(name string, img image.Image, channels int64) bool {
 		return channels == 4
 	case *image.RGBA: // decoders give it for three channels too: all pixels are opaque then
 		return channels == 3 || channels == 4 && !img.Opaque()
+	case *image.RGBA64:
+		return channels == 3 || channels == 4 && !img.Opaque()
+	case *image.NRGBA64:
+		return channels == 4
 	case *image.NRGBA: // the fourth channel of a BMP file may be padding
 		return channels == 4 || channels == 3 && name == "bmp"
 	}
@@ -150,6 +150,12 @@ func pixels(img image.Image, channels int64) *picture {
 			p.data = append(p.data, gray.Pix[i+1], gray.Pix[i])
 		}
 		p.depth = 2
+		return p
+	}
+	if deep, ok := img.(*image.NRGBA64); ok && channels == 4 {
+		for i := 0; i < len(deep.Pix); i += 2 { // of 16 bits, the high 8
+			p.data = append(p.data, deep.Pix[i])
+		}
 		return p
 	}
 	indices, _ := img.(*image.Paletted)

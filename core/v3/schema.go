@@ -2,6 +2,7 @@ package v3
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 
 	"deeplake/core/codec"
@@ -77,6 +78,9 @@ func (k *kind) was(m *tensorMeta) map[string]any {
 	out := map[string]any{"htype": m.HType}
 	if m.Link {
 		out["htype"] = "link[" + m.HType + "]"
+	}
+	if m.Sequence {
+		out["htype"] = fmt.Sprintf("sequence[%s]", out["htype"])
 	}
 	if c := m.Sample + m.Chunk; c != "" {
 		out["compression"] = c

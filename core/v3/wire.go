@@ -1,6 +1,7 @@
 package v3
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strconv"
 	"strings"
@@ -319,6 +320,46 @@ func (t tiling) count() int64 {
 		n *= k
 	}
 	return n
+}
+
+// decodeGrid decodes a sample that is a grid of links: its shape, and the links in C order.
+func decodeGrid(data []byte) (tensor.Shape, [][]byte, error) {
+	w := wire{p: data}
+	w.version()
+	axes := w.u8("number of axes")
+	if w.err == nil && (axes < 1 || axes > tensor.MaxDims) {
+		w.fail("a grid of links has %d axes, want 1 to %d", axes, tensor.MaxDims)
+	}
+	table := w.take(4*axes, "shape of a grid")
+	n := int64(1)
+	shape := make(tensor.Shape, 0, axes)
+	for ; len(table) > 0 && w.err == nil; table = table[4:] {
+		size := int64(binary.LittleEndian.Uint32(table))
+		if shape = append(shape, size); size < 1 || size > int64(len(w.p))/n {
+			w.fail("%d bytes are no grid of shape %s of links", len(w.p), shape)
+			break
+		}
+		n *= size
+	}
+	links := make([][]byte, 0, n)
+	for range n {
+		if w.err != nil {
+			break
+		}
+		end := bytes.IndexByte(w.p, 0)
+		if end < 0 {
+			w.fail("link %d of %d of a grid has no end", len(links), n)
+			break
+		}
+		links = append(links, w.take(int64(end)+1, "link")[:end])
+	}
+	if w.err == nil && len(w.p) > 0 {
+		w.fail("%d bytes follow a grid of %d links", len(w.p), n)
+	}
+	if w.err != nil {
+		return nil, nil, w.err
+	}
+	return shape, links, nil
 }
 
 // sequenceRun is sequences up to last, of items each; the first begins at item first.
