@@ -227,9 +227,9 @@ func (c *opening) decoded(ctx context.Context) (*chunk.Chunk, error) {
 		if err == nil {
 			err = c.addPicture(&out, p, s.shape)
 		}
-		if errs.Is(err, errs.Unsupported) && c.dir.Tile == nil {
+		if err != nil && errs.OfSample(err) && c.dir.Tile == nil && len(out.data) < maxConverted {
 			// Its row alone is an error. It has one pixel in the chunk.
-			err = errs.New(errs.Unsupported, "its %s file is not decoded here: %w; the tensor's bytes(row) returns the file, which Pillow decodes", name, err)
+			err = errs.New(errs.KindOf(err), "its %s file is not decoded here: %w; the tensor's bytes(row) returns the file, which Pillow decodes", name, err)
 			undecoded[int64(i)] = chunk.Undecoded{File: file, Err: err}
 			one := tensor.Shape{1, 1, 1}[:min(3, len(s.shape))]
 			err = out.add(make([]byte, c.kind.dtype.Size()), one)

@@ -24,29 +24,39 @@ import (
 
 // archive returns the files of all fixtures: datasets of the published package, by their folders.
 var archive = sync.OnceValues(func() (map[string]files, error) {
-	data, err := os.ReadFile("testdata/deeplake3.tar.gz")
+	out := map[string]files{}
+	for _, name := range []string{"testdata/deeplake3.tar.gz", "testdata/rest.tar.gz"} {
+		if err := unpack(name, out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+})
+
+// unpack adds the files of an archive.
+func unpack(name string, out map[string]files) error {
+	data, err := os.ReadFile(name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := map[string]files{}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if err == io.EOF {
-			return out, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
 		p, err := io.ReadAll(r)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		name, key, _ := strings.Cut(strings.TrimPrefix(h.Name, "./"), "/")
 		if out[name] == nil {
@@ -54,7 +64,7 @@ var archive = sync.OnceValues(func() (map[string]files, error) {
 		}
 		out[name][key] = p
 	}
-})
+}
 
 // files is a dataset in memory, by key.
 type files map[string][]byte
@@ -379,6 +389,9 @@ func (w *walker) read(ctx context.Context, c *chunk.Chunk, k *kind, row int64) v
 		return value{err: errs.New(errs.Internal, "the entry has row %d of %d", row, x.Rows())}
 	}
 	first, n := x.RowItemsRange(row)
+	if err := c.Undecoded(first, n); err != nil {
+		return value{err: err}
+	}
 	ref := chunk.Ref{Chunk: c, Item: first, Items: n}
 	v := value{shapes: fmt.Sprint(n)}
 	for item := first; item < first+n; item++ {

@@ -281,3 +281,42 @@ func FuzzLZ4(f *testing.F) {
 		}
 	})
 }
+
+// FuzzGrid decodes forged grids of links: none takes more memory than its bytes allow.
+func FuzzGrid(f *testing.F) {
+	f.Add([]byte(ver("3.9.52") + "\x03" + le(1, 2, 1) + "a\x00b/c.jpg\x00"))
+	f.Add([]byte(ver("3.9.52") + "\x01" + le(1<<31)))
+	f.Add([]byte(ver("") + "\x02" + le(2, 0)))
+	f.Fuzz(func(t *testing.T, p []byte) {
+		shape, links, err := decodeGrid(p)
+		if classified(t, err); err != nil {
+			return
+		}
+		n, total := int64(1), 0
+		for _, size := range shape {
+			n *= size
+		}
+		for _, l := range links {
+			total += len(l) + 1
+		}
+		if n != int64(len(links)) || total > len(p) {
+			t.Fatalf("%d links of %d bytes in a grid of shape %s", len(links), total, shape)
+		}
+	})
+}
+
+// FuzzPolygonText makes JSON of forged polygons.
+func FuzzPolygonText(f *testing.F) {
+	f.Add([]byte("\x01\x00\x02\x00"+le(1, 2, 3, 4)), int64(2), byte(tensor.Float32))
+	f.Add([]byte("\x02\x00\x01\x00\x00\x00"+le64(1, 2)), int64(2), byte(tensor.Int64))
+	f.Fuzz(func(t *testing.T, p []byte, axes int64, d byte) {
+		dtype := tensor.DType(d)
+		if !dtype.Fixed() || axes > 1<<20 {
+			return
+		}
+		text, err := polygonText(p, tensor.Shape{1, 1, axes}, dtype)
+		if classified(t, err); err == nil && !json.Valid(text) {
+			t.Fatalf("%q", text)
+		}
+	})
+}

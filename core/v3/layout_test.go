@@ -47,7 +47,7 @@ func drawn(entries []format.Entry, refs []*ref) string {
 				text += fmt.Sprint(r.rowItems())
 			}
 			for _, p := range r.pieces {
-				if p.tiled() && r.tile == nil {
+				if p.tiled() && r.tile == nil && r.refused == "" {
 					text += fmt.Sprintf("+%d tiles", len(p.inner))
 				}
 			}

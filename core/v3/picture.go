@@ -96,19 +96,15 @@ func (s *Store) rare(name string, data []byte, want tensor.Shape) (*picture, err
 	if err == nil {
 		err = s.codecs.Limits().Check(tensor.Shape{int64(head.Height), int64(head.Width)})
 	}
-	var unknown tiff.UnsupportedError
-	if errors.As(err, &unknown) {
-		return nil, errs.New(errs.Unsupported, "%w", err)
-	}
 	if err != nil {
-		return nil, errs.New(errs.Corrupt, "is no %s file: %w", name, err)
+		return nil, undecodable(name, err)
 	}
 	if int64(head.Height) != want[0] || int64(head.Width) != want[1] || want[2] < 1 || want[2] > 4 {
 		return nil, errs.New(errs.Corrupt, "the file has %d x %d pixels, want shape %s", head.Height, head.Width, want)
 	}
 	img, err := by.decode(bytes.NewReader(data))
 	if err != nil {
-		return nil, errs.New(errs.Corrupt, "is no %s file: %w", name, err)
+		return nil, undecodable(name, err)
 	}
 	b := img.Bounds()
 	if int64(b.Dy()) != want[0] || int64(b.Dx()) != want[1] {
@@ -118,6 +114,15 @@ func (s *Store) rare(name string, data []byte, want tensor.Shape) (*picture, err
 		return nil, errs.New(errs.Corrupt, "the %s file does not have the channels of shape %s", name, want)
 	}
 	return pixels(img, want[2]), nil
+}
+
+// undecodable tells files of a kind that the decoder does not know from damaged ones.
+func undecodable(name string, err error) error {
+	var tiffs tiff.UnsupportedError
+	if errors.As(err, &tiffs) || errors.Is(err, bmp.ErrUnsupported) {
+		return errs.New(errs.Unsupported, "%w", err)
+	}
+	return errs.New(errs.Corrupt, "is no %s file: %w", name, err)
 }
 
 // hasChannels reports whether a file of which img was decoded may have that many channels.

@@ -386,3 +386,29 @@ func TestChanges(t *testing.T) {
 		return err
 	})
 }
+
+// TestGrid decodes grids of links.
+func TestGrid(t *testing.T) {
+	v := ver("3.9.52")
+	shape, links, err := decodeGrid([]byte(v + "\x03" + le(2, 1, 1) + "a\x00b/c.jpg\x00"))
+	if err != nil || !shape.Equal(tensor.Shape{2, 1, 1}) || len(links) != 2 || string(links[0]) != "a" || string(links[1]) != "b/c.jpg" {
+		t.Errorf("%s, %q, %v", shape, links, err)
+	}
+	for data, want := range map[string]string{
+		"":                                "it is cut within its version",
+		v:                                 "it is cut within its number of axes",
+		v + "\x00":                        "a grid of links has 0 axes",
+		v + "\xff" + le(1):                "a grid of links has 255 axes",
+		v + "\x02" + le(1):                "it is cut within its shape of a grid",
+		v + "\x01" + le(0) + "a\x00":      "are no grid of shape (0,) of links",
+		v + "\x01" + le(3) + "a\x00":      "2 bytes are no grid of shape (3,) of links",
+		v + "\x02" + le(1<<31, 1<<31):     "0 bytes are no grid of shape (2147483648,) of links",
+		v + "\x01" + le(1) + "abc":        "link 0 of 1 of a grid has no end",
+		v + "\x01" + le(1) + "a\x00b":     "1 bytes follow a grid of 1 links",
+		v + "\x01" + le(2) + "a\x00b\x01": "link 1 of 2 of a grid has no end",
+	} {
+		if _, _, err := decodeGrid([]byte(data)); !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", data, err, want)
+		}
+	}
+}

@@ -19,12 +19,22 @@ import case_images
 import case_links
 import case_media
 import case_numbers
+import case_rest
 import case_texts
 import expected
 from cases import CASES
 
 # Their import fills CASES.
-MODULES = [case_numbers, case_images, case_texts, case_links, case_history, case_media, case_bulk]
+MODULES = [
+    case_numbers,
+    case_images,
+    case_texts,
+    case_links,
+    case_history,
+    case_media,
+    case_bulk,
+    case_rest,
+]
 
 
 def main() -> int:
