@@ -139,10 +139,7 @@ func (c *copying) record(ctx context.Context, m *maker, v version) ([]byte, page
 	out := pages{}
 	if id := c.loader.tree.commit(v); id != "" {
 		at := *c.loader.states[id]
-		at.axis = axis{physical: at.rows}
-		if at.rows > 0 {
-			at.axis.ids = []format.Entry{{Rows: at.rows, Session: format.NewUUID()}}
-		}
+		at.axis = axisOf(at.rows, format.NewUUID())
 		if err := m.fill(ctx, &rec, &at, out); err != nil {
 			return nil, nil, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"deeplake/core/errs"
 	"deeplake/core/tensor"
+	"deeplake/core/version/rowset"
 
 	"github.com/pierrec/lz4/v4"
 )
@@ -200,8 +201,8 @@ func FuzzChanges(f *testing.F) {
 		}
 		ts := &tensorState{changed: c}
 		next := int64(0)
-		for _, r := range ts.updates(&axis{base: 3, from: 1 << 20}) {
-			if r.Start < next || r.Count < 1 || r.Start+r.Count > 1<<20 {
+		for _, r := range ts.updates(&state{axis: axis{live: rowset.Set{{Start: 3, Count: 1 << 20}}, from: 3 + 1<<20}}) {
+			if r.Start < next || r.Count < 1 || r.Start+r.Count > 3+1<<20 {
 				t.Fatalf("%+v behind %d", r, next)
 			}
 			next = r.Start + r.Count + 1

@@ -83,13 +83,13 @@ type layout struct {
 	out     []format.Entry
 }
 
-// entries returns the entries for rows from base on.
+// entries returns the entries of a tensor in a commit, as its axis has the rows.
 func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry, error) {
 	if t.kind.dtype == 0 { // no sample has decided it: rows have none
 		return nil, nil
 	}
 	if t.entries != nil {
-		return shifted(t.entries, s.axis.base), nil
+		return s.axis.placed(t.entries), nil
 	}
 	y := &layout{l: l, table: table, commit: s.id, mutable: l.tree.nodes[s.id].Time == nil, t: t}
 	err := y.index()
@@ -102,16 +102,7 @@ func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry
 		return nil, errs.Wrap(errs.Corrupt, "read", folder(s.id)+t.key+"/chunks_index/unsharded", err)
 	}
 	t.entries = y.out
-	return shifted(y.out, s.axis.base), nil
-}
-
-// shifted returns entries for rows from base on.
-func shifted(entries []format.Entry, base int64) []format.Entry {
-	out := slices.Clone(entries)
-	for i := range out {
-		out[i].Row += base
-	}
-	return out
+	return s.axis.placed(y.out), nil
 }
 
 // index finds the object of each chunk, and the samples in tiles.

@@ -19,7 +19,7 @@ func laidOut(k kind, length int64, tiles map[int64]tiling, sequences []sequenceR
 	for i, n := range last {
 		ts.chunks = append(ts.chunks, chunkRow{uint64(i + 1), n})
 	}
-	s := &state{id: rootCommit, by: map[string]*tensorState{"x": ts}}
+	s := &state{id: rootCommit, by: map[string]*tensorState{"x": ts}, axis: axisOf(1<<40, format.UUID{1})}
 	l := &loader{tree: &tree{nodes: map[string]*node{rootCommit: {}}}, states: map[string]*state{rootCommit: s}}
 	table := table{refs: map[format.UUID][]*ref{}, known: map[string]int64{}}
 	entries, err := l.entries(s, ts, &table)
@@ -237,11 +237,14 @@ func TestSettle(t *testing.T) {
 		{commit("g", 2, changes{}), "20 22 20"}, // a merge that lost rows
 		{commit("h", 2, changes{}), "20 22 22"},
 	} {
-		if err := c.s.settle(before); err != nil {
+		if err := c.s.measure(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.s.settle(before, nil); err != nil {
 			t.Fatal(err)
 		}
 		a := c.s.axis
-		if got := fmt.Sprint(a.base, a.physical, a.from); got != c.want {
+		if got := fmt.Sprint(a.live[0].Start, a.physical, a.from); got != c.want {
 			t.Errorf("commit %d: %s, want %s", i, got, c.want)
 		}
 		live := int64(0)
@@ -257,15 +260,16 @@ func TestSettle(t *testing.T) {
 		before = c.s
 	}
 	for _, rows := range []int64{-1, maxRows + 1, 1 << 62} {
-		if err := commit("z", rows, changes{}).settle(nil); !errs.Is(err, errs.Corrupt) {
+		if err := commit("z", rows, changes{}).measure(); !errs.Is(err, errs.Corrupt) {
 			t.Errorf("%d rows: %v", rows, err)
 		}
 	}
 	many := commit("y", maxRows, changes{})
-	if err := many.settle(nil); err != nil {
-		t.Fatal(err)
+	next := commit("z", 1, changes{})
+	if many.measure() != nil || next.measure() != nil || many.settle(nil, nil) != nil {
+		t.Fatal("the commits are damaged")
 	}
-	if err := commit("z", 1, changes{}).settle(many); !errs.Is(err, errs.Unsupported) {
+	if err := next.settle(many, nil); !errs.Is(err, errs.Unsupported) {
 		t.Error(err)
 	}
 }

@@ -33,6 +33,7 @@ type tensorMeta struct {
 	Sequence bool    `json:"is_sequence"`
 	Link     bool    `json:"is_link"`
 	Hidden   bool    `json:"hidden"`
+	Links    any     `json:"links"` // tensors that follow it, by key
 }
 
 // node is a commit of version_control_info.json, or the head of a branch.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deeplake/core/format"
+	"deeplake/core/version/rowset"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
@@ -167,7 +168,9 @@ func (s *maker) record(ctx context.Context, v version) ([]byte, pages, error) {
 			return nil, nil, err
 		}
 		if v.index >= 0 {
-			rec.Ops = at.ops(s.loader.states[t.commit(before)])
+			if rec.Ops, err = s.ops(ctx, s.loader.states[t.commit(before)], at); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	rec.Features = rec.Schema.Features()
@@ -193,10 +196,12 @@ func (s *maker) fill(ctx context.Context, rec *format.Record, at *state, out pag
 	if len(s.notes) > 0 {
 		rec.Schema.Info["deeplake3"] = s.notes
 	}
-	rec.Rows, rec.DeletedRows = at.axis.physical, at.axis.base
-	if at.axis.base > 0 {
+	rec.Rows, rec.DeletedRows = at.axis.physical, at.axis.physical-at.rows
+	if rec.DeletedRows > 0 {
 		gone := roaring64.New()
-		gone.AddRange(0, uint64(at.axis.base))
+		for _, r := range at.axis.deleted() {
+			gone.AddRange(uint64(r.Start), uint64(r.Start+r.Count))
+		}
 		name, err := out.put(format.EncodeBitmap(gone))
 		if err != nil {
 			return err
@@ -264,19 +269,17 @@ const (
 	inlineRanges  = 1000
 )
 
-// ops are the changes of a commit; last is the state before it, nil: nothing.
-func (s *state) ops(last *state) []format.Op {
+// ops are the changes of a commit at; last is the state before it, nil: nothing.
+func (m *maker) ops(ctx context.Context, last, at *state) ([]format.Op, error) {
 	var out []format.Op
-	live := int64(0)
 	if last != nil {
 		for _, t := range last.tensors {
-			if s.by[t.key] == nil {
+			if at.by[t.key] == nil {
 				out = append(out, format.Op{Op: format.OpDropTensor, Tensor: t.id})
 			}
 		}
-		live = last.rows
 	}
-	for _, t := range s.tensors {
+	for _, t := range at.tensors {
 		var old *tensorState
 		if last != nil {
 			old = last.by[t.key]
@@ -288,32 +291,37 @@ func (s *state) ops(last *state) []format.Op {
 			out = append(out, format.Op{Op: format.OpRenameTensor, Tensor: t.id})
 		}
 	}
-	if last != nil && s.axis.base > last.axis.base && live > 0 {
-		out = append(out, format.Op{Op: format.OpDelete, Ranges: []format.RowRange{{Start: last.axis.base, Count: live}}})
+	if len(at.removed) > 0 {
+		out = append(out, format.Op{Op: format.OpDelete, Ranges: at.removed})
 	}
-	if n := s.axis.physical - s.axis.from; n > 0 {
-		out = append(out, format.Op{Op: format.OpAppend, Append: idOf("rows", s.id), Start: s.axis.from, Rows: n})
+	if n := at.axis.physical - at.axis.from; n > 0 {
+		out = append(out, format.Op{Op: format.OpAppend, Append: idOf("rows", at.id), Start: at.axis.from, Rows: n})
 	}
-	for _, t := range s.tensors {
-		if ranges := t.updates(&s.axis); len(ranges) > 0 && last != nil && last.by[t.key] != nil {
-			out = append(out, format.Op{Op: format.OpUpdate, Tensor: t.id, Ranges: ranges})
-		}
-	}
-	return out
-}
-
-// updates are the rows that a commit changed, of those that stood before.
-func (t *tensorState) updates(a *axis) (out []format.RowRange) {
-	rows := slices.Sorted(slices.Values(t.changed.updated))
-	for _, row := range slices.Compact(rows) {
-		if row += a.base; row >= a.from {
-			break
-		}
-		if n := len(out); n > 0 && out[n-1].Start+out[n-1].Count == row {
-			out[n-1].Count++
+	for _, t := range at.tensors {
+		if last == nil || last.by[t.key] == nil {
 			continue
 		}
-		out = append(out, format.RowRange{Start: row, Count: 1})
+		rows, err := m.altered(ctx, last, at, t)
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			out = append(out, format.Op{Op: format.OpUpdate, Tensor: t.id, Ranges: rows})
+		}
 	}
-	return out
+	return out, nil
+}
+
+// updates are the rows of the axis that a commit may have changed, of those that stood before. In a
+// commit that removed rows, each of them may have moved a number by two.
+func (t *tensorState) updates(at *state) rowset.Set {
+	n := at.removed.Count()
+	kept := at.axis.live.And(rowset.Set{{Count: at.axis.from}}).Count()
+	rows := make([]format.RowRange, 0, len(t.changed.updated))
+	for _, row := range t.changed.updated {
+		if from, to := max(0, row-2*n), min(kept, row+n+1); from < to {
+			rows = append(rows, format.RowRange{Start: from, Count: to - from})
+		}
+	}
+	return at.axis.within(rowset.Of(rows))
 }

@@ -3,13 +3,13 @@ package v3
 import (
 	"context"
 	"crypto/sha256"
-	"slices"
 	"strings"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/internal/task"
 	"deeplake/core/storage"
+	"deeplake/core/version/rowset"
 )
 
 // tensorState is a tensor in a commit.
@@ -54,15 +54,11 @@ type state struct {
 	digest  string // of its files
 	schema  bool   // the commit renames or deletes tensors, or changes the info of the dataset
 	rows    int64
+	popped  bool // a tensor has lost rows
 	axis    axis
-}
+	removed rowset.Set // rows of the axis that the commit before has, and this one has not
 
-// axis is the rows of a commit among all rows that its branch ever had, as this format counts them.
-type axis struct {
-	base     int64 // rows before it are deleted
-	physical int64 // rows that there ever were
-	ids      []format.Entry
-	from     int64 // rows from here on are new in the commit
+	ids map[string]*tensorState // tensors of ids, where they were needed, by key
 }
 
 // changed reports whether the commit changes something.
@@ -123,13 +119,17 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		return nil, err
 	}
 	var before *state
-	for _, c := range chain {
+	for i, c := range chain {
 		if s := fresh[c]; s != nil {
-			if err := s.settle(before); err != nil {
+			s.digest = f.digest(folder(c))
+			known := l.states[c]
+			l.states[c] = s // for locate
+			if err := l.settle(ctx, chain[:i+1], before, s); err != nil {
+				if delete(l.states, c); known != nil {
+					l.states[c] = known
+				}
 				return nil, errs.Wrap(errs.Corrupt, "read", folder(c)+metaFile, err)
 			}
-			s.digest = f.digest(folder(c))
-			l.states[c] = s
 		}
 		before = l.states[c]
 	}
@@ -137,6 +137,21 @@ func (l *loader) load(ctx context.Context, id string, full bool) (*state, error)
 		err = l.sizes(ctx, fresh[id])
 	}
 	return fresh[id], err
+}
+
+// settle finishes a commit whose files are there, the last one of chain.
+func (l *loader) settle(ctx context.Context, chain []string, before, s *state) error {
+	if err := s.measure(); err != nil {
+		return err
+	}
+	var removed rowset.Set
+	if s.moved(before) {
+		var err error
+		if removed, err = l.removed(ctx, chain, before, s); err != nil {
+			return err
+		}
+	}
+	return s.settle(before, removed)
 }
 
 // tensorsOf makes the tensors of a commit.
@@ -193,43 +208,6 @@ func (s *state) files(f *fetch) {
 	}
 }
 
-// settle finishes a commit whose files are there. before is the commit that it follows; nil: none.
-func (s *state) settle(before *state) error {
-	s.tensors = slices.DeleteFunc(s.tensors, func(t *tensorState) bool { return t.meta.Hidden && t.key != indexTensor })
-	taken := int64(0)
-	popped := false
-	for _, t := range s.tensors {
-		if n := t.meta.Length; n < 0 || n > maxRows {
-			return errs.New(errs.Corrupt, "tensor %q has %d samples, want 0 to %d", clip(t.name), n, int64(maxRows))
-		}
-		t.kind = t.meta.kindOf()
-		s.rows = max(s.rows, t.rows())
-		popped = popped || t.changed.deleted > 0 || t.changed.cleared
-	}
-	a := axis{}
-	if before != nil {
-		a, taken = before.axis, before.rows
-	}
-	a.from = a.base + taken
-	if popped || s.rows < taken {
-		// Rows have moved: they are other rows from here on, since tensors lose rows one by one.
-		a.base, a.from = a.physical, a.physical
-	}
-	if a.base > maxDeleted {
-		return errs.New(errs.Unsupported, "its commits have deleted %d rows, want at most %d", a.base, int64(maxDeleted))
-	}
-	a.physical = max(a.physical, a.base+s.rows)
-	a.ids = slices.Clone(a.ids)
-	if n := a.physical - a.from; n > 0 {
-		a.ids = append(a.ids, format.Entry{Row: a.from, Rows: n, Session: idOf("rows", s.id)})
-	}
-	s.axis = a
-	return nil
-}
-
-// maxDeleted bounds the rows in front of those of a commit, for which a bitmap is made.
-const maxDeleted = 1 << 34
-
 // locate finds the object of a chunk of a tensor in a commit.
 func (l *loader) locate(id, key, name string) (string, error) {
 	for id != rootCommit && id != "" {
@@ -237,7 +215,11 @@ func (l *loader) locate(id, key, name string) (string, error) {
 		if s == nil {
 			return "", errs.New(errs.Internal, "commit %q was not loaded", clip(id))
 		}
-		if t := s.by[key]; t != nil {
+		t := s.by[key]
+		if t == nil {
+			t = s.ids[key]
+		}
+		if t != nil {
 			if o, ok := t.set[name]; ok {
 				commit, of := id, key
 				if o.commit != "" {

@@ -205,7 +205,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/v3", why: "datasets of Deep Lake 3 as datasets of this format; neither views nor loaders, writes to copies alone", never: noIO,
-		project: with(ofValues, jsontext, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/version/maintain"),
+		project: with(ofValues, jsontext, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/version/maintain", "core/version/rowset"),
 		modules: []string{lz4, roaring, "golang.org/x/image/bmp", "golang.org/x/image/tiff"},
 	},
 	{dir: "core/dataset/origin", why: "the samples that name the files of rows; reads no rows", project: []string{"core/errs"}, never: noIO},
