@@ -150,6 +150,28 @@ func Forget(p Provider, key string) {
 	}
 }
 
+// Keeper is implemented by caches.
+type Keeper interface {
+	// KeepAlso makes the cache keep further objects: those for which version returns true. Under
+	// one key and one version there is never another content.
+	KeepAlso(version func(key string) (string, bool))
+}
+
+// KeepAlso tells the caches among the decorators of p which further objects never change. It is
+// called before p is read.
+func KeepAlso(p Provider, version func(key string) (string, bool)) {
+	for {
+		if k, ok := p.(Keeper); ok {
+			k.KeepAlso(version)
+		}
+		w, ok := p.(Wrapper)
+		if !ok {
+			return
+		}
+		p = w.Unwrap()
+	}
+}
+
 // Stats counts the work of the decorators of a store since they were opened. All but the gauges
 // only grow.
 type Stats struct {

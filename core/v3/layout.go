@@ -3,7 +3,6 @@ package v3
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"deeplake/core/errs"
 	"deeplake/core/format"
@@ -74,13 +73,12 @@ type stored struct {
 
 // layout makes the entries of the chunk map of a tensor.
 type layout struct {
-	l       *loader
-	table   *table
-	commit  string
-	mutable bool // the commit is a head
-	t       *tensorState
-	chunks  []stored
-	out     []format.Entry
+	l      *loader
+	table  *table
+	commit string
+	t      *tensorState
+	chunks []stored
+	out    []format.Entry
 }
 
 // entries returns the entries of a tensor in a commit, as its axis has the rows.
@@ -91,7 +89,7 @@ func (l *loader) entries(s *state, t *tensorState, table *table) ([]format.Entry
 	if t.entries != nil {
 		return s.axis.placed(t.entries), nil
 	}
-	y := &layout{l: l, table: table, commit: s.id, mutable: l.tree.nodes[s.id].Time == nil, t: t}
+	y := &layout{l: l, table: table, commit: s.id, t: t}
 	err := y.index()
 	if err == nil && t.kind.sequence {
 		err = y.sequences()
@@ -149,8 +147,8 @@ func (y *layout) index() error {
 
 // piece is items of a chunk of the index.
 func (y *layout) piece(c *stored, from, n int64) piece {
-	own := strings.HasPrefix(c.key, folder(y.commit)+y.t.key+"/")
-	p := piece{key: c.key, items: c.n, from: from, n: n, mutable: y.mutable && own, inner: c.inner}
+	_, closed := y.l.tree.version(c.key)
+	p := piece{key: c.key, items: c.n, from: from, n: n, mutable: !closed, inner: c.inner}
 	if c.tiles > 0 {
 		p.tiling = y.t.tiles[c.first]
 	}

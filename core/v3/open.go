@@ -177,8 +177,12 @@ func (c *opening) blocks() {
 
 // identity is the header of the object, and what tells versions of its content apart.
 func (c *opening) identity() []byte {
-	id := append([]byte(c.object.tag+"\x00"), c.object.head[:c.object.header.bytes]...)
-	if c.mutable && c.object.tag == "" {
+	tag := c.object.tag
+	if version, ok := c.loader.tree.version(c.object.key); ok {
+		tag = version // a page of a cache has no tag
+	}
+	id := append([]byte(tag+"\x00"), c.object.head[:c.object.header.bytes]...)
+	if c.mutable && tag == "" {
 		id = append(id, c.nonce...)
 	}
 	return id

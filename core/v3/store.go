@@ -40,6 +40,7 @@ func (Format) Open(ctx context.Context, p storage.Provider, codecs *codec.Regist
 	if err != nil {
 		return nil, err
 	}
+	storage.KeepAlso(p, t.version)
 	s := &Store{
 		below: p, codecs: codecs, objects: pages{}, records: map[string][]byte{},
 		loader: loader{store: p, tree: t, states: map[string]*state{}},

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"deeplake/core/errs"
@@ -158,6 +159,24 @@ func plant(info versionInfo) (*tree, error) {
 	}
 	t.rename()
 	return t, nil
+}
+
+// version names the content of a chunk of a commit: such chunks do not change. ok is false for
+// other objects, those of heads among them, which their writer may change in place. The time of the
+// commit tells datasets apart that were at one place: the first commit of all has the same id.
+func (t *tree) version(key string) (name string, ok bool) {
+	if !strings.Contains(key, "/chunks/") || strings.HasPrefix(key, ".") {
+		return "", false
+	}
+	id := rootCommit
+	if rest, in := strings.CutPrefix(key, "versions/"); in {
+		id, _, _ = strings.Cut(rest, "/")
+	}
+	n := t.nodes[id]
+	if n == nil || n.Time == nil {
+		return "", false
+	}
+	return id + "@" + strconv.FormatFloat(*n.Time, 'g', -1, 64), true
 }
 
 // loop finds a branch that does not lead to a first commit, because it begins at itself in the end.

@@ -121,6 +121,7 @@ type Store struct {
 	*shared
 	id        string // storage.CacheKey of inner
 	cacheable func(key string) bool
+	also      atomic.Pointer[func(key string) (string, bool)] // see KeepAlso; nil: none
 
 	hits, misses, bytes atomic.Int64
 	closed              atomic.Bool
@@ -134,6 +135,7 @@ var (
 	_ storage.Meter    = (*Store)(nil)
 
 	_ storage.Forgetter = (*Store)(nil)
+	_ storage.Keeper    = (*Store)(nil)
 	_ storage.Ranger    = (*Store)(nil)
 )
 
@@ -149,7 +151,35 @@ func New(inner storage.Provider, layer Layer, cacheable func(key string) bool) s
 	return s
 }
 
-func (s *Store) keyOf(key string, number int64) pageKey { return pageKeyOf(s.id, key, number) }
+func (s *Store) keyOf(key string, number int64) pageKey {
+	return pageKeyOf(s.id, s.named(key), number)
+}
+
+// KeepAlso implements storage.Keeper.
+func (s *Store) KeepAlso(version func(key string) (string, bool)) { s.also.Store(&version) }
+
+// keeps reports whether an object is kept.
+func (s *Store) keeps(key string) bool {
+	if s.cacheable(key) {
+		return true
+	}
+	also := s.also.Load()
+	if also == nil {
+		return false
+	}
+	_, ok := (*also)(key)
+	return ok
+}
+
+// named is the key of an object, with its version where it is kept by that.
+func (s *Store) named(key string) string {
+	if also := s.also.Load(); also != nil && !s.cacheable(key) {
+		if version, ok := (*also)(key); ok {
+			return key + "\x00" + version
+		}
+	}
+	return key
+}
 
 // keep keeps data, from page number on, which was requested when removals was seen: whole segments
 // and single pages.
@@ -198,14 +228,14 @@ func (s *Store) Forget(key string) { s.gone(key) }
 
 // written drops what an object was before, if it was.
 func (s *Store) written(key string) {
-	if s.cacheable(key) && s.layer.has(s.keyOf(key, 0)) {
+	if s.keeps(key) && s.layer.has(s.keyOf(key, 0)) {
 		s.gone(key)
 	}
 }
 
 // ReadAt fills dst: with one request for all that is missing, but where much between is there.
 func (s *Store) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
-	if len(dst) == 0 || off < 0 || off > math.MaxInt64-int64(len(dst))-PageBytes || !s.cacheable(key) {
+	if len(dst) == 0 || off < 0 || off > math.MaxInt64-int64(len(dst))-PageBytes || !s.keeps(key) {
 		return s.inner.ReadAt(ctx, key, dst, off)
 	}
 	if err := s.admit(ctx, "read", key); err != nil {
@@ -219,7 +249,7 @@ func (s *Store) ReadAt(ctx context.Context, key string, dst []byte, off int64) e
 
 // Get reads the whole object.
 func (s *Store) Get(ctx context.Context, key string) ([]byte, error) {
-	if !s.cacheable(key) {
+	if !s.keeps(key) {
 		return s.inner.Get(ctx, key)
 	}
 	if err := s.admit(ctx, "get", key); err != nil {
@@ -292,7 +322,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) error {
 // answer that was lost is looked up, and a copy that another store or a neighbour left here must
 // not answer.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) error {
-	if s.cacheable(key) {
+	if s.keeps(key) {
 		defer s.gone(key)
 	}
 	return s.inner.PutIfAbsent(ctx, key, data)
@@ -308,7 +338,7 @@ func (s *Store) List(ctx context.Context, prefix, after string, fn func(storage.
 func (s *Store) Delete(ctx context.Context, keys ...string) error {
 	defer func() {
 		for _, key := range keys {
-			if s.cacheable(key) {
+			if s.keeps(key) {
 				s.gone(key)
 			}
 		}

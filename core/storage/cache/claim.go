@@ -266,7 +266,7 @@ func (s *Store) reserve(ctx context.Context, op, key string, number, last int64)
 		return nil, nil
 	}
 	at := s.keyOf(key, number)
-	return c.await(ctx, op, key, claimBase(s.id, key), number, last, func() (bool, error) {
+	return c.await(ctx, op, key, claimBase(s.id, s.named(key)), number, last, func() (bool, error) {
 		return s.layer.has(at), s.admit(ctx, op, key)
 	})
 }

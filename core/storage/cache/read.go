@@ -225,7 +225,7 @@ func (r *read) rest(ctx context.Context, begin int64) error {
 // Range gives bytes page by page: those that are there, and between them what requests for the
 // missing ones bring. One that insists on a tag goes to the store: pages have none.
 func (s *Store) Range(ctx context.Context, key string, off, n int64, tag string) (storage.Body, error) {
-	if s.ranger == nil || tag != "" || n == 0 || off < 0 || !s.cacheable(key) {
+	if s.ranger == nil || tag != "" || n == 0 || off < 0 || !s.keeps(key) {
 		return storage.RangerOf(s.inner).Range(ctx, key, off, n, tag)
 	}
 	if err := s.admit(ctx, "read", key); err != nil {
