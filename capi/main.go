@@ -29,6 +29,7 @@ import (
 	"deeplake/core/session"
 	places "deeplake/core/storage/all"
 	"deeplake/core/v3"
+	"deeplake/core/v4"
 	"deeplake/core/video"
 )
 
@@ -77,7 +78,7 @@ func newLibrary() *library {
 		Stores:  stores,
 		Sources: sources,
 		Codecs:  codecs,
-		Formats: []dataset.Format{v3.Format{}},
+		Formats: []dataset.Format{v3.Format{}, v4.Format{}},
 		Writer:  "deeplake " + C.DL_VERSION,
 		Author:  author,
 

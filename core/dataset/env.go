@@ -42,6 +42,24 @@ type Format interface {
 	Open(ctx context.Context, p storage.Provider, codecs *codec.Registry) (storage.Provider, error)
 }
 
+// Named is implemented by formats that the names of their files tell, and that are not presented:
+// Open returns an error for them.
+type Named interface {
+	Names(key string) bool // whether a dataset of the format has a file of this name, and nothing else has
+	Way() string           // how the rows of a dataset come over
+}
+
+// Way returns how the rows of a dataset of another format come over, which is known by the name of
+// one of its files. It is "" for other files.
+func (e *Env) Way(key string) string {
+	for _, f := range e.Formats {
+		if n, ok := f.(Named); ok && n.Names(key) {
+			return n.Way()
+		}
+	}
+	return ""
+}
+
 // Converter is implemented by the stores of a Format that can write their dataset in this format.
 type Converter interface {
 	// Convert writes the dataset to dst: all branches, commits and saved views, or the commit at.
@@ -66,6 +84,9 @@ func vacant(ctx context.Context, env *Env, store storage.Provider) error {
 		as, err := f.Open(ctx, store, env.Codecs)
 		if err != nil && !errs.Is(err, errs.Corrupt) && !errs.Is(err, errs.Unsupported) {
 			return errs.Wrap(errs.Storage, "look for a dataset at", store.URI(), err)
+		}
+		if n, ok := f.(Named); ok && err != nil {
+			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place: %s", f.Name(), n.Way())
 		}
 		if as != nil || err != nil {
 			return errs.Op("create dataset", store.URI()).New(errs.Exists, "a dataset of %s is there, which is never written; take another place", f.Name())

@@ -71,6 +71,9 @@ func (im *importer) nothingError() error {
 	if n == 0 {
 		return errs.Op("import from", from).New(errs.Invalid, "it has no files, want %s files, videos, or .tar and .tar.gz shards", im.env.Codecs.Titles("or"))
 	}
+	if im.way != "" {
+		return errs.Op("import from", from).New(errs.Invalid, "%s", im.way)
+	}
 	why := ""
 	if len(im.report.Skips) > 0 {
 		why = fmt.Sprintf("; %q: %s", im.report.Skips[0].Path, im.report.Skips[0].Reason)

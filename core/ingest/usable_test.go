@@ -14,6 +14,7 @@ import (
 	"deeplake/core/errs"
 	"deeplake/core/storage"
 	"deeplake/core/storage/local"
+	"deeplake/core/v4"
 )
 
 // fail runs an import that must fail with an error of the kind, and returns its text.
@@ -47,11 +48,13 @@ func TestNothingIsReplacedByNothing(t *testing.T) {
 		"no images":      {map[string][]byte{"a.txt": []byte("x"), "b.xml": []byte("x"), "c.xml": nil}, Options{}, []string{".xml: 2, .txt: 1"}},
 		"bad class name": {map[string][]byte{"f\xff/a.jpg": a}, Options{}, []string{".jpg: 1", "UTF-8"}},
 		"bad content":    {map[string][]byte{"a.png": broken}, Options{Compression: "jpeg"}, []string{".png: 1"}},
+		"deep lake 4":    {map[string][]byte{"x/y/abc": []byte("x"), "_deeplake_log/_meta/0000000001c00000000.jsonl": []byte("{}")}, Options{}, []string{"_deeplake_log/_meta/*.jsonl", "deeplake.deeplake4(uri, python=...)"}},
 		"empty shard":    {map[string][]byte{"a.tar": archive(t, tar.FormatUSTAR)}, Options{Link: true}, []string{".tar: 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			env, good, root := testEnv(), t.TempDir(), t.TempDir()
+			env.Formats = []dataset.Format{v4.Format{}}
 			write(t, good, map[string][]byte{"old.jpg": a})
 			write(t, root, c.files)
 			run(t, env, "mem://d", good, Options{})

@@ -42,6 +42,7 @@ type importer struct {
 	creation *task.Group
 	job      *Job
 	report   *Report
+	way      string // for files of another format, where there are some
 	codec    codec.ID
 	own      bool            // images keep the codecs of their files
 	tensors  map[string]bool // of the dataset; true: rows are lists
@@ -119,6 +120,7 @@ func (im *importer) write(wait, ctx context.Context, o *object) error {
 	}
 	if im.after, im.partial = o.Key, ""; !im.usable {
 		im.kinds.add(o.Key)
+		im.way = cmp.Or(im.way, im.env.Way(o.Key))
 	}
 	if im.done++; im.done%windowRows == 0 {
 		im.tell()

@@ -208,6 +208,7 @@ var packageRules = []packageRule{
 		project: with(ofValues, jsontext, task, "core/storage", "core/codec", "core/format", "core/chunk", "core/version/maintain", "core/version/rowset"),
 		modules: []string{lz4, roaring, "golang.org/x/image/bmp", "golang.org/x/image/tiff"},
 	},
+	{dir: "core/v4", why: "datasets of Deep Lake 4 by the names of their files; reads none of them", project: with(ofStores, "core/codec"), never: noIO},
 	{dir: "core/dataset/origin", why: "the samples that name the files of rows; reads no rows", project: []string{"core/errs"}, never: noIO},
 	{
 		dir: "core/dataset/pieces", why: "rows in many pieces: chunks and maps, but no views", never: noIO,
@@ -303,7 +304,7 @@ var packageRules = []packageRule{
 	{
 		dir: "capi", why: "translation of all of it to C",
 		project: with(ofValues, "core/arrow", "core/arrow/stream", "core/storage", "core/storage/all", "core/codec", "core/codec/all", "core/chunk", "core/version", "core/version/maintain", "core/dataset",
-			"core/media", "core/media/ffmpeg", "core/media/matroska", "core/media/mp4", "core/video", "core/clips", "core/windows", "core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/film", "core/viz/server", "core/v3", "cuda"),
+			"core/media", "core/media/ffmpeg", "core/media/matroska", "core/media/mp4", "core/video", "core/clips", "core/windows", "core/array", "core/tql", "core/query", "core/export", "core/ingest", "core/loader", "core/names", "core/order", "core/read", "core/session", "core/viz", "core/viz/film", "core/viz/server", "core/v3", "core/v4", "cuda"),
 	},
 }
 
