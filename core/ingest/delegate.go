@@ -120,6 +120,9 @@ func (l *source) hasTables(ctx context.Context) (bool, error) {
 	tables, others, seen := 0, 0, 0
 	err := l.Source.Objects(ctx, "", "", func(e storage.Entry) bool {
 		seen++
+		if l.way = l.wayOf(e.Key); l.way != "" {
+			return false
+		}
 		if _, isImage := l.codecs.ByExtension(path.Ext(e.Key)); isImage || isArchive(e.Key) || l.isVideo(e.Key) {
 			others++
 		} else if table.Named(e.Key) {
@@ -127,6 +130,9 @@ func (l *source) hasTables(ctx context.Context) (bool, error) {
 		}
 		return others == 0 && seen < probedObjects
 	})
+	if err == nil && l.way != "" {
+		err = errs.New(errs.Invalid, "%s", l.way)
+	}
 	return tables > 0 && others == 0, err
 }
 

@@ -36,13 +36,16 @@ type source struct {
 	codecs  *codec.Registry
 	// kinds of videos
 	containers media.Containers
-	format     string             // that the user gives
-	image      string             // the first one by its name; "": none was seen
-	video      string             // the first one by its name; "": none was seen
-	files      annotations.Names  // what layouts of annotations know of the listing
-	kinds      map[codec.ID]int64 // images by codec, as their names tell
-	shards     int64              // archives, as their names tell
-	objects    int64              // of a folder; 0: not known
+	format     string                  // that the user gives
+	wayOf      func(key string) string // see dataset.Env.Way
+	way        string
+
+	image   string             // the first one by its name; "": none was seen
+	video   string             // the first one by its name; "": none was seen
+	files   annotations.Names  // what layouts of annotations know of the listing
+	kinds   map[codec.ID]int64 // images by codec, as their names tell
+	shards  int64              // archives, as their names tell
+	objects int64              // of a folder; 0: not known
 
 	first []storage.Entry // entries that probe has read; none of a folder
 	rest  bool            // the listing goes on behind them
@@ -63,7 +66,7 @@ func openSource(ctx context.Context, env *dataset.Env, into, uri string, o Optio
 		return nil, errs.Wrap(errs.Storage, "import from", storage.RedactURL(uri), err)
 	}
 	scheme, _, found := strings.Cut(uri, "://")
-	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, whole: o.Splits == "none", codecs: env.Codecs, containers: env.Containers, format: o.Format, kinds: map[codec.ID]int64{}}
+	l := &source{Source: s, local: !found || scheme == "file", given: o.Classes, whole: o.Splits == "none", codecs: env.Codecs, containers: env.Containers, format: o.Format, wayOf: env.Way, kinds: map[codec.ID]int64{}}
 	if scheme == "http" || scheme == "https" {
 		l.Source = &list{Source: s}
 	}
@@ -122,6 +125,7 @@ func (l *source) probe(ctx context.Context) error {
 		}
 		l.objects++
 		l.files.Add(key)
+		l.way = cmp.Or(l.way, l.wayOf(key))
 		if isArchive(key) {
 			l.shards++
 			first.add(key)
@@ -158,6 +162,9 @@ func (l *source) probe(ctx context.Context) error {
 		if err == nil && l.rest {
 			err = l.findRest(ctx, &first)
 		}
+	}
+	if err == nil && l.way != "" {
+		return errs.Op("import from", l.URI()).New(errs.Invalid, "%s", l.way)
 	}
 	// Files in one folder of such a name are no class.
 	if isPlain := len(classes) == 1 && l.local; isPlain {

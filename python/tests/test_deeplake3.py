@@ -85,7 +85,10 @@ def test_all_versions_read_as_the_package_reads_them(places: Path, name: str) ->
             assert unknown(name, differences(ds, folder, version)) == [], version["id"]
 
 
-@pytest.mark.parametrize("name", ["history", "tiled", "sequences", "labels", "texts", "images"])
+COPIED = ["history", "tiled", "sequences", "labels", "texts", "images", "removed", "large_items", "rare_files"]
+
+
+@pytest.mark.parametrize("name", COPIED)
 @pytest.mark.parametrize("history", [True, False])
 def test_copies_hold_the_same_values(places: Path, tmp_path: Path, name: str, history: bool) -> None:
     before = {p: p.stat() for p in (places / name).rglob("*")}
@@ -202,8 +205,14 @@ def test_links_follow_the_policy(places: Path, tmp_path: Path) -> None:
         ds["unchecked"][4]
     with pytest.raises(deeplake.Error, match="link_storage"):
         ds["remote"][0]
-    with pytest.raises(deeplake.UnsupportedError, match="grid of links"):
-        ds["tiles"][0]
+    # A grid of links is one picture, of which a region takes the files that it touches.
+    grid = array_of(folder, tensors["tiles"]["samples"][0]["value"])
+    assert np.abs(ds["tiles"][0].astype(int) - grid.astype(int)).max() <= 24
+    assert ds["tiles"].htype == "image" and ds["albums"].htype == "sequence[image]"
+    assert [len(album) for album in ds["albums"]] == [2, 0, 3]
+    closed = deeplake.open(places / "links", allow_links=[])
+    with pytest.raises(deeplake.AccessDeniedError):
+        closed["albums"][0]
     deeplake.copy(places / "links", tmp_path / "copy")
     left = deeplake.open(tmp_path / "copy").info["deeplake3"]["left_out"]
     assert set(left) == {"checked", "remote", "tiles", "unchecked"}
@@ -264,8 +273,8 @@ def test_commands(places: Path, tmp_path: Path) -> None:
 
     listed = run("ls", str(places))
     assert "labels" in listed and "history" in listed
-    copied = run("cp", str(places / "sequences"), str(tmp_path / "copy"), "--history")
-    assert "many_polygon" in copied and "list of lists" in copied
+    copied = run("cp", str(places / "scalars"), str(tmp_path / "copy"), "--history")
+    assert "long_double" in copied and "float128" in copied
 
 
 def test_a_web_server_needs_no_listing(places: Path) -> None:
@@ -319,3 +328,42 @@ def test_loaders_queries_and_resume(places: Path) -> None:
     loader.load_state_dict(state)
     taken += [batch["labels"] for batch in loader]
     assert [str(a) for a in taken] == [str(b) for b in first]
+
+
+def test_rare_files_are_bytes_at_their_rows_alone(places: Path) -> None:
+    folder = places / "rare_files.expected"
+    tensors = {t["name"]: t for t in index_of(folder)["versions"][-1]["tensors"]}
+    ds = deeplake.open(places / "rare_files")
+    assert ds["numbers"][1].tolist() == [2]
+    for row in (0, 2):
+        assert np.array_equal(ds["mixed"][row], array_of(folder, tensors["mixed"]["samples"][row]))
+    with pytest.raises(deeplake.UnsupportedError, match=r"tiff file is not decoded here: .*compression.*bytes\(row\)"):
+        ds["mixed"][1]
+    undecoded = 0
+    for name, tensor in tensors.items():
+        for row, want in enumerate(tensor["samples"] if tensor["sample_compression"] == "tiff" else []):
+            try:
+                got = ds[name][row]
+            except deeplake.Error as error:
+                assert "tiff" in str(error) and "bytes(row) returns the file" in str(error)
+                data = ds[name].bytes(row)
+                assert hashlib.sha256(data).hexdigest() == want["sha256"]
+                with Image.open(io.BytesIO(data)) as image:
+                    assert image.format == "TIFF"
+                undecoded += 1
+            else:
+                assert np.array_equal(got, array_of(folder, want)), name
+    assert undecoded > 1
+    assert deeplake.open(places / "rare_files").query("SELECT numbers WHERE numbers[0] > 1").rows.tolist() == [1, 2]
+
+
+def test_diff_tells_removed_rows_from_others(places: Path) -> None:
+    ds = deeplake.open(places / "removed")
+    diff = ds.diff(1, 2)
+    assert (diff.deleted.tolist(), diff.added.tolist()) == ([0, 4, 17], [17, 18, 19])
+    assert {name: change.updated.tolist() for name, change in diff.tensors.items()}["numbers"] == [5]
+    assert "numbers: 1 row (5) updated" in str(diff)
+    head = ds.diff(3, 4)
+    assert (head.deleted.tolist(), head.added.tolist()) == ([10, 11, 12, 13, 14], [])
+    kept = [change.change for change in ds.history(5)]
+    assert kept[-1] == "added" and "updated" in kept
