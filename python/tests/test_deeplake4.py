@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tarfile
 import textwrap
 import time
 from pathlib import Path
@@ -271,3 +272,23 @@ def test_a_place_of_deep_lake_4_is_told(tmp_path):
         deeplake.open(tmp_path / "flowers")
     with pytest.raises(deeplake.InvalidArgumentError, match=r"Deep Lake 4 wrote the dataset there"):
         deeplake.ingest(tmp_path / "flowers", tmp_path / "ds")
+
+
+def test_files_of_deep_lake_4_name_the_way(tmp_path):
+    with tarfile.open(Path(__file__).parent / "deeplake4.tar.gz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    way = r"_deeplake_log/_meta/\*\.jsonl.*Deep Lake 4.*deeplake\.deeplake4\(uri, python=\.\.\.\)"
+    place = tmp_path / "kinds"
+    before = sorted(place.rglob("*"))
+    with pytest.raises(deeplake.UnsupportedError, match=way):
+        deeplake.open(place)
+    for overwrite in (False, True):
+        with pytest.raises(deeplake.AlreadyExistsError, match=way):
+            deeplake.create(place, overwrite=overwrite)
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"deeplake\.deeplake4"):
+        deeplake.ingest(place, tmp_path / "ds")
+    done = subprocess.run(
+        [sys.executable, "-m", "deeplake", "create", str(tmp_path / "ds"), f"from-{place}"], capture_output=True, text=True
+    )
+    assert done.returncode != 0 and "deeplake.deeplake4" in done.stderr
+    assert sorted(place.rglob("*")) == before
