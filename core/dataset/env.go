@@ -45,8 +45,9 @@ type Format interface {
 // Named is implemented by formats that the names of their files tell, and that are not presented:
 // Open returns an error for them.
 type Named interface {
-	Names(key string) bool // whether a dataset of the format has a file of this name, and nothing else has
-	Way() string           // how the rows of a dataset come over
+	// Names reports whether a dataset of the format has a file of this name, and nothing else has.
+	Names(key string) bool
+	Way() string // how the rows of a dataset come over
 }
 
 // Way returns how the rows of a dataset of another format come over, which is known by the name of

@@ -95,7 +95,8 @@ func TestRemovedRows(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if got := operations(t, removed, 1); len(got) != 0 { // the first commit of the branch is record 1
+	// The first commit of the branch is record 1.
+	if got := operations(t, removed, 1); len(got) != 0 {
 		t.Errorf("side: %q", got)
 	}
 }
