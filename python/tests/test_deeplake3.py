@@ -357,10 +357,10 @@ def test_rare_files_are_bytes_at_their_rows_alone(places: Path) -> None:
 def test_diff_tells_removed_rows_from_others(places: Path) -> None:
     ds = deeplake.open(places / "removed")
     diff = ds.diff(1, 2)
-    assert (diff.deleted.tolist(), diff.added.tolist()) == ([0, 4, 17], [17, 18, 19])
-    assert {name: change.updated.tolist() for name, change in diff.tensors.items()}["numbers"] == [5]
-    assert "numbers: 1 row (5) updated" in str(diff)
+    assert (list(diff.deleted), list(diff.added)) == ([0, 4, 17], [17, 18, 19])
+    assert list(diff.tensors["numbers"].updated) == [5]
+    assert not diff.tensors["text"].updated and not diff.tensors["labels"].updated
     head = ds.diff(3, 4)
-    assert (head.deleted.tolist(), head.added.tolist()) == ([10, 11, 12, 13, 14], [])
-    kept = [change.change for change in ds.history(5)]
-    assert kept[-1] == "added" and "updated" in kept
+    assert (list(head.deleted), list(head.added)) == ([10, 11, 12, 13, 14], [])
+    changes = [version.change for version in ds.history(2)]
+    assert changes == ["updated", "added"]
