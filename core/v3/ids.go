@@ -15,7 +15,7 @@ import (
 )
 
 // idsInFlight is the number of tensors whose ids are in memory at once.
-const idsInFlight = 4
+const idsInFlight = 16
 
 // removed returns the rows of before that s, the last commit of chain, does not have. The hidden
 // tensors of ids tell it: each sample has a random number. It returns nil where tensors have no
@@ -45,12 +45,18 @@ func (l *loader) removed(ctx context.Context, chain []string, before, s *state) 
 			continue
 		}
 		g.Go(func(ctx context.Context) error {
-			was, err := l.idsOf(ctx, before, keys[i], before.by[t.key].rows())
-			if err != nil || was == nil {
+			var was, is []uint64
+			both := task.New(ctx, 2)
+			both.Go(func(ctx context.Context) (err error) {
+				was, err = l.idsOf(ctx, before, keys[i], before.by[t.key].rows())
 				return err
-			}
-			is, err := l.idsOf(ctx, s, keys[i], t.rows())
-			if err == nil && is != nil {
+			})
+			both.Go(func(ctx context.Context) (err error) {
+				is, err = l.idsOf(ctx, s, keys[i], t.rows())
+				return err
+			})
+			err := both.Wait()
+			if err == nil && was != nil && is != nil {
 				gone[i] = lost(was, is)
 			}
 			return err

@@ -288,7 +288,9 @@ def test_files_of_deep_lake_4_name_the_way(tmp_path):
     with pytest.raises(deeplake.InvalidArgumentError, match=r"deeplake\.deeplake4"):
         deeplake.ingest(place, tmp_path / "ds")
     done = subprocess.run(
-        [sys.executable, "-m", "deeplake", "create", str(tmp_path / "ds"), f"from-{place}"], capture_output=True, text=True
+        [sys.executable, "-m", "deeplake", "create", str(tmp_path / "ds"), f"from-{place}"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0 and "deeplake.deeplake4" in done.stderr
     assert sorted(place.rglob("*")) == before

@@ -9,8 +9,8 @@ import deeplake
 import numpy as np
 import tifffile
 from cases import BARE, attempt, case, fresh
-from PIL import Image
 from pictures import crop, saved
+from PIL import Image
 
 
 @case

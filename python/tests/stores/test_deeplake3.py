@@ -45,7 +45,9 @@ def test_caches_keep_chunks_of_commits(proxy: Server, tmp_path: Path, kept: str)
     bucket = proxy.new_bucket()
     with tarfile.open(ARCHIVES[1]) as archive:
         archive.extractall(tmp_path, filter="data")
-    files = {path.relative_to(tmp_path).as_posix(): path for path in (tmp_path / "removed").rglob("*") if path.is_file()}
+    files = {
+        path.relative_to(tmp_path).as_posix(): path for path in (tmp_path / "removed").rglob("*") if path.is_file()
+    }
     for name, path in files.items():
         proxy.put(bucket, name, path.read_bytes())
     tree = json.loads((tmp_path / "removed/version_control_info.json").read_text())
