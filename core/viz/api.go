@@ -54,7 +54,8 @@ func (s *Service) admit(v *session.View, info session.Info, branch string, end f
 	}
 	opened := newOpenView(v, branch, end)
 	if s.o.Videos != nil {
-		opened.videos, out.Videos = s.o.Videos(v), true
+		opened.videos = s.o.Videos(v)
+		_, out.Videos = opened.videos.(Posters)
 	}
 	var err error
 	out.View, err = s.views.put(opened)

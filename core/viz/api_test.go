@@ -72,6 +72,32 @@ func TestGroupsOfPictures(t *testing.T) {
 	}
 }
 
+// Annotations with items belong to a picture with items: a film, or a sequence of pictures.
+func TestGroupsOfFilms(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ tensors, over string }{
+		"its group":          {"a/video b/video b/sequence[bbox]", "b/video"},
+		"the only film":      {"image video sequence[bbox]", "video"},
+		"not the picture":    {"a/image a/video a/sequence[bbox]", "a/video"},
+		"a picture's boxes":  {"image video bbox", "image"},
+		"the first film":     {"a/image b/video c/video d/sequence[bbox]", "b/video"},
+		"its group's image":  {"a/image a/sequence[bbox] b/video", "a/image"},
+		"a list of pictures": {"image sequence[image] video sequence[polygon]", "sequence[image]"},
+		"names too":          {"image video sequence[class_label]", "video"},
+		"no list of films":   {"sequence[video] image sequence[point]", "image"},
+	} {
+		var all []dataset.TensorDescription
+		for _, tensor := range strings.Fields(tc.tensors) {
+			all = append(all, dataset.TensorDescription{Name: tensor, HType: tensor[strings.LastIndexByte(tensor, '/')+1:]})
+		}
+		for _, tn := range layout(all) {
+			if tn.Role == overlay && tn.Over != tc.over {
+				t.Errorf("%s: %s lies over %q, want %q", name, tn.Name, tn.Over, tc.over)
+			}
+		}
+	}
+}
+
 func TestQueryErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

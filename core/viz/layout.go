@@ -1,6 +1,7 @@
 package viz
 
 import (
+	"cmp"
 	"strings"
 
 	"deeplake/core/dataset"
@@ -39,11 +40,11 @@ type tensorInfo struct {
 
 // layout decides how each tensor is drawn. Within a group, annotations belong to its first picture.
 // A group without pictures (predictions, say) is drawn over the first picture of all. A video
-// counts as one where there is no picture.
+// counts as one where there is no picture. Annotations that are sequences prefer, by the same
+// rules, a picture that has an item for each of theirs: a sequence of pictures, or a video.
 func layout(all []dataset.TensorDescription) []tensorInfo {
 	out := make([]tensorInfo, len(all))
-	first := map[string]string{} // picture of each group
-	anywhere := ""
+	var pictures, lists firsts
 	for i := range all {
 		out[i] = describe(&all[i])
 	}
@@ -54,11 +55,9 @@ func layout(all []dataset.TensorDescription) []tensorInfo {
 				continue
 			}
 			t.Role = primary
-			if first[t.Group] == "" {
-				first[t.Group] = t.Name
-			}
-			if anywhere == "" {
-				anywhere = t.Name
+			pictures.add(t)
+			if t.Sequence != (draw == video) {
+				lists.add(t)
 			}
 		}
 	}
@@ -67,8 +66,8 @@ func layout(all []dataset.TensorDescription) []tensorInfo {
 		if t.Role != overlay {
 			continue
 		}
-		if t.Over = first[t.Group]; t.Over == "" {
-			t.Over = anywhere
+		if t.Over = pictures.of(t.Group); t.Sequence && (pictures.groups[t.Group] == "" || lists.groups[t.Group] != "") {
+			t.Over = cmp.Or(lists.of(t.Group), t.Over)
 		}
 		if t.Over == "" {
 			t.Role = side
@@ -84,6 +83,25 @@ func layout(all []dataset.TensorDescription) []tensorInfo {
 	}
 	return out
 }
+
+// firsts are the first pictures of some kind: of each group, and of all.
+type firsts struct {
+	groups map[string]string
+	all    string
+}
+
+func (f *firsts) add(t *tensorInfo) {
+	if f.groups == nil {
+		f.groups = map[string]string{}
+	}
+	if f.groups[t.Group] == "" {
+		f.groups[t.Group] = t.Name
+	}
+	f.all = cmp.Or(f.all, t.Name)
+}
+
+// of returns the picture to which the annotations of a group belong, "" if there is none.
+func (f *firsts) of(group string) string { return cmp.Or(f.groups[group], f.all) }
 
 func describe(d *dataset.TensorDescription) tensorInfo {
 	t := tensorInfo{

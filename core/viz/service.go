@@ -36,17 +36,34 @@ type Options struct {
 	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page
 	// is in the same browser
 	Compress Compress
-	// shows the videos of a view; nil: their files are sent alone, and their sizes in place of
-	// pictures
+	// tells of the videos of a view; without Posters their files are sent alone, and their sizes in
+	// place of pictures. Nil: the call times is not there
 	Videos func(v *session.View) Videos
 }
 
-// Videos shows the videos of a view, until it is closed. All methods may be called in parallel.
+// Videos tells of the videos of a view, until it is closed. All methods may be called in parallel.
 type Videos interface {
+	// Times describes a video, with the times of the frames around a time, in seconds.
+	Times(ctx context.Context, column string, row int64, at float64) (Times, error)
+	Close()
+}
+
+// Times is when the frames of a video are shown, in seconds, never falling.
+type Times struct {
+	First    int64     `json:"first"` // the number of the first frame in Times
+	Times    []float64 `json:"times"`
+	Frames   int64     `json:"frames"` // of the whole video
+	Duration float64   `json:"duration"`
+	Width    int       `json:"width"` // of the frames as they are shown
+	Height   int       `json:"height"`
+}
+
+// Posters are videos of which pictures are shown. All methods may be called in parallel.
+type Posters interface {
+	Videos
 	// Poster returns the facts of a video, which ref has found, and its first frame as a picture
 	// whose longer side has so many pixels.
 	Poster(ctx context.Context, column string, row int64, ref *chunk.Ref, pixels int) (Poster, error)
-	Close()
 }
 
 // Poster is a video as a cell shows it.
@@ -167,7 +184,7 @@ func (s *Service) calls() map[string]func(ctx context.Context, body []byte) (any
 	return map[string]func(context.Context, []byte) (any, error){
 		"open": s.open, "query": s.query, "explain": s.explain, "close": s.forget,
 		"stats": s.stats, "versions": s.versions, "diff": s.diff, "words": words,
-		"select": s.pick, "progress": s.progress, "save": s.save,
+		"select": s.pick, "progress": s.progress, "save": s.save, "times": s.times,
 	}
 }
 

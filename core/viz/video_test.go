@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"deeplake/core/chunk"
@@ -21,6 +22,7 @@ import (
 // shown stands for the videos of a view.
 type shown struct {
 	poster Poster
+	times  Times
 	err    error
 	closed int
 }
@@ -30,6 +32,13 @@ func (s *shown) Poster(_ context.Context, column string, row int64, ref *chunk.R
 		return Poster{}, errors.New("another sample")
 	}
 	return s.poster, s.err
+}
+
+func (s *shown) Times(_ context.Context, column string, row int64, at float64) (Times, error) {
+	if column != "film" || row != 0 || at != 2.5 {
+		return Times{}, errors.New("another time")
+	}
+	return s.times, s.err
 }
 
 func (s *shown) Close() { s.closed++ }
@@ -70,6 +79,9 @@ func TestVideoWithoutDecoders(t *testing.T) {
 	v := f.open(map[string]string{})
 	if film, boxes := &v.Tensors[0], &v.Tensors[1]; v.Videos || film.Draw != video || film.Role != primary || boxes.Over != "film" {
 		t.Errorf("%t %+v %+v", v.Videos, film, boxes)
+	}
+	if status, why := f.refused("times", map[string]any{"view": v.View, "column": "film", "row": 0, "at": 0}); status != 400 || why.Kind != "unsupported" {
+		t.Errorf("times without tables: %d %+v", status, why)
 	}
 	small := f.read(f.view, []int64{0, 1}, wanted{Name: "film", Pixels: 64})
 	if r := small["film 0"]; r.Kind != kindLarge || r.Size != int64(len(file)) || len(r.body) > 0 {
@@ -114,6 +126,19 @@ func TestVideoRecords(t *testing.T) {
 	of.err = errors.New("no table")
 	if r := read(); r.Kind != kindError || r.Message != "no table" || r.Codec != "" {
 		t.Errorf("%+v", r.header)
+	}
+	body := map[string]any{"view": opened.View, "column": "film", "row": 0, "at": 2.5}
+	if status, why := f.refused("times", body); status != 500 || why.Message != "no table" {
+		t.Errorf("%d %+v", status, why)
+	}
+	var got map[string]any
+	of.err = nil
+	if f.call("times", body, &got); fmt.Sprint(got) != "map[duration:0 first:0 frames:0 height:0 times:[] width:0]" {
+		t.Errorf("a video without frames: %v", got)
+	}
+	of.times = Times{First: 3, Times: []float64{2.25, 2.5}, Frames: 9, Duration: 4, Width: 96, Height: 64}
+	if f.call("times", body, &got); fmt.Sprint(got) != "map[duration:4 first:3 frames:9 height:64 times:[2.25 2.5] width:96]" {
+		t.Errorf("times are %v", got)
 	}
 	s.Close()
 	if of.closed != 1 {

@@ -20,7 +20,7 @@ type openView struct {
 	branch  string // of its commit
 	workers read.Pool[*chunk.Worker]
 	blocks  *chunk.BlockCache // of workers
-	videos  Videos            // nil: pages get no pictures of them
+	videos  Videos            // nil: pages learn nothing of them
 	close   func()            // of the resources of the view; nil: it has none
 	readers int               // and the table, as long as the view is in it
 	used    uint64            // a higher number was used later

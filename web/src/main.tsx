@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { openClient } from "./data/open";
+import { openFilm } from "./draw/canvas/film";
 import { openGrid } from "./draw/canvas/grid";
 import { openSingle } from "./draw/canvas/single";
 import { App } from "./ui/app";
@@ -11,7 +12,7 @@ import { Model } from "./ui/model/model";
 import { firstPanels, keepPanels } from "./ui/panels";
 import "./style.css";
 
-const model = new Model(openClient(), { openGrid, openSingle });
+const model = new Model(openClient(), { openGrid, openSingle, openFilm });
 model.set(firstPanels(sessionOf(), window.innerWidth));
 keepPanels(model.state, sessionOf());
 const root = document.getElementById("app");

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"sync"
 
 	"deeplake/core/chunk"
 	"deeplake/core/codec"
@@ -42,7 +41,6 @@ const (
 	posterQuality = 80
 	mostFrame     = 256 << 20 // bytes of the pixels of a frame of which a picture is made
 	largeFrame    = 32 << 20  // one frame of this size is in memory at a time
-	mostTimes     = 256       // on each side of a time
 )
 
 // New returns films that library decodes, loaded at the first use of a decoder. containers tell
@@ -51,41 +49,17 @@ func New(library func() (*ffmpeg.Library, error), compress viz.Compress, contain
 	return &Films{library: library, compress: compress, containers: containers, posters: lru.New[posterKey, viz.Poster](posterBytes), large: make(chan struct{}, 1)}
 }
 
-// View is the videos of a view; viz.Videos.
+// View is the videos of a view; viz.Posters.
 type View struct {
+	*Tables
 	films *Films
-	view  *session.View
-
-	mu      sync.Mutex
-	readers map[string]*video.Reader // by column; their decoders are not used
 }
 
-var _ viz.Videos = (*View)(nil)
+var _ viz.Posters = (*View)(nil)
 
 // Open returns the videos of a view, which must be open as long as they are.
 func (f *Films) Open(v *session.View) viz.Videos {
-	return &View{films: f, view: v, readers: map[string]*video.Reader{}}
-}
-
-// Close frees what was read. No call may be running.
-func (v *View) Close() {
-	for _, r := range v.readers {
-		r.Close()
-	}
-}
-
-// reader returns the reader of a column, which is opened when it is first used.
-func (v *View) reader(column string) (*video.Reader, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if r := v.readers[column]; r != nil {
-		return r, nil
-	}
-	r, err := video.Open(v.view, column, v.films.library)
-	if err == nil {
-		v.readers[column] = r
-	}
-	return r, err
+	return &View{films: f, Tables: newTables(v)}
 }
 
 // undrawn is why a video has no picture, with its facts.
@@ -191,15 +165,6 @@ func (v *View) Info(ctx context.Context, column string, row int64) (Info, error)
 		number = row
 	}
 	return Info{Info: of, Media: mediaType, Name: safe(column) + "-" + strconv.FormatInt(number, 10) + extension}, nil
-}
-
-// Times returns the times of the frames around a time, in seconds, and the number of the first.
-func (v *View) Times(ctx context.Context, column string, row int64, at float64) (first int64, times []float64, err error) {
-	r, err := v.reader(column)
-	if err != nil {
-		return 0, nil, err
-	}
-	return r.Near(ctx, row, at, mostTimes)
 }
 
 // ReadAt fills dst with bytes of the file of a row from off on, held against their checksums.

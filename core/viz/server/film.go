@@ -26,24 +26,9 @@ const (
 
 // ofVideo is the body of requests that name a video.
 type ofVideo struct {
-	View   string  `json:"view"`
-	Column string  `json:"column"`
-	Row    int64   `json:"row"`
-	At     float64 `json:"at"` // api/times: seconds
-}
-
-// onVideo runs body with the videos of the view that a request names.
-func (s *Server) onVideo(body []byte, run func(in *ofVideo, v *film.View) error) error {
-	var in ofVideo
-	if err := viz.Parse(body, &in); err != nil {
-		return err
-	}
-	v, done, err := s.films(in.View)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return run(&in, v)
+	View   string `json:"view"`
+	Column string `json:"column"`
+	Row    int64  `json:"row"`
 }
 
 // films returns the videos of a view. The caller calls done after reading.
@@ -62,28 +47,24 @@ func (s *Server) films(view string) (*film.View, func(), error) {
 
 // video answers api/video: the facts of a video, and an address of its file for a player.
 func (s *Server) video(ctx context.Context, body []byte, to *answer) error {
-	return s.onVideo(body, func(in *ofVideo, v *film.View) error {
-		info, err := v.Info(ctx, in.Column, in.Row)
-		if err != nil {
-			return err
-		}
-		text := s.grants.give(grant{in.View, in.Column, in.Row, info.Media, info.Name, info.Bytes, time.Time{}}, s.now())
-		return viz.Write(to, struct {
-			film.Info
-			URL string `json:"url"`
-		}{info, "api/video/" + text})
-	})
-}
-
-// times answers api/times.
-func (s *Server) times(ctx context.Context, body []byte, to *answer) error {
-	return s.onVideo(body, func(in *ofVideo, v *film.View) error {
-		first, times, err := v.Times(ctx, in.Column, in.Row, in.At)
-		if err != nil {
-			return err
-		}
-		return viz.Write(to, map[string]any{"first": first, "times": times})
-	})
+	var in ofVideo
+	if err := viz.Parse(body, &in); err != nil {
+		return err
+	}
+	v, done, err := s.films(in.View)
+	if err != nil {
+		return err
+	}
+	defer done()
+	info, err := v.Info(ctx, in.Column, in.Row)
+	if err != nil {
+		return err
+	}
+	text := s.grants.give(grant{in.View, in.Column, in.Row, info.Media, info.Name, info.Bytes, time.Time{}}, s.now())
+	return viz.Write(to, struct {
+		film.Info
+		URL string `json:"url"`
+	}{info, "api/video/" + text})
 }
 
 // play sends the file that a grant stands for, or a range of it.

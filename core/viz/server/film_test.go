@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -205,14 +206,27 @@ func TestTimes(t *testing.T) {
 	v := f.open(0)
 	for _, at := range []float64{-1e300, 0, v.Duration / 2, 1e300} {
 		var got struct {
-			First int
-			Times []float64
+			First, Frames, Width, Height int
+			Duration                     float64
+			Times                        []float64
 		}
 		body := f.of(0)
 		body["at"] = at
 		f.call("times", body, &got)
 		if len(got.Times) == 0 || got.First+len(got.Times) > v.Frames || !slices.IsSorted(got.Times) {
 			t.Errorf("at %v: %d times from %d on, of %d frames", at, len(got.Times), got.First, v.Frames)
+		}
+		if got.Frames != v.Frames || got.Width != v.Width || got.Height != v.Height || got.Duration != v.Duration {
+			t.Errorf("the video is %+v, want %+v", got, v)
+		}
+	}
+	for _, at := range []any{"0", nil, []int{1}, true, json.RawMessage("1e999"), json.RawMessage("-1e999")} {
+		body := f.of(0)
+		body["at"] = at
+		if at == nil { // no number: that of the begin
+			f.call("times", body, &struct{}{})
+		} else if status, why := f.refused("times", body); status != 400 || why.Kind != "invalid" {
+			t.Errorf("at %v: %d %+v", at, status, why)
 		}
 	}
 }

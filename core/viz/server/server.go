@@ -156,13 +156,11 @@ func (s *Server) handler() http.Handler {
 			return s.enter(body, to, func() bool { return isOwn(r) })
 		})
 	})
-	for name, call := range map[string]func(context.Context, []byte, *answer) error{"video": s.video, "times": s.times} {
-		mux.HandleFunc("POST /api/"+name, func(w http.ResponseWriter, r *http.Request) {
-			s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
-				return task.Call(func() error { return call(r.Context(), body, to) })
-			})
+	mux.HandleFunc("POST /api/video", func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {
+			return task.Call(func() error { return s.video(r.Context(), body, to) })
 		})
-	}
+	})
 	mux.HandleFunc("GET /api/video/{grant}", s.play)
 	mux.HandleFunc("POST /api/{name}", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, s.guard.admit, func(body []byte, to *answer) error {

@@ -2,7 +2,7 @@
 
 import { ApiError, messageOf } from "./errors";
 import { parseProjection, parseValues, type Projection } from "./points";
-import type { Diff, FrameTimes, Progress, Stats, Tensor, Versions, Video, View } from "./protocol";
+import type { Diff, FrameTable, Progress, Stats, Tensor, Versions, Video, View } from "./protocol";
 import { RecordError, RecordParser, type SampleRecord } from "./records";
 
 /** Keeps the token of the session. */
@@ -158,10 +158,13 @@ export class Client {
   }
 
   /** Returns the times of the frames around a time of a video, in seconds. */
-  async times(view: string, row: number, column: string, at: number, signal?: AbortSignal): Promise<FrameTimes> {
-    const { first, times } = (await this.ask("times", { view, row, column, at }, signal)) as FrameTimes;
-    if (!isCount(first)) throw malformed("times", "first is not a whole number");
-    return { first, times: list(times).filter((time) => typeof time === "number") };
+  async times(view: string, row: number, column: string, at: number, signal?: AbortSignal): Promise<FrameTable> {
+    const table = (await this.ask("times", { view, row, column, at }, signal)) as FrameTable;
+    for (const name of ["first", "frames", "width", "height"] as const) {
+      if (!isCount(table[name])) throw malformed("times", `${name} is not a whole number`);
+    }
+    if (typeof table.duration !== "number") throw malformed("times", "no duration");
+    return { ...table, times: list(table.times).filter((time) => typeof time === "number") };
   }
 
   /** Returns why the server does not send the file of a video; null: it does. */

@@ -54,6 +54,11 @@ export interface Video {
   begin: number; duration: number;    // of the first frame, and to the end of the last, in seconds
   fps: number; rotation: number;      // in degrees, clockwise
 }
+/** The answer of api/times: the times around a time, and the video as a whole. */
+export interface FrameTable extends FrameTimes {
+  frames: number; width: number; height: number;
+  duration: number;                   // to the end of the last frame, in seconds
+}
 export interface FrameTimes {
   first: number;                      // the number of the first frame in `times`
   times: number[];                    // of the frames around the wanted time, in seconds

@@ -107,7 +107,28 @@ export interface Single {
   destroy(): void;
 }
 
+/** The size of a picture, in its pixels. */
+export interface Size {
+  width: number;
+  height: number;
+}
+
+/** The annotations of the frame that a player shows, on a canvas over it. */
+export interface FilmLayer {
+  setStore(store: SampleStore): void;
+  setAppearance(a: Appearance): void;
+  /** `frame`: of the frames to which annotations refer; `picture`: as the player shows them. The
+   * player fits its picture into the canvas. */
+  setSizes(frame: Size, picture: Size): void;
+  /** Draws an item of the sequences that have one for each frame. item -1: of none. */
+  show(row: number, item: number, sequences: ReadonlySet<string>): void;
+  /** Returns the annotation under a point of the canvas; null: the point is beside the picture. */
+  at(x: number, y: number): Hit | null;
+  destroy(): void;
+}
+
 export type OpenGrid = (canvas: HTMLCanvasElement, events: GridEvents) => Grid;
 /** `moved`: the user zoomed or panned. */
 export type OpenSingle = (canvas: HTMLCanvasElement, hovered: (hit: Hit | null) => void,
   moved?: (look: Look) => void) => Single;
+export type OpenFilm = (canvas: HTMLCanvasElement) => FilmLayer;

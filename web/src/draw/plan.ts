@@ -111,6 +111,16 @@ function panesOf(overlays: Overlay[], pair: Appearance["pair"]): ReadonlySet<Ten
 }
 
 /**
+ * Returns the plan for the frames of a video: with the overlays and labels among `sequences`, which
+ * have an item for each frame, and with the labels of whole rows. There is one copy of the picture.
+ */
+export function planOfFrames(plan: Plan, sequences: ReadonlySet<string>): Plan {
+  const overlays = plan.overlays.filter(({ tensor }) => tensor.sequence && sequences.has(tensor.name))
+    .map((one) => ({ ...one, labels: one.labels.filter(({ tensor }) => !tensor.sequence || sequences.has(tensor.name)) }));
+  return { ...plan, overlays, panes: [new Set()] };
+}
+
+/**
  * Reports whether an annotation belongs to a picture. Where there are only masks, one of them is
  * the picture, and shapes lie over it; other masks would cover it.
  */

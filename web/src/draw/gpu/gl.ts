@@ -1,9 +1,9 @@
 // Programs, batches of shapes and textures over WebGL 2.
 
-/** Opens the context, or throws an error that can be shown. */
-export function openContext(canvas: HTMLCanvasElement): WebGL2RenderingContext {
+/** Opens the context, or throws an error that can be shown. `alpha`: the page shows through. */
+export function openContext(canvas: HTMLCanvasElement, alpha = false): WebGL2RenderingContext {
   const gl = canvas.getContext("webgl2", {
-    alpha: false, antialias: false, depth: false, stencil: false, preserveDrawingBuffer: false,
+    alpha, antialias: false, depth: false, stencil: false, preserveDrawingBuffer: false,
   });
   if (!gl) throw new Error("this browser has no WebGL 2, which the pictures are drawn with");
   return gl;

@@ -344,7 +344,7 @@ export class Scene {
     this.look(view, width, height);
     this.style = style;
     gl.viewport(0, bottom, width, height);
-    gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, 1);
+    gl.clearColor(ground[0] / 255, ground[1] / 255, ground[2] / 255, ground[3] ?? 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);

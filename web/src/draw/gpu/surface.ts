@@ -53,8 +53,9 @@ export class Surface {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly run = (time: number): void => this.draw(time);
 
-  constructor(readonly canvas: HTMLCanvasElement, private readonly painting: Painting) {
-    this.gl = openContext(canvas);
+  /** `alpha`: the page shows through the canvas. */
+  constructor(readonly canvas: HTMLCanvasElement, private readonly painting: Painting, alpha = false) {
+    this.gl = openContext(canvas, alpha);
     this.observer = new ResizeObserver(() => this.measure());
     canvas.addEventListener("webglcontextlost", this.lost);
     canvas.addEventListener("webglcontextrestored", this.restored);

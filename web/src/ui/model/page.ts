@@ -1,7 +1,7 @@
 // Holds the common ground of the parts of the model: the state, the server, and the drawing.
 
 import type { Client } from "../../data/client";
-import type { Grid, Hit, OpenGrid, OpenSingle } from "../../draw/api";
+import type { Grid, Hit, OpenFilm, OpenGrid, OpenSingle } from "../../draw/api";
 import { Connection } from "./connection";
 import { initialState, Store, type Dialog, type State } from "./state";
 import { endedSession } from "./stops";
@@ -12,6 +12,7 @@ export type Service = Pick<Client, "entered" | "enter" | "open" | "query" | "exp
 export interface Drawing {
   openGrid: OpenGrid;
   openSingle: OpenSingle;
+  openFilm: OpenFilm;
 }
 
 export class Page {

@@ -1,26 +1,26 @@
-// One video over the grid: the browser's player, its facts, and single frames by keyboard.
+// One video over the grid: the browser's player, the annotations of the frame on show, the facts of
+// the video, and single frames by keyboard.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { messageOf } from "../../data/errors";
 import { mediaOf } from "../../data/media";
-import type { FrameTimes, Tensor, Video } from "../../data/protocol";
+import type { FrameTable, Tensor, Video } from "../../data/protocol";
 import type { SampleRecord } from "../../data/records";
 import type { SampleStore } from "../../data/samples";
+import type { FilmLayer } from "../../draw/api";
 import { formatBytes, formatDuration, formatNumber } from "../../draw/format";
 import { planOf } from "../../draw/plan";
 import { useApp, useModel } from "../hooks/app";
 import { useAppearance } from "../hooks/appearance";
 import { useSamples, useTask } from "../hooks/requests";
 import type { Model } from "../model/model";
+import { IconButton } from "../widgets/icons";
 import { describe } from "../text/describe";
 import { formatCount } from "../text/format";
 import { Captions } from "./captions";
-import { frameAt, stepFrom } from "./frames";
+import { FrameItems } from "./items";
+import { Timetable, watchFrames } from "./timetable";
 import { RowTools, stepRow } from "./tools";
-
-/** Of the picture that comes with the facts, for the panel. */
-const pixels = 256;
-const owner = "film";
 
 /** Actions of the keys on the player. */
 interface Player {
@@ -32,6 +32,9 @@ interface Shown {
   store: SampleStore;
   row: number;
   tensor: Tensor;
+  items: FrameItems;
+  /** Annotations by frame may lie over the player. */
+  annotated: boolean;
   /** Takes the player while it is there. */
   players: { current: Player | null };
 }
@@ -45,11 +48,10 @@ export function FilmView({ store, tensor }: { store: SampleStore; tensor: Tensor
   const plan = useMemo(() => planOf(store.view, appearance), [store, appearance]);
   useSamples(store);
   useEffect(() => frame.current?.focus(), []);
-  useEffect(() => {
-    const columns = plan.columns.map(({ name, sized }) => ({ name, pixels: sized ? pixels : 0 }));
-    store.want(row < 0 ? [] : [{ rows: [row], columns }], owner);
-    return () => store.want([], owner);
-  }, [store, row, plan]);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const items = useMemo(() => new FrameItems(store, row, () => redraw(0)), [store, row]);
+  useEffect(() => () => items.close(), [items]);
+  useLayoutEffect(() => items.setAppearance(appearance), [items, appearance]);
   const onKeyDown = (e: KeyboardEvent): void => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const at = e.target instanceof Element ? e.target : null;
@@ -66,19 +68,21 @@ export function FilmView({ store, tensor }: { store: SampleStore; tensor: Tensor
     e.preventDefault();
     e.stopPropagation();
   };
-  const shown = { store, row, tensor, players };
+  const annotated = plan.overlays.some((one) => one.tensor.sequence);
+  const shown = { store, row, tensor, items, annotated, players };
   return (
     <div ref={frame} class="single film" data-testid="single" role="region" aria-label={`Row ${row}`} tabIndex={-1} onKeyDown={onKeyDown}>
       <RowTools store={store} row={row} back="grid" />
       {row < 0 ? null : store.view.videos ? <Served key={`${row} ${tensor.name}`} {...shown} />
         : <Stored key={`${row} ${tensor.name}`} {...shown} />}
-      <Captions store={store} appearance={appearance} row={row} item={0} />
+      <Captions store={store} appearance={appearance} row={row} itemOf={(tensor) => items.itemOf(tensor)} />
     </div>
   );
 }
 
 /** A video whose file the server sends piece by piece. */
-function Served({ store, row, tensor, players }: Shown) {
+function Served(shown: Shown) {
+  const { store, row, tensor } = shown;
   const model = useModel();
   const [attempt, setAttempt] = useState(0);
   const [fault, setFault] = useState("");
@@ -96,22 +100,20 @@ function Served({ store, row, tensor, players }: Shown) {
       setFault(error ? error.message : cannotPlay(video));
     }
   };
-  const times = async (at: number): Promise<FrameTimes> =>
-    model.views.withView((view) => model.client.times(view.view, row, tensor.name, at));
   if (task.error) return <p class="fault" role="alert">The video cannot be read: {task.error}</p>;
   if (!video) return <p class="empty">Opening…</p>;
   return (
     <>
       {fault ? <p class="fault" role="alert" data-testid="film-fault">{fault}</p>
-        : <Playing key={video.url} src={video.url} length={video} times={times} players={players} resume={resume}
-          label={`${tensor.name} of row ${row}`} failed={() => void failed()} blind={() => setFault(cannotPlay(video))} />}
+        : <Playing key={video.url} {...shown} src={video.url} video={video} resume={resume} failed={() => void failed()} blind={() => setFault(cannotPlay(video))} />}
       <Facts video={video} />
     </>
   );
 }
 
 /** A video of an exported page. Its file is read as a whole, once that is wanted. */
-function Stored({ store, row, tensor, players }: Shown) {
+function Stored(shown: Shown) {
+  const { store, row, tensor } = shown;
   const model = useModel();
   const [asked, setAsked] = useState(false);
   const [fault, setFault] = useState("");
@@ -119,6 +121,8 @@ function Stored({ store, row, tensor, players }: Shown) {
   const sample = store.peek(row, tensor.name);
   const task = useTask(asked ? (signal) => model.views.withView((view) => readFile(model, view.view, row, tensor.name, signal), signal)
     : null, [store, row, tensor.name]);
+  // Rows that a query computes have no table: they play without annotations.
+  const table = useTask(asked ? (signal) => timesOf(model, shown, 0, signal) : null, [store, row, tensor.name]);
   const url = useMemo(() => task.value && URL.createObjectURL(task.value), [task.value]);
   useEffect(() => () => {
     if (url) URL.revokeObjectURL(url);
@@ -127,8 +131,7 @@ function Stored({ store, row, tensor, players }: Shown) {
   return (
     <>
       {problem ? <p class="fault" role="alert" data-testid="film-fault">{problem}</p>
-        : url ? <Playing key={url} src={url} players={players} resume={resume} label={`${tensor.name} of row ${row}`}
-          failed={() => setFault("This browser cannot play the file. Save it from the panel of the row, and open it in another player.")} />
+        : url && !table.busy ? <Playing key={url} {...shown} src={url} video={table.value} resume={resume} failed={() => setFault("This browser cannot play the file. Save it from the panel of the row, and open it in another player.")} />
           : <div class="film-offer">
             <p class="quiet">{describe(sample, tensor) || "…"}</p>
             {sample && ["large", "video", "picture"].includes(sample.kind) && <button type="button" class="plain" data-testid="film-load"
@@ -136,6 +139,10 @@ function Stored({ store, row, tensor, players }: Shown) {
           </div>}
     </>
   );
+}
+
+function timesOf(model: Model, { row, tensor }: Pick<Shown, "row" | "tensor">, at: number, signal?: AbortSignal): Promise<FrameTable> {
+  return model.views.withView((view) => model.client.times(view.view, row, tensor.name, at, signal), signal);
 }
 
 async function readFile(model: Model, view: string, row: number, name: string, signal: AbortSignal): Promise<Blob> {
@@ -152,10 +159,8 @@ export function cannotPlay({ codec, media }: Pick<Video, "codec" | "media">): st
   return `This browser cannot play the file (${codec} in ${media}). Save it, and open it in another player.`;
 }
 
-interface PlayingProps {
+interface PlayingProps extends Shown {
   src: string;
-  label: string;
-  players: Shown["players"];
   /** Takes the seconds that were wanted last, where the next player begins; null: at those of the
    * address. A player that has failed is still sought by its user. */
   resume: { current: number | null };
@@ -163,17 +168,22 @@ interface PlayingProps {
   failed: () => void;
   /** The file plays without a picture. */
   blind?: () => void;
-  /** For single frames. */
-  length?: { frames: number; duration: number };
-  times?: (at: number) => Promise<FrameTimes>;
+  /** For single frames, and what is drawn over them; undefined: it has no table. */
+  video: Pick<FrameTable, "frames" | "duration" | "width" | "height"> | undefined;
 }
 
-function Playing({ src, label, players, resume, failed, blind, length, times }: PlayingProps) {
+function Playing(props: PlayingProps) {
+  const { src, row, tensor, items, annotated, players, resume, failed, blind, video: of } = props;
   const model = useModel();
   const video = useRef<HTMLVideoElement>(null);
-  const known = useRef<FrameTimes | undefined>(undefined);
+  const stage = useRef<HTMLDivElement>(null);
+  const table = useMemo(() => of && new Timetable(of, (at) => timesOf(model, { row, tensor }, at)), [src]);
   const steps = useRef<Promise<void>>(Promise.resolve());
   const [frame, setFrame] = useState<number | undefined>(undefined);
+  // The time of the frame on which the player has paused: its clock may have gone on. undefined: it
+  // has been sought since, and its clock tells the frame.
+  const stood = useRef<number | undefined>(undefined);
+  const sought = useRef(true);
   const note = (at: HTMLVideoElement): void => {
     if (at.getAttribute("src") === src) resume.current = at.currentTime;
   };
@@ -183,19 +193,14 @@ function Playing({ src, label, players, resume, failed, blind, length, times }: 
     const at = video.current;
     if (!at || !at.paused || at.seeking) return;
     if (model.get().place.mode === "single") model.navigation.move({ time: Number(at.currentTime.toFixed(3)) });
-    if (!length || !times) return;
-    if (frameAt(known.current, length, at.currentTime) === undefined) known.current = await times(at.currentTime);
-    setFrame(frameAt(known.current, length, at.currentTime));
+    const shown = await table?.find(stood.current ?? at.currentTime);
+    if (at.paused) setFrame(shown);
   };
   const step = async (by: 1 | -1): Promise<void> => {
     const at = video.current;
-    if (!at || !length || !times) return;
+    if (!at || !table) return;
     at.pause();
-    let to = stepFrom(known.current, length, at.currentTime, by);
-    if (to === undefined) {
-      known.current = await times(at.currentTime);
-      to = stepFrom(known.current, length, at.currentTime, by);
-    }
+    const to = await table.step(at.seeking ? at.currentTime : stood.current ?? at.currentTime, by);
     if (to !== undefined && video.current) video.current.currentTime = to;
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => model.say(messageOf(error)));
@@ -216,9 +221,29 @@ function Playing({ src, label, players, resume, failed, blind, length, times }: 
       at?.load();
     };
   }, []);
+  useEffect(() => {
+    const at = video.current;
+    if (!at || !of || !table) return;
+    items.setFrames({ count: of.frames, width: of.width, height: of.height });
+    let last = 0;
+    const follow = (time: number): void => {
+      last = time;
+      if (!sought.current) stood.current = time;
+      const shown = table.follow(time, () => follow(last));
+      items.show(shown);
+      if (at.paused && !at.seeking && shown !== undefined) setFrame(shown);
+    };
+    const end = watchFrames(at, follow);
+    return () => {
+      end();
+      items.setFrames(undefined);
+    };
+  }, [items, table]);
   return (
     <>
-      <video ref={video} class="film-player" data-testid="film" src={src} controls playsInline tabIndex={0} preload="metadata" aria-label={label}
+      <div ref={stage} class="film-stage">
+      <video ref={video} class="film-player" data-testid="film" src={src} controls playsInline tabIndex={0} preload="metadata"
+        aria-label={`${tensor.name} of row ${row}`} {...(annotated && of ? { controlsList: "nofullscreen" } : {})}
         onLoadedMetadata={(e) => {
           const at = e.currentTarget;
           const from = resume.current ?? model.get().place.time;
@@ -226,13 +251,67 @@ function Playing({ src, label, players, resume, failed, blind, length, times }: 
           else if (from > 0) at.currentTime = from;
           else void quietly(rest());
         }}
-        onSeeking={(e) => note(e.currentTarget)} onTimeUpdate={(e) => e.currentTarget.error || note(e.currentTarget)}
-        onPlay={() => setFrame(undefined)} onPause={() => void quietly(rest())} onSeeked={() => void quietly(rest())}
+        onSeeking={(e) => {
+          sought.current = true;
+          stood.current = undefined;
+          note(e.currentTarget);
+        }} onTimeUpdate={(e) => e.currentTarget.error || note(e.currentTarget)}
+        onPlay={() => {
+          sought.current = false;
+          setFrame(undefined);
+        }}
+        onPause={() => void quietly(rest())} onSeeked={() => void quietly(rest())}
         onError={(e) => {
           if (e.currentTarget.getAttribute("src")) failed();
         }} />
-      {length && <p class="film-frame quiet" data-testid="film-frame" aria-live="polite">
-        {frame === undefined ? "" : `frame ${frame.toLocaleString("en")} of ${length.frames.toLocaleString("en")}`}</p>}
+      {annotated && of && <Annotations items={items} video={video} size={of} />}
+      </div>
+      {of && <div class="film-line">
+        <p class="film-frame quiet" data-testid="film-frame" aria-live="polite">
+          {frame === undefined ? "" : `frame ${frame.toLocaleString("en")} of ${of.frames.toLocaleString("en")}`}</p>
+        {items.faults.map((text) => <p key={text} class="quiet" role="status" data-testid="film-undrawn">{text}</p>)}
+        {annotated && document.fullscreenEnabled && <IconButton icon="fit" label="Full screen"
+          onClick={() => void stage.current?.requestFullscreen().catch(() => undefined)} />}
+      </div>}
+    </>
+  );
+}
+
+/** The annotations of the frame on show, over the player. */
+function Annotations({ items, video, size }: {
+  items: FrameItems; video: { current: HTMLVideoElement | null }; size: Pick<FrameTable, "width" | "height">;
+}) {
+  const model = useModel();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [fault, setFault] = useState("");
+  useLayoutEffect(() => {
+    const at = video.current;
+    if (!canvas.current || !at) return;
+    let layer: FilmLayer;
+    try {
+      layer = model.drawing.openFilm(canvas.current);
+    } catch (error) {
+      setFault(messageOf(error));
+      return;
+    }
+    items.setLayer(layer);
+    const fit = (): void => layer.setSizes(size, { width: at.videoWidth, height: at.videoHeight });
+    const move = (e: PointerEvent): void => model.hover(layer.at(e.offsetX, e.offsetY));
+    const leave = (): void => model.hover(null);
+    const listeners = [["loadedmetadata", fit], ["resize", fit], ["pointermove", move], ["pointerleave", leave]] as const;
+    for (const [name, listener] of listeners) at.addEventListener(name, listener as EventListener);
+    fit();
+    return () => {
+      for (const [name, listener] of listeners) at.removeEventListener(name, listener as EventListener);
+      items.setLayer(null);
+      layer.destroy();
+      leave();
+    };
+  }, [items]);
+  return (
+    <>
+      <canvas ref={canvas} class="film-layer" data-testid="film-layer" aria-hidden="true" />
+      {fault && <p class="fault" role="alert">Annotations cannot be drawn here: {fault}</p>}
     </>
   );
 }

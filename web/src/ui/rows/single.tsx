@@ -87,7 +87,7 @@ function PictureView({ store }: { store: SampleStore }) {
       <canvas ref={canvas} class="single-canvas" tabIndex={0} role="img"
         aria-label={`Row ${row}${count > 1 ? `, item ${item + 1} of ${count}` : ""}`} />
       {fault && <p class="fault" role="alert">The picture cannot be drawn here: {fault}</p>}
-      <Captions store={store} appearance={appearance} row={row} item={item} />
+      <Captions store={store} appearance={appearance} row={row} itemOf={() => item} />
       {count > 1 && <Player count={count} item={item} player={player} />}
       <WindowSliders key={`${row} ${appearance.primary}`} name={appearance.primary}
         range={useRange(picture ? sample : undefined, item)} />
