@@ -146,6 +146,9 @@ test("the address of a video is one of the server, and nothing else", async () =
     const of = clientOf(() => json({ ...video, url })).client;
     expect((await errorOf(of.video("v1", 2, "film"))).kind).toBe("corrupt");
   }
-  expect(await clientOf(() => json({ first: 2, times: [0.5, "x", 1] })).client.times("v1", 2, "film", 0.5)).toEqual({ first: 2, times: [0.5, 1] });
-  expect((await errorOf(clientOf(() => json({ first: -1, times: [] })).client.times("v1", 2, "film", 0))).kind).toBe("corrupt");
+  const table = { first: 2, frames: 9, width: 32, height: 16, duration: 3 };
+  expect(await clientOf(() => json({ ...table, times: [0.5, "x", 1] })).client.times("v1", 2, "film", 0.5)).toEqual({ ...table, times: [0.5, 1] });
+  for (const bad of [{ first: -1 }, { frames: 1e300 }, { width: 0.5 }, { height: "9" }, { duration: null }]) {
+    expect((await errorOf(clientOf(() => json({ ...table, times: [], ...bad })).client.times("v1", 2, "film", 0))).kind).toBe("corrupt");
+  }
 });

@@ -8,11 +8,14 @@ const mostWindows = 8;
 /** Frames before the end of the known times at which the next window is read. */
 const ahead = 128;
 
+/** Seconds of the video after which a read that failed is repeated. */
+const pause = 5;
+
 export class Timetable {
   private windows: FrameTimes[] = [];
   private reading: Promise<void> | undefined;
-  /** The last read of a playing player failed or told nothing. Each frame would repeat it. */
-  private barred = false;
+  /** Where a read of a playing player failed or told nothing. Each frame would repeat it. */
+  private barred = NaN;
 
   /** `read` returns the times around a time. */
   constructor(readonly length: Length, private readonly read: (at: number) => Promise<FrameTimes>) {}
@@ -49,12 +52,12 @@ export class Timetable {
   follow(time: number, came: () => void): number | undefined {
     const frame = this.frameAt(time);
     const from = frame === undefined ? time : this.endAfter(frame);
-    if (from !== undefined && !this.reading && !this.barred) {
+    if (from !== undefined && !this.reading && !(Math.abs(time - this.barred) < pause)) {
       this.load(from).then(() => {
         const now = this.frameAt(time);
-        this.barred = now === undefined || this.endAfter(now) === from;
+        this.barred = now === undefined || this.endAfter(now) === from ? time : NaN;
         came();
-      }, () => void (this.barred = true));
+      }, () => void (this.barred = time));
     }
     return frame;
   }
@@ -66,7 +69,7 @@ export class Timetable {
       await this.load(time);
       found = look();
     }
-    this.barred = false;
+    this.barred = NaN;
     return found;
   }
 
