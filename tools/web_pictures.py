@@ -87,6 +87,40 @@ def dataset():
     return ds
 
 
+FRAMES, RATE = 48, 24
+
+
+def film():
+    """Returns a dataset of one video: a window that moves over a photograph, with its boxes."""
+    from fractions import Fraction
+
+    import av
+    import deeplake
+    from skimage import data
+
+    ds = deeplake.create("mem://film", overwrite=True)
+    ds.create_tensor("camera/video", "video")
+    ds.create_tensor("camera/boxes", "sequence[bbox]")
+    ds.create_tensor("camera/labels", "sequence[class_label]", class_names=CLASSES)
+    kind, whole = "cup", data.coffee()
+    boxes = np.array(PHOTOGRAPHS["coffee"][1], np.float32)
+    out = io.BytesIO()
+    each = []
+    with av.open(out, "w", format="mp4") as file:
+        stream = file.add_stream("libx264", rate=Fraction(RATE), options={"crf": "20", "g": "12"})
+        stream.width, stream.height, stream.pix_fmt = 480, 320, "yuv420p"
+        for i in range(FRAMES):
+            left, top = 2 * i, i
+            pixels = np.ascontiguousarray(whole[top : top + 320, left : left + 480])
+            file.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            each.append(np.clip(boxes - [left, top, left, top], 0, [480, 320] * 2).astype(np.float32))
+        file.mux(stream.encode(None))
+    names = [np.full(len(boxes), CLASSES.index(kind), np.uint32)] * FRAMES
+    ds.append({"camera/video": out.getvalue(), "camera/boxes": each, "camera/labels": names})
+    ds.commit("a film")
+    return ds
+
+
 def save(tab, name):
     """Writes what the tab shows, as the best JPEG within the bound."""
     from PIL import Image
@@ -143,6 +177,13 @@ def main():
         tab.at("slider").focus()
         tab.page.wait_for_timeout(2000)
         save(tab, "visualizer-compare.jpg")
+
+    with browser.chromium() as chromium, film() as ds, browser.shown(chromium, ds) as tab:
+        tab.rows("1")
+        tab.page.evaluate("() => (location.hash = 'row=0&t=1&mode=single')")
+        tab.page.get_by_text(f"frame {RATE} of {FRAMES}").wait_for()
+        tab.page.wait_for_timeout(2000)
+        save(tab, "visualizer-film.jpg")
 
 
 if __name__ == "__main__":

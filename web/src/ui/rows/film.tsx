@@ -168,7 +168,7 @@ interface PlayingProps extends Shown {
   failed: () => void;
   /** The file plays without a picture. */
   blind?: () => void;
-  /** For single frames, and what is drawn over them; undefined: it has no table. */
+  /** Numbers the frames and their annotations; undefined: the video has no table. */
   video: Pick<FrameTable, "frames" | "duration" | "width" | "height"> | undefined;
 }
 
@@ -188,6 +188,11 @@ function Playing(props: PlayingProps) {
     if (at.getAttribute("src") === src) resume.current = at.currentTime;
   };
 
+  const seek = (): void => {
+    sought.current = true;
+    stood.current = undefined;
+  };
+
   /** Shows the number of the frame on show, and keeps the time in the address. */
   const rest = async (): Promise<void> => {
     const at = video.current;
@@ -201,7 +206,9 @@ function Playing(props: PlayingProps) {
     if (!at || !table) return;
     at.pause();
     const to = await table.step(at.seeking ? at.currentTime : stood.current ?? at.currentTime, by);
-    if (to !== undefined && video.current) video.current.currentTime = to;
+    if (to === undefined || !video.current) return;
+    seek();
+    video.current.currentTime = to;
   };
   const quietly = (work: Promise<void>): Promise<void> => work.catch((error: unknown) => model.say(messageOf(error)));
 
@@ -242,29 +249,28 @@ function Playing(props: PlayingProps) {
   return (
     <>
       <div ref={stage} class="film-stage">
-      <video ref={video} class="film-player" data-testid="film" src={src} controls playsInline tabIndex={0} preload="metadata"
-        aria-label={`${tensor.name} of row ${row}`} {...(annotated && of ? { controlsList: "nofullscreen" } : {})}
-        onLoadedMetadata={(e) => {
-          const at = e.currentTarget;
-          const from = resume.current ?? model.get().place.time;
-          if (at.videoWidth === 0) blind?.();
-          else if (from > 0) at.currentTime = from;
-          else void quietly(rest());
-        }}
-        onSeeking={(e) => {
-          sought.current = true;
-          stood.current = undefined;
-          note(e.currentTarget);
-        }} onTimeUpdate={(e) => e.currentTarget.error || note(e.currentTarget)}
-        onPlay={() => {
-          sought.current = false;
-          setFrame(undefined);
-        }}
-        onPause={() => void quietly(rest())} onSeeked={() => void quietly(rest())}
-        onError={(e) => {
-          if (e.currentTarget.getAttribute("src")) failed();
-        }} />
-      {annotated && of && <Annotations items={items} video={video} size={of} />}
+        <video ref={video} class="film-player" data-testid="film" src={src} controls playsInline tabIndex={0} preload="metadata"
+          aria-label={`${tensor.name} of row ${row}`} {...(annotated && of ? { controlsList: "nofullscreen" } : {})}
+          onLoadedMetadata={(e) => {
+            const at = e.currentTarget;
+            const from = resume.current ?? model.get().place.time;
+            if (at.videoWidth === 0) blind?.();
+            else if (from > 0) at.currentTime = from;
+            else void quietly(rest());
+          }}
+          onSeeking={(e) => {
+            seek();
+            note(e.currentTarget);
+          }} onTimeUpdate={(e) => e.currentTarget.error || note(e.currentTarget)}
+          onPlay={() => {
+            sought.current = false;
+            setFrame(undefined);
+          }}
+          onPause={() => void quietly(rest())} onSeeked={() => void quietly(rest())}
+          onError={(e) => {
+            if (e.currentTarget.getAttribute("src")) failed();
+          }} />
+        {annotated && of && <Annotations items={items} video={video} size={of} />}
       </div>
       {of && <div class="film-line">
         <p class="film-frame quiet" data-testid="film-frame" aria-live="polite">

@@ -169,3 +169,17 @@ test("a plan of frames has the overlays and labels with an item for each, and la
   expect(names([])).toEqual([]);
   expect(planOfFrames(plan, new Set(["a", "b"])).panes).toEqual([new Set()]);
 });
+
+test("the next row is read though this one is closed after it has begun", async () => {
+  const { items, store, requests } = open({ boxes: 9, labels: 9, speed: 9 });
+  const next = new FrameItems(store, 1, () => undefined);
+  await settle();
+  items.close();
+  const before = requests.length;
+  // The player of the closed row ends late.
+  items.setFrames({ count: 9, width: 8, height: 8 });
+  items.show(1);
+  await settle();
+  expect(requests.length).toBe(before);
+  next.close();
+});

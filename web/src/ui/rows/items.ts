@@ -13,7 +13,6 @@ const piecePixels = 1 << 23;
 const maskSide = 1024;
 /** Of the picture that comes with the facts, for the panel. */
 const factsPixels = 256;
-const owner = "film";
 
 /** The frames of a video, as annotations refer to them. */
 export interface Frames extends Size {
@@ -26,6 +25,8 @@ export class FrameItems {
   /** Why sequences are not drawn, a line for each. */
   faults: string[] = [];
   private readonly stop: () => void;
+  private readonly owner: string;
+  private closed = false;
   private appearance: Appearance | undefined;
   private plan: Plan | undefined;
   private frames: Frames | undefined;
@@ -38,6 +39,8 @@ export class FrameItems {
   /** `changed` is called when `faults` or the items of captions are others. */
   constructor(private readonly store: SampleStore, private readonly row: number, private readonly changed: () => void) {
     this.stop = store.subscribe(() => this.update());
+    // The wants of the next row are there before this one is closed.
+    this.owner = `film ${row}`;
   }
 
   setAppearance(appearance: Appearance): void {
@@ -73,16 +76,17 @@ export class FrameItems {
   }
 
   close(): void {
+    this.closed = true;
     this.stop();
-    this.store.want([], owner);
+    this.store.want([], this.owner);
   }
 
   private update(): void {
     const { plan, row } = this;
-    if (!plan || row < 0) return;
+    if (!plan || row < 0 || this.closed) return;
     const columns = plan.columns.flatMap(({ name, sized }) => this.columnsOf(name, sized));
     const key = columns.map(({ name, items = [] }) => `${name} ${items.join()}`).join("\n");
-    if (key !== this.wanted) this.store.want([{ rows: [row], columns }], owner);
+    if (key !== this.wanted) this.store.want([{ rows: [row], columns }], this.owner);
     this.wanted = key;
     const drawn = this.drawn(plan);
     const names = drawn.filter((tensor) => this.fits(tensor) === true).map(({ name }) => name);
@@ -126,7 +130,8 @@ export class FrameItems {
     const sample = this.store.peek(this.row, tensor.name);
     const { frames } = this;
     const whole = sample && wholeOf(sample);
-    if (whole?.kind === "error") return `${tensor.name}: ${whole.message}`;
+    const one = whole ?? (sample?.kind === "items" ? sample.items[this.frame] : undefined);
+    if (one?.kind === "error") return `${tensor.name}: ${one.message}`;
     if (sample?.kind !== "items" || !frames || whole || sample.count === frames.count) return "";
     const count = (of: number): string => of.toLocaleString("en");
     return `${tensor.name} is not drawn: ${count(sample.count)} items, ${count(frames.count)} frames`;
