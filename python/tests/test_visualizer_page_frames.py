@@ -47,7 +47,16 @@ def ticks(frame, varies):
     return 5 * frame if not varies else sum((3, 11, 4, 6)[i % 4] for i in range(frame))
 
 
-def film(path, codec, varies, turned=0, flags="", **options):
+def turn(path):
+    """Makes players turn a film by a quarter, clockwise: in the matrix of its track."""
+    data = bytearray(path.read_bytes())
+    at = data.index(b"tkhd") + 4 + 40
+    matrix = np.array([0, 1 << 16, 0, -1 << 16, 0, 0, SIZE[1] << 16, 0, 1 << 30], ">i4")
+    data[at : at + 36] = matrix.tobytes()
+    path.write_bytes(data)
+
+
+def film(path, codec, varies, flags="", **options):
     """Writes frames that show their numbers."""
     with av.open(str(path), "w", options={"movflags": flags} if flags else {}) as file:
         stream = file.add_stream(codec, rate=Fraction(24), options=options)
@@ -76,10 +85,12 @@ READ = """(video) => {
     const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
     const context = canvas.getContext("2d", { willReadFrequently: true });
     context.drawImage(video, 0, 0);
-    const side = canvas.width / BITS;
+    const turned = canvas.height > canvas.width, side = Math.max(canvas.width, canvas.height) / BITS;
     let frame = 0;
     for (let bit = 0; bit < BITS; bit++) {
-        if (context.getImageData((bit + 0.5) * side, canvas.height / 4, 1, 1).data[0] > 127) frame |= 1 << bit;
+        const along = (bit + 0.5) * side;
+        const at = turned ? [canvas.width * 3 / 4, along] : [along, canvas.height / 4];
+        if (context.getImageData(...at, 1, 1).data[0] > 127) frame |= 1 << bit;
     }
     const layer = document.querySelector("[data-testid=film-layer]");
     const copy = new OffscreenCanvas(layer.width, layer.height);
@@ -87,10 +98,11 @@ READ = """(video) => {
     drawn.drawImage(layer, 0, 0);
     const scale = Math.min(layer.width / canvas.width, layer.height / canvas.height);
     const left = (layer.width - canvas.width * scale) / 2, top = (layer.height - canvas.height * scale) / 2;
-    const line = drawn.getImageData(0, Math.round(top + 108 * scale), layer.width, 1).data;
+    const line = turned ? drawn.getImageData(Math.round(left + (canvas.width - 108) * scale), 0, 1, layer.height).data
+        : drawn.getImageData(0, Math.round(top + 108 * scale), layer.width, 1).data;
     let first = -1;
-    for (let x = 0; x < layer.width && first < 0; x++) if (line[4 * x + 3] > 200) first = x;
-    return { frame, box: first < 0 ? -1 : ((first + 1 - left) / scale - 8) / STEP };
+    for (let i = 0; 4 * i < line.length && first < 0; i++) if (line[4 * i + 3] > 200) first = i;
+    return { frame, box: first < 0 ? -1 : ((first + 1 - (turned ? top : left)) / scale - 8) / STEP };
 }""".replace("BITS", str(BITS)).replace("STEP", str(STEP))
 
 
@@ -239,6 +251,23 @@ def test_layers_classes_and_sizes(chromium, tmp_path):
         eventually(tab, lambda: colored(canvas(tab)) is None)
         tab.page.evaluate("() => (location.hash = location.hash.replace('&hide=cam%2Fboxes', ''))")
         eventually(tab, fits)
+
+
+def test_a_turned_film(chromium, tmp_path):
+    """Boxes count in the pixels of frames as they are shown."""
+    path = film(tmp_path / "film.mp4", "libx264", False, g="12")
+    turn(path)
+    boxes = [np.array([[SIZE[1] - b, x, SIZE[1] - t, r]], np.float32) for [[x, t, r, b]] in map(box, range(FRAMES))]
+    with films("page-turned", path, boxes) as ds, shown(chromium, ds) as tab:
+        assert ds["cam/film"][0][0].shape == (SIZE[0], SIZE[1], 3)
+        tab.rows("1")
+        player = opened(tab)
+        assert player.evaluate("(video) => video.videoHeight > video.videoWidth")
+        settled(tab, 0)
+        player.evaluate("(video) => (video.currentTime = 2.52)")
+        settled(tab, 60)
+        tab.page.keyboard.press(",")
+        settled(tab, 59)
 
 
 def test_another_length_is_not_drawn(chromium, tmp_path):
