@@ -178,8 +178,8 @@ def test_the_box_is_that_of_the_frame(chromium, tmp_path, codec, ending, varies,
         tab.page.wait_for_function("() => document.querySelector('video').paused")
         rest = tab.page.evaluate(f"() => new Promise((done) => requestAnimationFrame(() => done(({READ})(document.querySelector('video')).frame)))")
         expect(tab.at("film-frame")).to_have_text(f"frame {rest} of {FRAMES}")
-        tab.page.keyboard.press(".")
-        settled(tab, rest + 1)
+        tab.page.keyboard.press(",")
+        settled(tab, rest - 1)
         check_access(tab, "boxes over a film")
 
 
