@@ -98,8 +98,8 @@ export type Watched = Pick<HTMLVideoElement, "paused" | "currentTime" | "addEven
   Partial<Pick<HTMLVideoElement, "requestVideoFrameCallback" | "cancelVideoFrameCallback">>;
 
 /**
- * Calls back with the time of each frame that the browser shows. Where it does not tell, the time of
- * the player stands for that. Returns a function that ends the calls.
+ * Calls back with the time of each frame that the browser shows. Where it does not tell, the time
+ * of the player stands for that. Returns a function that ends the calls.
  */
 export function watchFrames(video: Watched, shown: (time: number) => void): () => void {
   if (video.requestVideoFrameCallback) {
