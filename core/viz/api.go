@@ -54,8 +54,7 @@ func (s *Service) admit(v *session.View, info session.Info, branch string, end f
 	}
 	opened := newOpenView(v, branch, end)
 	if s.o.Videos != nil {
-		opened.videos = s.o.Videos(v)
-		_, out.Videos = opened.videos.(Posters)
+		opened.videos, out.Videos = s.o.Videos(v), true
 	}
 	var err error
 	out.View, err = s.views.put(opened)

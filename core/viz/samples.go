@@ -47,8 +47,8 @@ type wantedColumn struct {
 	read.Column
 	want  *wanted
 	htype string
-	list  bool    // the htype is a list by nature
-	video Posters // nil: no pictures of videos are made
+	list  bool // the htype is a list by nature
+	video Videos
 }
 
 func (s *Service) samples(ctx context.Context, body []byte, to Answer) error {
@@ -94,8 +94,7 @@ func find(ctx context.Context, v *openView, rows []int64, want *wanted, all []sa
 	if err != nil {
 		return nil, err
 	}
-	c := &wantedColumn{Column: col, want: want, htype: col.Access().HType}
-	c.video, _ = v.videos.(Posters)
+	c := &wantedColumn{Column: col, want: want, htype: col.Access().HType, video: v.videos}
 	if h, err := tensor.ParseHType(c.htype); err == nil {
 		c.htype, c.list = h.Base, h.List() && !h.Sequence
 	}

@@ -36,15 +36,18 @@ type Options struct {
 	// makes files of small pictures; nil: they travel as pixels, which costs nothing where the page
 	// is in the same browser
 	Compress Compress
-	// tells of the videos of a view; without Posters their files are sent alone, and their sizes in
-	// place of pictures. Nil: the call times is not there
+	// shows the videos of a view; nil: their files are sent alone, and their sizes in place of
+	// pictures
 	Videos func(v *session.View) Videos
 }
 
-// Videos tells of the videos of a view, until it is closed. All methods may be called in parallel.
+// Videos shows the videos of a view, until it is closed. All methods may be called in parallel.
 type Videos interface {
 	// Times describes a video, with the times of the frames around a time, in seconds.
 	Times(ctx context.Context, column string, row int64, at float64) (Times, error)
+	// Poster returns the facts of a video, which ref has found, and its first frame as a picture
+	// whose longer side has so many pixels.
+	Poster(ctx context.Context, column string, row int64, ref *chunk.Ref, pixels int) (Poster, error)
 	Close()
 }
 
@@ -56,14 +59,6 @@ type Times struct {
 	Duration float64   `json:"duration"`
 	Width    int       `json:"width"` // of the frames as they are shown
 	Height   int       `json:"height"`
-}
-
-// Posters are videos of which pictures are shown. All methods may be called in parallel.
-type Posters interface {
-	Videos
-	// Poster returns the facts of a video, which ref has found, and its first frame as a picture
-	// whose longer side has so many pixels.
-	Poster(ctx context.Context, column string, row int64, ref *chunk.Ref, pixels int) (Poster, error)
 }
 
 // Poster is a video as a cell shows it.

@@ -285,7 +285,7 @@ var packageRules = []packageRule{
 		dir: "core/viz/wasm", why: "the calls of a page in a worker of the browser", never: noNet,
 		project: []string{
 			"core/errs", task, "core/storage", "core/storage/fetchstore", "core/storage/limit", "core/storage/retry", "core/codec/all", "core/dataset",
-			"core/session", "core/viz", "core/viz/film",
+			"core/session", "core/viz",
 		},
 	},
 	{

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from browser import check_access, shown
 from PIL import Image
-from test_visualizer_export import export, serving
-from test_visualizer_page_films import opened, time_of
+from test_visualizer_page_films import opened
 
 # A machine without it has no browser either: the fixture below would skip as well.
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -70,8 +69,8 @@ def film(path, codec, varies, flags="", **options):
     return path
 
 
-def films(name, path, boxes=None, at=None):
-    ds = deeplake.create(at or f"mem://{name}", overwrite=True, schema={"cam/film": "video", "cam/boxes": "sequence[bbox]"})
+def films(name, path, boxes=None):
+    ds = deeplake.create(f"mem://{name}", overwrite=True, schema={"cam/film": "video", "cam/boxes": "sequence[bbox]"})
     ds.create_tensor("cam/labels", "sequence[class_label]", class_names=["left", "right"])
     boxes = [box(i) for i in range(FRAMES)] if boxes is None else boxes
     labels = [[int(i >= FRAMES // 2)] for i in range(len(boxes))]
@@ -297,25 +296,3 @@ def test_many_frames_are_not_read_at_once(chromium, tmp_path):
         # The grid has asked for the first item; the player asks for a piece.
         assert all("items" in column or column == {"name": "cam/boxes"} for column in asked), asked
         assert [column["items"] for column in asked if "items" in column] == [[0, FRAMES]], asked
-
-
-def test_an_exported_page_draws_boxes(chromium, tmp_path):
-    path = film(tmp_path / "film.mp4", "libx264", True, g="12", bf="3")
-    films("", path, at=tmp_path / "ds").close()
-    export(tmp_path / "ds", "--export", tmp_path / "site", "--copy")
-    with serving(tmp_path / "site") as address:
-        tab = browser.Tab(chromium, address)
-        tab.rows("1")
-        tab.page.evaluate("() => (location.hash = 'row=0&mode=single')")
-        tab.at("film-load").click()
-        player = tab.at("film")
-        player.wait_for()
-        settled(tab, 0)
-        times = [ticks(i, True) / 120 for i in range(FRAMES)]
-        for frame in (60, 59, 12):
-            player.evaluate(f"(video) => (video.currentTime = {(times[frame] + times[frame + 1]) / 2})")
-            settled(tab, frame)
-        tab.page.keyboard.press(".")
-        settled(tab, 13)
-        assert times[13] < time_of(player) < times[14]
-        tab.close()

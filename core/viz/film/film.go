@@ -49,17 +49,17 @@ func New(library func() (*ffmpeg.Library, error), compress viz.Compress, contain
 	return &Films{library: library, compress: compress, containers: containers, posters: lru.New[posterKey, viz.Poster](posterBytes), large: make(chan struct{}, 1)}
 }
 
-// View is the videos of a view; viz.Posters.
+// View is the videos of a view; viz.Videos.
 type View struct {
-	*Tables
+	*tables
 	films *Films
 }
 
-var _ viz.Posters = (*View)(nil)
+var _ viz.Videos = (*View)(nil)
 
 // Open returns the videos of a view, which must be open as long as they are.
 func (f *Films) Open(v *session.View) viz.Videos {
-	return &View{films: f, Tables: newTables(v)}
+	return &View{films: f, tables: newTables(v)}
 }
 
 // undrawn is why a video has no picture, with its facts.

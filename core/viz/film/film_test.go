@@ -242,21 +242,16 @@ func TestTimesAroundATime(t *testing.T) {
 	}
 }
 
-// TestTables: times without decoders or pictures, as the reader of exported pages has them.
+// TestTables: the times of frames, without a decoder.
 func TestTables(t *testing.T) {
 	t.Parallel()
 	s := newSet(t, nil, 0, mediatest.Fixture(t, "gop250.mp4"))
-	of := OpenTables(s.view)
-	defer of.Close()
-	if _, pictures := of.(viz.Posters); pictures {
-		t.Error("tables make pictures")
-	}
 	info, err := s.Info(t.Context(), "x", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []float64{math.Inf(-1), -1, info.Duration / 2, 1e300, math.NaN()} {
-		got, err := of.Times(t.Context(), "x", 0, at)
+		got, err := s.Times(t.Context(), "x", 0, at)
 		if err != nil || got.Frames != int64(info.Frames) || got.Duration != info.Duration || got.Width != info.Width || got.Height != info.Height {
 			t.Errorf("at %v: %+v, %v, want %+v", at, got, err, info)
 		}
@@ -264,7 +259,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("at %v: %d times from %d on, of %d frames", at, n, got.First, got.Frames)
 		}
 	}
-	if _, err := of.Times(t.Context(), "y", 0, 0); !errs.Is(err, errs.NotFound) {
+	if _, err := s.Times(t.Context(), "y", 0, 0); !errs.Is(err, errs.NotFound) {
 		t.Errorf("no tensor: %v", err)
 	}
 }

@@ -14,33 +14,29 @@ import (
 // mostTimes are sent on each side of a time.
 const mostTimes = 256
 
-// Tables is the tables of the videos of a view, without pictures; viz.Videos. All methods but Close
-// may be called in parallel.
-type Tables struct {
+// tables is the tables of the videos of a view, without pictures. All methods but Close may be called
+// in parallel.
+type tables struct {
 	view *session.View
 
 	mu      sync.Mutex
 	readers map[string]*video.Reader // by column; none decodes
 }
 
-var _ viz.Videos = (*Tables)(nil)
-
-// OpenTables returns the tables of a view, which must be open as long as they are.
-func OpenTables(v *session.View) viz.Videos { return newTables(v) }
-
-func newTables(v *session.View) *Tables {
-	return &Tables{view: v, readers: map[string]*video.Reader{}}
+// newTables returns the tables of a view, which must be open as long as they are.
+func newTables(v *session.View) *tables {
+	return &tables{view: v, readers: map[string]*video.Reader{}}
 }
 
 // Close frees what was read. No call may be running.
-func (t *Tables) Close() {
+func (t *tables) Close() {
 	for _, r := range t.readers {
 		r.Close()
 	}
 }
 
 // reader returns the reader of a column, which is opened when it is first used.
-func (t *Tables) reader(column string) (*video.Reader, error) {
+func (t *tables) reader(column string) (*video.Reader, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.readers[column]; r != nil {
@@ -58,7 +54,7 @@ func noLibrary() (*ffmpeg.Library, error) {
 }
 
 // Times describes the video of a row, with the times of the frames around a time, in seconds.
-func (t *Tables) Times(ctx context.Context, column string, row int64, at float64) (viz.Times, error) {
+func (t *tables) Times(ctx context.Context, column string, row int64, at float64) (viz.Times, error) {
 	r, err := t.reader(column)
 	if err != nil {
 		return viz.Times{}, err

@@ -16,7 +16,6 @@ import (
 	"deeplake/core/storage/limit"
 	"deeplake/core/storage/retry"
 	"deeplake/core/viz"
-	"deeplake/core/viz/film"
 )
 
 // config names what a page shows.
@@ -64,7 +63,7 @@ func (r *reader) open(ctx context.Context) (*viz.Service, error) {
 		_ = ds.Close() // opened for reading: nothing to lose
 		return nil, err
 	}
-	r.service = viz.New(viz.Options{Name: r.Name, Session: s, Codecs: env.Codecs, View: v, Dataset: ds, Storage: o, Videos: film.OpenTables})
+	r.service = viz.New(viz.Options{Name: r.Name, Session: s, Codecs: env.Codecs, View: v, Dataset: ds, Storage: o})
 	return r.service, nil
 }
 

@@ -121,8 +121,6 @@ function Stored(shown: Shown) {
   const sample = store.peek(row, tensor.name);
   const task = useTask(asked ? (signal) => model.views.withView((view) => readFile(model, view.view, row, tensor.name, signal), signal)
     : null, [store, row, tensor.name]);
-  // Rows that a query computes have no table: they play without annotations.
-  const table = useTask(asked ? (signal) => timesOf(model, shown, 0, signal) : null, [store, row, tensor.name]);
   const url = useMemo(() => task.value && URL.createObjectURL(task.value), [task.value]);
   useEffect(() => () => {
     if (url) URL.revokeObjectURL(url);
@@ -131,7 +129,7 @@ function Stored(shown: Shown) {
   return (
     <>
       {problem ? <p class="fault" role="alert" data-testid="film-fault">{problem}</p>
-        : url && !table.busy ? <Playing key={url} {...shown} src={url} video={table.value} resume={resume} failed={() => setFault("This browser cannot play the file. Save it from the panel of the row, and open it in another player.")} />
+        : url ? <Playing key={url} {...shown} src={url} video={undefined} resume={resume} failed={() => setFault("This browser cannot play the file. Save it from the panel of the row, and open it in another player.")} />
           : <div class="film-offer">
             <p class="quiet">{describe(sample, tensor) || "…"}</p>
             {sample && ["large", "video", "picture"].includes(sample.kind) && <button type="button" class="plain" data-testid="film-load"
@@ -141,8 +139,8 @@ function Stored(shown: Shown) {
   );
 }
 
-function timesOf(model: Model, { row, tensor }: Pick<Shown, "row" | "tensor">, at: number, signal?: AbortSignal): Promise<FrameTable> {
-  return model.views.withView((view) => model.client.times(view.view, row, tensor.name, at, signal), signal);
+function timesOf(model: Model, { row, tensor }: Pick<Shown, "row" | "tensor">, at: number): Promise<FrameTable> {
+  return model.views.withView((view) => model.client.times(view.view, row, tensor.name, at));
 }
 
 async function readFile(model: Model, view: string, row: number, name: string, signal: AbortSignal): Promise<Blob> {
