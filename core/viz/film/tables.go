@@ -14,8 +14,8 @@ import (
 // mostTimes are sent on each side of a time.
 const mostTimes = 256
 
-// tables is the tables of the videos of a view, without pictures. All methods but Close may be called
-// in parallel.
+// tables is the tables of the videos of a view, without pictures. All methods but Close may be
+// called in parallel.
 type tables struct {
 	view *session.View
 
