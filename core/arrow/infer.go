@@ -70,6 +70,8 @@ func featuresOf(features map[string]json.RawMessage, depth int) map[string]hints
 // dictionary are labels only where the metadata says so: a dictionary is a way to store texts.
 func (c *Column) Infer() tensor.Inferred {
 	switch {
+	case c.field.htype != "":
+		return tensor.Inferred{HType: c.field.htype}
 	case c.hints.classes != nil && c.field.leaf().holdsLabels():
 		return tensor.Inferred{HType: "class_label", ClassNames: c.hints.classes}
 	case c.hints.labels && c.field.dictionary != nil && c.field.dictionary.dtype == tensor.String:

@@ -44,6 +44,7 @@ type dataType struct {
 	dictionary *dataType // the values that the numbers of this type stand for
 
 	metadata  map[string]string
+	htype     string // as Type.HType
 	extension string
 	parameter string // the extension's
 }
@@ -160,6 +161,8 @@ type Type struct {
 	Metadata     map[string]string
 	Children     []*Type
 	Dictionary   *Type // the values that the numbers of this type stand for; nil: they are values
+	// HType is that of the tensor that a column of this process makes; "": as its type says.
+	HType string
 }
 
 // parser reads a schema. left bounds its types: children may be the same one many times.
@@ -231,7 +234,7 @@ func fieldOf(of *Type) (field, error) {
 		t.dictionary = values.dataType
 		t.name = fmt.Sprintf("dictionary<values=%s, indices=%s>", values.dataType.name, t.name)
 	}
-	t.metadata = of.Metadata
+	t.metadata, t.htype = of.Metadata, of.HType
 	if name := t.metadata["ARROW:extension:name"]; extensions[name] {
 		t.extension, t.parameter = name, t.metadata["ARROW:extension:metadata"]
 	}

@@ -20,6 +20,8 @@ type Options struct {
 	Splits string `json:"splits"`
 	// of a shard, about; default: 256 MiB, of MDS 64 MiB
 	ShardBytes int64 `json:"shard_bytes"`
+	// arrays of several shapes are filled up with zeros, in formats that hold one shape
+	Pad bool `json:"pad"`
 
 	Storage storage.Options `json:"-"` // how the target is reached
 }
@@ -103,6 +105,7 @@ func layouts() []layout {
 		{"mds", 64 << 20, openMDS},
 		{"tfrecord", 256 << 20, openTFRecord},
 		{"parquet", 256 << 20, openParquet},
+		{"zarr", 256 << 20, openZarr},
 		{"coco", 0, openCOCO},
 		{"yolo", 0, openYOLO},
 	}
@@ -127,6 +130,8 @@ func (o *Options) check(uri string) (layout, error) {
 	}
 	l := layouts()[at]
 	switch {
+	case o.Pad && l.name != "zarr":
+		return l, op.New(errs.Invalid, "pad is for zarr, and the format is %s; leave it out", l.name)
 	case o.ShardBytes == 0:
 		o.ShardBytes = l.shard
 	case o.ShardBytes < leastShard || o.ShardBytes > mostShard:

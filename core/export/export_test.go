@@ -211,7 +211,7 @@ func (w *world) files(t testing.TB, uri string) map[string]string {
 
 // options of the tests: many parts.
 func optionsOf(format string) Options {
-	o := Options{Format: format}
+	o := Options{Format: format, Pad: format == "zarr"}
 	for _, l := range layouts() {
 		if l.name == format && l.shard > 0 {
 			o.ShardBytes = leastShard

@@ -247,6 +247,7 @@ type record struct {
 	Tensors    []string `json:"tensors"`
 	Splits     string   `json:"splits"`
 	ShardBytes int64    `json:"shard_bytes"`
+	Pad        bool     `json:"pad,omitempty"`
 	Parts      int      `json:"parts"`
 }
 
@@ -260,7 +261,7 @@ type partRecorded struct {
 
 // claim makes the target that of this export, or finds the parts that an earlier run has written.
 func (e *exporter) claim(ctx context.Context) (done map[int]*partRecorded, err error) {
-	r := record{Version: planVersion, Format: e.layout.name, Splits: e.o.Splits, ShardBytes: e.o.ShardBytes, Parts: len(e.parts)}
+	r := record{Version: planVersion, Format: e.layout.name, Splits: e.o.Splits, ShardBytes: e.o.ShardBytes, Pad: e.o.Pad, Parts: len(e.parts)}
 	if r.Dataset, r.Commit, r.Selection, err = e.view.Identity(); err != nil {
 		return nil, err
 	}

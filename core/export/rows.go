@@ -36,6 +36,8 @@ type column struct {
 	dtype tensor.DType
 	// only the shapes of samples are wanted
 	headsOnly bool
+	// files become arrays of pixels
+	decoded bool
 	// of videos that the layout writes piece by piece; nil: batches have them
 	videos *video.Reader
 }
@@ -140,7 +142,7 @@ func (e *exporter) batch(ctx context.Context, p *part, at int64, columns []*colu
 		for i := range refs {
 			if r := &refs[i][fits]; columns[i].headsOnly || columns[i].isApart(r) {
 				continue
-			} else if isFile(r) {
+			} else if columns[i].isFile(r) {
 				total += r.Stored
 			} else {
 				total += r.Size
@@ -241,11 +243,14 @@ func isFile(ref *chunk.Ref) bool {
 	return ref.Tiles == nil && ref.Chunk != nil && ref.Chunk.Index.SampleCodec() != codec.None
 }
 
+// isFile reports whether a sample is read as the file that is stored.
+func (c *column) isFile(ref *chunk.Ref) bool { return !c.decoded && isFile(ref) }
+
 // run reads samples: files as they are stored, others as arrays.
 func (t *sampleTask) run(ctx context.Context, w *chunk.Worker) error {
 	sizes, total := make([]int64, len(t.refs)), int64(0)
 	for i := range t.refs {
-		if sizes[i] = t.refs[i].Size; isFile(&t.refs[i]) {
+		if sizes[i] = t.refs[i].Size; t.column.isFile(&t.refs[i]) {
 			sizes[i] = t.refs[i].Stored
 		}
 		total += sizes[i]
@@ -258,7 +263,7 @@ func (t *sampleTask) run(ctx context.Context, w *chunk.Worker) error {
 		switch {
 		case ref.Hole():
 			continue // of an item: plan keeps the holes of rows
-		case isFile(ref):
+		case t.column.isFile(ref):
 			s.Form, s.DType, s.Shape = tensor.FormEncoded, t.column.dtype, ref.Shape
 			err = t.column.Stored(ctx, ref, s.Data, w)
 		default:

@@ -152,6 +152,8 @@ var packageRules = []packageRule{
 		dir: "core/litdata", why: "chunks of LitData as columns of Arrow; opens no files, no datasets", project: with(ofValues, "core/arrow/gather"), never: noIO,
 		modules: []string{zstd},
 	},
+	{dir: "core/ffcv", why: "files of FFCV as columns of Arrow; opens no files, no datasets", project: with(ofValues, task, "core/arrow", "core/arrow/gather"), never: noIO},
+	{dir: "core/zarr", why: "nodes and chunks of Zarr; opens no files, no datasets", project: ofValues, modules: []string{zstd}, never: noIO},
 	{dir: "core/jsonl", why: "lines of JSON objects as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", "core/arrow", jsontext}, never: noIO},
 	{dir: "core/csv", why: "comma-separated values as columns of Arrow; opens no files, no datasets", project: []string{"core/errs", task, "core/arrow"}, never: noIO},
 	{dir: "core/array", why: "columns of values; neither functions nor queries", project: ofValues, never: noIO},
@@ -234,7 +236,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/ingest/table", why: "files with tables as rows; neither images nor bytes of formats",
-		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/gather", "core/arrow/ipc", "core/codec", "core/csv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
+		project: with(ofValues, task, ahead, "core/storage", "core/arrow", "core/arrow/gather", "core/arrow/ipc", "core/codec", "core/csv", "core/ffcv", "core/jsonl", "core/litdata", "core/mds", "core/parquet", "core/tfrecord",
 			"core/dataset", "core/dataset/origin", "core/ingest/target", "core/ingest/urls"),
 		modules: []string{zstd, lz4, "github.com/andybalholm/brotli", "github.com/klauspost/compress/gzip", "github.com/klauspost/compress/snappy"},
 	},
@@ -269,7 +271,7 @@ var packageRules = []packageRule{
 	{
 		dir: "core/export", why: "rows as files of other programs; neither chunks as bytes nor queries", never: noIO,
 		project: with(ofValues, task, job, "core/storage", "core/codec", "core/chunk", "core/dataset", "core/dataset/origin", "core/read", "core/session",
-			"core/arrow", "core/arrow/stream", "core/mds", "core/parquet", "core/tfrecord", "core/video"),
+			"core/arrow", "core/arrow/stream", "core/mds", "core/parquet", "core/tfrecord", "core/video", "core/zarr"),
 	},
 	{
 		dir: "core/viz", why: "the calls of the visualizer's page; reads only, and knows neither HTTP nor loaders", never: noIO,

@@ -240,6 +240,7 @@ func (c *Files) Build() (*arrow.Type, *arrow.Data) {
 type Arrays struct {
 	Read      func(p []byte) (d tensor.DType, shape []int64, data []byte, err error)
 	DType     tensor.DType
+	HType     string // of the tensor that the arrays make; "": generic
 	data      []byte
 	ends      []int64 // elements
 	shapes    []byte
@@ -284,7 +285,7 @@ func (c *Arrays) Build() (*arrow.Type, *arrow.Data) {
 	list := func(values *arrow.Data, ends []int64) *arrow.Data {
 		return &arrow.Data{Rows: n, Ends: append([]int64{0}, ends...), Children: []*arrow.Data{values}}
 	}
-	t := &arrow.Type{Format: "+s", Metadata: extension("arrow.variable_shape_tensor", "{}"), Children: []*arrow.Type{
+	t := &arrow.Type{Format: "+s", HType: c.HType, Metadata: extension("arrow.variable_shape_tensor", "{}"), Children: []*arrow.Type{
 		{Name: "data", Format: "+L", Children: []*arrow.Type{{Format: formatOf(c.DType)}}},
 		{Name: "shape", Format: "+L", Children: []*arrow.Type{{Format: "l"}}},
 	}}

@@ -31,7 +31,8 @@ type Row struct {
 	// At is the position in the file of the first value, which the others follow; -1: the file has
 	// them in another form.
 	At    int64
-	Bytes int64 // of the row
+	Each  []int64 // positions of the values, in the place of At; nil: they follow each other
+	Bytes int64   // of the row
 }
 
 // Source gives the rows of a file in order.
@@ -146,7 +147,10 @@ func (r *Reader) add(columns []Column, row Row) error {
 	next := row.At
 	for i, c := range columns {
 		at := int64(-1)
-		if r.o.Places && row.At >= 0 {
+		switch {
+		case r.o.Places && row.Each != nil:
+			at = row.Each[i]
+		case r.o.Places && row.At >= 0:
 			at = next
 		}
 		next += int64(len(row.Values[i]))

@@ -128,6 +128,7 @@ var formats = []Format{
 	{Name: "mds", Extensions: []string{".mds", ".mds.zstd", ".mds.gz", ".mds.bz2", ".mds.br", ".mds.snappy"}, Schema: openShards, Index: (*source).indexed, Links: true},
 	{Name: "litdata", Pattern: chunkName, Schema: openChunks, Index: (*source).described, Links: true},
 	{Name: "tfrecord", Extensions: []string{".tfrecord", ".tfrecords", ".tfrec"}, Schema: openRecords, Open: true, Keys: true, Written: true, Parts: true, Links: true},
+	{Name: "ffcv", Extensions: []string{".beton"}, Schema: openBeton, Links: true},
 	{Name: "json", Extensions: []string{".jsonl", ".ndjson"}, Schema: openLines, Open: true, Keys: true},
 }
 

@@ -14,7 +14,7 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
-from deeplake._data.files import ANNOTATIONS, ARRAYS, EPISODES, FORMATS, IMAGES, VIDEOS, array_format, format_of
+from deeplake._data.files import ANNOTATIONS, ARRAYS, EPISODES, FORMATS, IMAGES, VIDEOS, format_of, package_format
 from deeplake._data.importing import add_splits, failed_urls, file_within, left_out, url_specs, warned
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
@@ -39,7 +39,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
 @click.option(
     "--link",
     is_flag=True,
-    help="Leave images and videos where they are, in .tar too, and images in Parquet, MDS, LitData and TFRecord.",
+    help="Leave images and videos where they are, in .tar too, and images in Parquet, MDS, LitData, FFCV and TFRecord.",
 )
 @click.option(
     "--labels",
@@ -169,7 +169,7 @@ def create(
     place, folder, store = _uri.resolve(uri), _source(source, source_option), settings("--storage", storage)
     table = format_ if format_ in (*FORMATS, EPISODES) else None
     is_annotated = annotations is not None or masks or format_ in ANNOTATIONS
-    arrays = array_format(folder, format_) if folder is not None and not is_annotated else None
+    arrays = package_format(folder, format_) if folder is not None and not is_annotated else None
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
     if folder is not None and format_ is None and not is_annotated and arrays is None:
         table = format_of(_local(folder)) if is_here else None
@@ -200,10 +200,11 @@ def create(
         ("--on-error accept", on_error == "accept"),
     )
     if arrays is not None and folder is not None:
-        from deeplake._cli.arrays import create_of_arrays
+        from deeplake._cli.arrays import create_of_rows
 
-        refused = (*fitted, *pictures, *others, ("--on-error", on_error), ("--source-storage", source_storage))
-        create_of_arrays(place, folder, arrays, _columns(columns), refused, overwrite, store, as_json)
+        refused = (*fitted, *pictures, *others, ("--on-error", on_error))
+        stores = (store, settings("--source-storage", source_storage))
+        create_of_rows(place, folder, arrays, _columns(columns), refused, overwrite, stores, as_json)
         return
     if table is not None and table != EPISODES and folder is not None:
         for option, given in (*of_images, *others):

@@ -32,7 +32,7 @@ def _bytes(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
     "format_",
     required=True,
     metavar="NAME",
-    help="folder (images or videos in folders of their classes), webdataset, mds, tfrecord, parquet, coco or yolo.",
+    help="folder (images or videos in folders of their classes), webdataset, mds, tfrecord, parquet, zarr, coco or yolo.",
 )
 @click.option(
     "--query", "text", metavar="TQL", help="Write the rows of this query, such as SELECT * WHERE label = 'cat'."
@@ -41,6 +41,7 @@ def _bytes(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
 @click.option("--tensors", metavar="A,B", help="Write these tensors only.")
 @click.option("--splits", default="auto", metavar="auto|none", help="auto divides the files by the tensor split.")
 @click.option("--shard-size", "shard_bytes", callback=_bytes, metavar="SIZE", help="Of a shard, such as 256M.")
+@click.option("--pad", is_flag=True, help="Of zarr: fill arrays of several shapes up with zeros.")
 @click.option("--target-storage", multiple=True, metavar="KEY=VALUE", help="Settings of the store of TARGET.")
 @at_option
 @json_option
@@ -53,6 +54,7 @@ def export(
     tensors: str | None,
     splits: str,
     shard_bytes: int | None,
+    pad: bool,
     target_storage: tuple[str, ...],
     at: str,
     as_json: bool,
@@ -74,6 +76,7 @@ def export(
                 tensors=None if tensors is None else [name.strip() for name in tensors.split(",")],
                 splits=splits,
                 shard_bytes=shard_bytes,
+                pad=pad,
                 storage=settings("--target-storage", target_storage),
             )
         except KeyboardInterrupt:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from deeplake._errors import TensorTypeError
 from deeplake._samples.column import count
+from deeplake._samples.sample import Sample
 
+_FILES = ("image", "image.rgb", "image.gray")
+_TEXTS = ("text", "json", "list", "tag")
+_MASKS = ("binary_mask", "segment_mask", "instance_label")
+_MEANT = (*_FILES, *_MASKS, "class_label", "bbox", "point", "keypoints_coco", "embedding", "intrinsics")  # numbers
 _NUMBERS = ("bool", "float16", "float32", "float64", "complex64", "complex128")
 
 
@@ -19,11 +25,15 @@ def typed(
     """Returns the spec of a tensor for values of a dtype, and the function that converts them."""
     meta: Mapping[str, Any] = dtype.metadata or {}
     inner = meta.get("vlen")
+    if inner is bytes and _takes_files(asked.get("htype")):
+        return {}, lambda values, start: [Sample(value) for value in values.tolist()]
     if inner in (str, bytes) or dtype.kind in "UST":
         if axes > 2:
             raise TensorTypeError(f"{where} is an array of texts with {axes} axes, want 1 or 2; reshape it")
         if asked.get("dtype") == "bytes":
             return {}, lambda values, start: values.tolist()
+        if asked.get("htype") in _TEXTS[1:] and axes == 1:
+            return {}, lambda values, start: _documents(where, _texts(where, values, start), start)
         return {"htype": "text" if axes == 1 else "sequence[text]"}, lambda values, start: _texts(where, values, start)
     if inner is not None and axes == 1 and _is_plain(np.dtype(inner)):
         native = np.dtype(inner).newbyteorder("=")
@@ -47,6 +57,40 @@ def typed(
         f"{where} holds {'Python objects' if dtype.kind == 'O' and not meta else what} ({dtype}), want numbers, texts "
         "or lists of numbers; leave it out by columns="
     )
+
+
+def stated(info: Mapping[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Returns the tensor that the attributes of an array state, as exports write them: `htype`,
+    `class_names` and `dtype`. {} for attributes of other programs.
+    """
+    htype, inner = info.get("htype"), (dtype.metadata or {}).get("vlen")
+    if inner is bytes:
+        return {"htype": htype} if _takes_files(htype) else {"dtype": "bytes"} if info.get("dtype") == "bytes" else {}
+    if inner is str or dtype.kind in "UT":
+        return {"htype": htype} if htype in _TEXTS else {}
+    if htype not in _MEANT or (dtype.kind not in "iu" and dtype.name not in _NUMBERS):
+        return {}
+    out = {"htype": htype, "dtype": dtype.newbyteorder("=").name}
+    names = info.get("class_names")
+    if isinstance(names, list) and all(isinstance(name, str) for name in names):
+        out["class_names"] = names
+    return out
+
+
+def _takes_files(htype: Any) -> bool:
+    """Returns whether samples of an htype are files."""
+    return isinstance(htype, str) and (htype == "video" or htype in _FILES)
+
+
+def _documents(where: str, texts: Sequence[str], start: int) -> list[Any]:
+    """Returns the values of texts of JSON."""
+    out = []
+    for at, text in enumerate(texts):
+        try:
+            out.append(json.loads(text))
+        except ValueError as err:
+            raise TensorTypeError(f"{where}: row {start + at:,} is no JSON: {err}") from err
+    return out
 
 
 def _is_plain(inner: np.dtype[Any]) -> bool:

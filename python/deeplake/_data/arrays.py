@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from deeplake._data.array_types import typed
+from deeplake._data.array_types import stated, typed
 from deeplake._data.files import array_format
 from deeplake._data.npy import Found, npy_array, npz_arrays
 from deeplake._data.stored import hdf5_arrays, info_of, is_array, open_hdf5, open_zarr, zarr_arrays
@@ -316,9 +316,11 @@ def _column(
 ) -> _Column:
     """Returns the tensor of an array, as `schema` gives it, or as its type makes it."""
     asked = {"htype": given} if isinstance(given, str) else given
+    said = stated(array.info, dtype)
+    asked = said or None if asked is None else asked
     spec, convert = typed(f'{called}: "{name}"', dtype, len(shape), asked if isinstance(asked, Mapping) else {})
-    if array.info:
-        spec["info"] = array.info
+    if info := {key: value for key, value in array.info.items() if key not in said}:
+        spec["info"] = info
     if isinstance(asked, Mapping):
         kept = ("info", "class_names") if "htype" in asked or "dtype" in asked else tuple(spec)
         spec = {**{key: spec[key] for key in kept if key in spec}, **asked}

@@ -62,6 +62,7 @@ def export_rows(
     tensors: Sequence[str] | None,
     splits: str,
     shard_bytes: int | None,
+    pad: bool,
     storage: Storage | None,
 ) -> ExportReport:
     """Writes the rows of a view. Ctrl-C stops it; the same call goes on."""
@@ -74,12 +75,15 @@ def export_rows(
         raise InvalidArgumentError(f"export: shard_bytes is {shard_bytes}, want 1,024 or more, or None for the default")
     if splits not in ("auto", "none"):
         raise InvalidArgumentError(f"export: splits is {json.dumps(splits, default=str)}, want auto or none")
+    if not isinstance(pad, bool):
+        raise InvalidArgumentError(f"export: pad is {pad!r}, want a bool")
     place = _uri.resolve(uri)
     options: dict[str, Any] = {
         "format": format,
         "tensors": None if tensors is None else list(tensors),
         "splits": splits,
         "shard_bytes": shard_bytes,
+        "pad": pad or None,
         **_storage.reach(storage),
     }
     job = _native.export(view, place, {key: one for key, one in options.items() if one is not None})

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 from itertools import islice
 from pathlib import Path
 
+from deeplake._data.lance import LANCE, is_lance
 from deeplake._errors import InvalidArgumentError, NotFoundError
 
 _FORMATS = {
@@ -19,6 +21,7 @@ _FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
     ".mds": "mds",
+    ".beton": "ffcv",
     ".tfrecord": "tfrecord",
     ".tfrecords": "tfrecord",
     ".tfrec": "tfrecord",
@@ -33,7 +36,7 @@ ARRAYS = ("npy", "npz", "hdf5", "zarr")  # which NumPy, h5py and zarr read
 _ARRAYS = {".npy": "npy", ".npz": "npz", ".h5": "hdf5", ".hdf5": "hdf5", ".he5": "hdf5", ".zarr": "zarr", ".n5": "zarr"}
 _BEGIN = {b"\x93NUMPY": "npy", b"\x89HDF\r\n\x1a\n": "hdf5"}  # of a file
 _NODES = (".zarray", ".zgroup", ".zmetadata", "zarr.json")  # of a folder of Zarr
-FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds", "litdata")
+FORMATS = ("parquet", "feather", "csv", "json", "tfrecord", "mds", "litdata", "ffcv")
 _PART = re.compile(r"-\d{5,}-of-\d{5,}$")  # of the name of a part, as TensorFlow writes it
 _CHUNK = re.compile(r"chunk-\d+-\d+(\.[a-z0-9]+(:\d+)?)?\.bin")  # the name of a chunk of LitData
 EPISODES = "lerobot"  # a folder with the episodes of robots
@@ -50,7 +53,7 @@ def format_of(path: Path) -> str | None:
     that have one. None if there is none, and for a folder with images or videos.
     """
     if not path.is_dir():
-        return _named(path)
+        return _named(path) or ("ffcv" if _begins_as_ffcv(path) else None)
     if has_episodes(path):
         return EPISODES
     files = list(islice((file for file in path.rglob("*") if _counts(file, path)), _LOOK))
@@ -75,7 +78,7 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     """
     text = os.fspath(path)
     called = f'ingest "{text}"'
-    known = ("images", "videos", EPISODES, *ANNOTATIONS, *FORMATS, *ARRAYS)
+    known = ("images", "videos", EPISODES, *ANNOTATIONS, *FORMATS, *ARRAYS, LANCE)
     if format is not None and format not in known:
         raise InvalidArgumentError(f'{called}: format is "{format}", want one of {", ".join(known)}')
     if "://" in text and not text.startswith("file://"):
@@ -152,11 +155,31 @@ def array_format(path: str | os.PathLike[str], format: str | None) -> str | None
     return next((format for magic, format in _BEGIN.items() if begin.startswith(magic)), None)
 
 
+def package_format(source: str, format: str | None) -> str | None:
+    """Returns the format of arrays, or of a table, that another package reads; None for others."""
+    return LANCE if is_lance(source, format) else array_format(source, format)
+
+
 def _has_files(path: Path) -> bool:
     """Returns whether one of the first files of a folder is an image, a video or an archive."""
     return any(
         file.suffix.lower() in _OTHERS for file in islice((f for f in path.rglob("*") if _counts(f, path)), _LOOK)
     )
+
+
+def _begins_as_ffcv(path: Path) -> bool:
+    """Returns whether a file has the header of FFCV, whose first bytes are no magic of their own."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(24)
+        size = path.stat().st_size
+    except OSError:
+        return False  # its reader says why
+    if len(begin) < 24:
+        return False
+    version, fields, page, _, table = struct.unpack("<HHIQQ", begin)
+    is_page = page >= 1 << 21 and page.bit_count() == 1
+    return version == 2 and fields > 0 and is_page and 24 + 1041 * fields <= table <= size
 
 
 def _named(path: Path) -> str | None:

@@ -15,6 +15,7 @@ from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
 from deeplake._data.importing import import_files, save_splits
+from deeplake._data.lance import is_lance, rows_of
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
@@ -64,7 +65,7 @@ def ingest(
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split"; an object of
             NumPy, h5py or zarr with arrays, whose first axis counts rows; a dataset of Deep Lake 4,
-            which `deeplake.deeplake4` reads. Or the path of a file of arrays: .npy, .npz, HDF5 or a
+            which `deeplake.deeplake4` reads; a table of Lance, or its path. Or the path of a file of arrays: .npy, .npz, HDF5 or a
             folder of Zarr (docs/arrays.md). Or the path of a file: Parquet, Feather, CSV, JSON
             lines or TFRecord, or of a folder of them, whose partitions ("year=2026") become
             columns. Or a folder of images, with their annotations in one of the layouts of
@@ -74,7 +75,7 @@ def ingest(
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv", "json" (lines) or "tfrecord"; "npy", "npz",
+        format: of files: "parquet", "feather", "csv", "json" (lines), "tfrecord", "lance"; "npy", "npz",
             "hdf5" or "zarr"; "images", "videos" or "lerobot"; or a layout of images with
             annotations, such as "coco". None goes by names, and by the content of annotations and
             arrays.
@@ -85,8 +86,8 @@ def ingest(
             and the square in the middle stored as JPEG. None stores the files as they are.
         link: of files: leave images and videos where they are, and store a link to each: its URL,
             its position and its length. Labels, texts and all else are copied. For folders of them,
-            .tar shards, and images in Parquet, MDS, LitData and TFRecord, if they are not
-            compressed once more. Of LeRobot, videos stay, and numbers are copied. See "Links" in
+            .tar shards, and images in Parquet, MDS, LitData, FFCV and TFRecord, if they are
+            not compressed once more. Of LeRobot, videos stay, and numbers are copied. See "Links" in
             docs/ingest.md.
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.
@@ -124,6 +125,8 @@ def ingest(
     )
     if splits:
         schema = {"split": {"htype": "class_label", "class_names": splits}, **(schema or {})}
+    if is_lance(source, format):
+        source, columns, source_storage, format = rows_of(source, columns, source_storage), None, None, None
     is_path = isinstance(source, str | os.PathLike)
     has_arrays = array_format(source, format) is not None if is_path else arrays.is_of_arrays(source)
     if has_arrays and _needs_files(

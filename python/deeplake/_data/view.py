@@ -197,23 +197,22 @@ class View(Selecting):
         tensors: Sequence[str] | None = None,
         splits: str = "auto",
         shard_bytes: int | None = None,
+        pad: bool = False,
         storage: Storage | None = None,
     ) -> ExportReport:
         """Writes the rows, in their order, as files of other programs. JPEG, PNG and WebP files are
-        copied unchanged; other images become PNG files.
-
-        After a kill or Ctrl-C, the same call goes on behind the parts that are whole. Uncommitted
-        rows cannot be continued.
+        copied unchanged; other images become PNG files. After a kill or Ctrl-C, the same call goes
+        on behind the parts that are whole. Uncommitted rows cannot be continued.
 
         Args:
             uri: a folder or a bucket's prefix that is empty, or holds a part of the same export.
             format: "folder" (images or videos in folders of their classes), "webdataset", "mds",
-                "tfrecord", "parquet" (as Hugging Face lays it out), "coco" or "yolo".
-            tensors: the tensors to write; None takes all. The report names those that the format
-                does not hold.
+                "tfrecord", "parquet" (as Hugging Face lays it out), "zarr", "coco" or "yolo".
+            tensors: the tensors to write; None takes all. The report names those left out.
             splits: "auto" divides the files by the tensor "split", or by the folders of an import;
                 "none" does not.
             shard_bytes: the size of a shard, about; None takes 256 MiB, of MDS 64 MiB.
+            pad: of "zarr": fill arrays of several shapes up with zeros.
             storage: settings of the place's store.
 
         Raises:
@@ -226,7 +225,7 @@ class View(Selecting):
         """
         rows = self._source.pinned().view()
         return export_rows(
-            rows, uri, format=format, tensors=tensors, splits=splits, shard_bytes=shard_bytes, storage=storage
+            rows, uri, format=format, tensors=tensors, splits=splits, shard_bytes=shard_bytes, pad=pad, storage=storage
         )
 
     def _tensor(self, name: str) -> Tensor | Group:
