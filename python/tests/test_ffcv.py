@@ -13,6 +13,7 @@ import pytest
 from betons import FIELDS, PAGE, Field, encoded, pixels, read, samples, write
 from test_parquet import create
 
+
 def place() -> str:
     return f"mem://ffcv-{uuid.uuid4().hex}"
 
@@ -132,7 +133,11 @@ def test_damaged_files(tmp_path: Path) -> None:
         ("a custom field", patched(whole, 24, "<B", 255), 'field "image" has a custom type'),
         ("another field", patched(whole, 24, "<B", 9), 'field "image" has type 9, want a float'),
         ("a mode", patched(whole, records, "<B", 7), "sample 0 has an image of mode 7"),
-        ("a position", patched(whole, records + 5, "<Q", 1 << 60), "sample 0 has a JPEG file at byte 1152921504606846976"),
+        (
+            "a position",
+            patched(whole, records + 5, "<Q", 1 << 60),
+            "sample 0 has a JPEG file at byte 1152921504606846976",
+        ),
         ("an allocation", patched(whole, table + 16, "<Q", 1 << 50), "want at most 2097152 within"),
         ("twice", patched(whole, table + 8, "<Q", 2 * PAGE - 9), "within 2097152 to 4194304"),
     ):

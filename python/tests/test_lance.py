@@ -141,7 +141,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     refused(deeplake.InvalidArgumentError, 'the table has no column "txt"; did you mean "text"', columns=["txt"])
     refused(deeplake.NotFoundError, "there is no such folder", tmp_path / "no.lance")
     (tmp_path / "empty.lance").mkdir()
-    refused(deeplake.InvalidArgumentError, "no versions of a table of Lance", tmp_path / "empty.lance")
+    refused(deeplake.InvalidArgumentError, "no table of Lance is there", tmp_path / "empty.lance")
     refused(deeplake.InvalidArgumentError, "link, annotations", link=True)
     lance.write_dataset(rows(3).slice(0, 0), tmp_path / "none.lance")
     refused(deeplake.InvalidArgumentError, "the table has no rows", tmp_path / "none.lance")

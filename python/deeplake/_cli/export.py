@@ -32,7 +32,7 @@ def _bytes(_ctx: click.Context, _option: click.Parameter, value: str | None) -> 
     "format_",
     required=True,
     metavar="NAME",
-    help="folder (images or videos in folders of their classes), webdataset, mds, tfrecord, parquet, zarr, coco or yolo.",
+    help="folder (images or videos, by their classes), webdataset, mds, tfrecord, parquet, zarr, coco or yolo.",
 )
 @click.option(
     "--query", "text", metavar="TQL", help="Write the rows of this query, such as SELECT * WHERE label = 'cat'."

@@ -63,7 +63,8 @@ def stated(info: Mapping[str, Any], dtype: np.dtype[Any]) -> dict[str, Any]:
     """Returns the tensor that the attributes of an array state, as exports write them: `htype`,
     `class_names` and `dtype`. {} for attributes of other programs.
     """
-    htype, inner = info.get("htype"), (dtype.metadata or {}).get("vlen")
+    meta: Mapping[str, Any] = dtype.metadata or {}
+    htype, inner = info.get("htype"), meta.get("vlen")
     if inner is bytes:
         return {"htype": htype} if _takes_files(htype) else {"dtype": "bytes"} if info.get("dtype") == "bytes" else {}
     if inner is str or dtype.kind in "UT":

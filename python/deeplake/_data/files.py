@@ -178,8 +178,8 @@ def _begins_as_ffcv(path: Path) -> bool:
     if len(begin) < 24:
         return False
     version, fields, page, _, table = struct.unpack("<HHIQQ", begin)
-    is_page = page >= 1 << 21 and page.bit_count() == 1
-    return version == 2 and fields > 0 and is_page and 24 + 1041 * fields <= table <= size
+    is_page: bool = page >= 1 << 21 and page.bit_count() == 1
+    return bool(version == 2 and fields > 0 and is_page and 24 + 1041 * fields <= table <= size)
 
 
 def _named(path: Path) -> str | None:

@@ -64,19 +64,20 @@ def ingest(
             `__getitem__`, as a dataset of torch, whose items are dicts, or tuples with a name in
             `columns` for each item; a `datasets.Dataset` or `IterableDataset`, or a dict of their
             splits, each of which becomes a saved view and a value of a tensor "split"; an object of
-            NumPy, h5py or zarr with arrays, whose first axis counts rows; a dataset of Deep Lake 4,
-            which `deeplake.deeplake4` reads; a table of Lance, or its path. Or the path of a file of arrays: .npy, .npz, HDF5 or a
-            folder of Zarr (docs/arrays.md). Or the path of a file: Parquet, Feather, CSV, JSON
-            lines or TFRecord, or of a folder of them, whose partitions ("year=2026") become
-            columns. Or a folder of images, with their annotations in one of the layouts of
-            docs/annotations.md, or with a folder for each class; or one of videos, with a folder
-            for each class. Or a dataset of LeRobot, whose episodes become rows (docs/episodes.md).
-            They may lie on any store ("s3://bucket/folder"), and one file on a web server.
+            NumPy, h5py or zarr with arrays, whose first axis counts rows; a table of Lance, or its
+            path; a dataset of Deep Lake 4, which `deeplake.deeplake4` reads. Or the path of a file
+            of arrays: .npy, .npz, HDF5 or a folder of Zarr (docs/arrays.md). Or the path of a file:
+            Parquet, Feather, CSV, JSON lines or TFRecord, or of a folder of them, whose partitions
+            ("year=2026") become columns. Or a folder of images, with their annotations in one of
+            the layouts of docs/annotations.md, or with a folder for each class; or one of videos,
+            with a folder for each class. Or a dataset of LeRobot, whose episodes become rows
+            (docs/episodes.md). They may lie on any store ("s3://bucket/folder"), and one file on a
+            web server.
         uri: the new dataset, as of `create`.
         schema: tensors by name, as of `create`, in the place of those that the rows make.
         columns: the columns to take; None takes all.
-        format: of files: "parquet", "feather", "csv", "json" (lines), "tfrecord", "lance"; "npy", "npz",
-            "hdf5" or "zarr"; "images", "videos" or "lerobot"; or a layout of images with
+        format: of files: "parquet", "feather", "csv", "json" (lines), "tfrecord", "lance"; "npy",
+            "npz", "hdf5" or "zarr"; "images", "videos" or "lerobot"; or a layout of images with
             annotations, such as "coco". None goes by names, and by the content of annotations and
             arrays.
         urls: columns of URLs whose objects are fetched, one or
@@ -86,8 +87,8 @@ def ingest(
             and the square in the middle stored as JPEG. None stores the files as they are.
         link: of files: leave images and videos where they are, and store a link to each: its URL,
             its position and its length. Labels, texts and all else are copied. For folders of them,
-            .tar shards, and images in Parquet, MDS, LitData, FFCV and TFRecord, if they are
-            not compressed once more. Of LeRobot, videos stay, and numbers are copied. See "Links" in
+            .tar shards, and images in Parquet, MDS, LitData, FFCV and TFRecord, if they are not
+            compressed once more. Of LeRobot, videos stay, and numbers are copied. See "Links" in
             docs/ingest.md.
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.

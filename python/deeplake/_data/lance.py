@@ -117,7 +117,9 @@ def _opened(called: str, text: str, storage: Storage | None) -> Any:
     if "://" not in place and not any(Path(place).glob("_versions/*.manifest")):
         if not Path(place).exists():
             raise NotFoundError(f"{called}: there is no such folder on this machine")
-        raise InvalidArgumentError(f"{called}: it has no versions of a table of Lance; give the folder that has _versions")
+        raise InvalidArgumentError(
+            f"{called}: it has no versions of a table of Lance; give the folder that has _versions"
+        )
     try:
         return lance.dataset(place, version=version, storage_options=_options(storage))
     except Exception as err:
@@ -151,8 +153,9 @@ def _options(storage: Storage | None) -> dict[str, str] | None:
 def _batch_rows(pa: Any, table: Any, names: Sequence[str]) -> int:
     """Returns how many rows are read at once, by the sizes of rows and blobs as they are stored."""
     rows = max(1, table.count_rows())
-    mean = sum(one.bytes_on_disk for one in table.stats.data_stats().fields) // rows
-    most = total = 0
+    mean: int = sum(one.bytes_on_disk for one in table.stats.data_stats().fields) // rows
+    most: int = 0
+    total: int = 0
     blobs = [name for name in names if _is_blob(table.schema.field(name))]
     if blobs:  # whose statistics are those of their descriptions
         for batch in table.scanner(columns=blobs, blob_handling="blobs_descriptions").to_reader():

@@ -180,8 +180,8 @@ def _dtype(where: str, node: Any) -> np.dtype[Any]:
         if getattr(codec, "codec_id", "") == "vlen-array":
             return np.dtype("O", metadata={"vlen": np.dtype(codec.dtype)})
     kind = type(getattr(getattr(node, "metadata", None), "dtype", None)).__name__
-    inner = {"VariableLengthUTF8": str, "VariableLengthBytes": bytes}.get(kind)
-    return np.dtype("O") if inner is None else np.dtype("O", metadata={"vlen": inner})
+    items = {"VariableLengthUTF8": str, "VariableLengthBytes": bytes}.get(kind)
+    return np.dtype("O") if items is None else np.dtype("O", metadata={"vlen": items})
 
 
 def _check_whole(where: str, node: Any) -> None:
