@@ -96,7 +96,7 @@ func (w *zarrArrays) column(ctx context.Context, c *column) (*zarrColumn, error)
 	if err != nil {
 		return nil, err
 	}
-	isFixed := least.Equal(most)
+	isFixed := least != nil && least.Equal(most)
 	if c.kind == isImage && !isFixed {
 		out.kind, out.rows = zarr.Bytes, zarrFiles
 		w.e.note(c.Name(), fmt.Sprintf("images have shapes from %s to %s, and are written as files in an array of bytes; resize them in a query to get pixels", shown(least), shown(most)))

@@ -27,7 +27,7 @@ SPECS: dict[str, dict[str, Any]] = {
     "image": {"htype": "image"},  # JPEG files of one shape
     "art": {"htype": "image.gray", "dtype": "uint8"},  # arrays
     "photo": {"htype": "image"},  # JPEG files of several shapes
-    "label": {"htype": "class_label", "class_names": CLASSES},
+    "label": {"htype": "class_label", "class_names": CLASSES, "info": {"source": "hand"}},
     "mask": {"htype": "binary_mask"},
     "text": {"htype": "text"},
     "meta": {"htype": "json"},
@@ -51,7 +51,6 @@ def rows(name: str) -> deeplake.Dataset:
     ds = deeplake.create(f"mem://zarr-{name}", overwrite=True)
     for tensor, spec in SPECS.items():
         ds.create_tensor(tensor, **spec)
-    ds["label"].info = {"source": "hand"}
     rng = np.random.default_rng(3)
     for i in range(ROWS):
         ds.append(

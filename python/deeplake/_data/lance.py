@@ -117,9 +117,7 @@ def _opened(called: str, text: str, storage: Storage | None) -> Any:
     if "://" not in place and not any(Path(place).glob("_versions/*.manifest")):
         if not Path(place).exists():
             raise NotFoundError(f"{called}: there is no such folder on this machine")
-        raise InvalidArgumentError(
-            f"{called}: it has no versions of a table of Lance; give the folder that has _versions"
-        )
+        raise InvalidArgumentError(f"{called}: no table of Lance is there; give the folder that has _versions")
     try:
         return lance.dataset(place, version=version, storage_options=_options(storage))
     except Exception as err:
