@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"image"
-	"image/color"
 	"image/png"
 	"slices"
 
@@ -214,24 +213,23 @@ type span struct {
 	from, to int64
 	wanted   int64 // bytes of values
 	values   []*value
-	pictures []bool // of values: pixels that become files
 }
 
 // fetch reads the values of the window: neighbours by one range.
 func (s *samples) fetch(ctx context.Context) error {
-	type wanted struct {
-		*value
-		field int
-	}
-	var all []wanted
+	var all, pictures []*value
 	for k := range s.window {
 		for i := range s.window[k].values {
-			if v := &s.window[k].values[i]; v.size > 0 {
-				all = append(all, wanted{v, i})
+			v := &s.window[k].values[i]
+			if v.size > 0 {
+				all = append(all, v)
+			}
+			if v.size > 0 && v.isRaw && s.forms[i] == formMixed {
+				pictures = append(pictures, v)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b wanted) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b *value) int { return cmp.Compare(a.at, b.at) })
 	limit, gap := 1, int64(gapLocal)
 	if s.parallel {
 		limit, gap = requests, gapBytes
@@ -245,7 +243,7 @@ func (s *samples) fetch(ctx context.Context) error {
 		}
 		to := spans[last]
 		to.to, to.wanted = max(to.to, v.at+v.size), to.wanted+v.size
-		to.values, to.pictures = append(to.values, v.value), append(to.pictures, v.isRaw && s.forms[v.field] == formMixed)
+		to.values = append(to.values, v)
 	}
 	g := task.New(ctx, limit)
 	for _, one := range spans {
@@ -254,19 +252,22 @@ func (s *samples) fetch(ctx context.Context) error {
 			if err := s.file.from.ReadAt(ctx, p, one.from); err != nil {
 				return err
 			}
-			for k, v := range one.values {
+			for _, v := range one.values {
 				if v.data = p[v.at-one.from:][:v.size:v.size]; one.wanted < int64(len(p))/2 {
 					v.data = slices.Clone(v.data) // a window has many ranges: what lies between is let go
 				}
-				if !one.pictures[k] {
-					continue
-				}
-				var err error
-				if v.data, err = fileOf(v); err != nil {
-					return err
-				}
 			}
 			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	g = task.New(ctx, task.Cores())
+	for _, v := range pictures {
+		g.Go(func(context.Context) (err error) {
+			v.data, err = fileOf(v)
+			return err
 		})
 	}
 	return g.Wait()
@@ -274,31 +275,17 @@ func (s *samples) fetch(ctx context.Context) error {
 
 // fileOf makes a PNG file of pixels. Files and pixels of one field are so one column of files.
 func fileOf(v *value) ([]byte, error) {
+	picture := image.NewRGBA(image.Rect(0, 0, int(v.width), int(v.height)))
+	for at := 0; 3*at < len(v.data); at++ {
+		copy(picture.Pix[4*at:], v.data[3*at:][:3])
+		picture.Pix[4*at+3] = 0xff
+	}
 	var out bytes.Buffer
-	p := pixels{v}
 	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(&out, p); err != nil {
+	if err := encoder.Encode(&out, picture); err != nil {
 		return nil, errs.New(errs.Internal, "an image cannot be encoded: %w", err)
 	}
 	return out.Bytes(), nil
-}
-
-// pixels is a raw value as an image.
-type pixels struct{ *value }
-
-// ColorModel is that of pixels without transparency.
-func (p pixels) ColorModel() color.Model { return color.RGBAModel }
-
-// Bounds are the height and the width.
-func (p pixels) Bounds() image.Rectangle { return image.Rect(0, 0, int(p.width), int(p.height)) }
-
-// Opaque makes the encoder store three channels.
-func (p pixels) Opaque() bool { return true }
-
-// At returns a pixel.
-func (p pixels) At(x, y int) color.Color {
-	at := 3 * (int64(y)*p.width + int64(x))
-	return color.RGBA{p.data[at], p.data[at+1], p.data[at+2], 0xff}
 }
 
 // Columns are the names of the fields.

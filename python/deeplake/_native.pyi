@@ -534,7 +534,7 @@ def materialize(view: View, uri: str, options: Mapping[str, Any] | None = None) 
     """Copies the rows into a new dataset; options `overwrite`, `message`, `threads`, `storage`, `environ`."""
 
 def export(view: View, uri: str, options: Mapping[str, Any] | None = None) -> Job:
-    """Starts writing the rows as files; options `format`, `tensors`, `splits`, `shard_bytes`, `storage`, `environ`."""
+    """Starts writing the rows as files; options are those of `view.export`, and of its store."""
 
 def check_function(name: str) -> None:
     """Refuses a name that a user's function cannot have."""

@@ -246,7 +246,7 @@ def test_what_cannot_be_linked(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     refused(
         deeplake.InvalidArgumentError,
-        "within parquet, mds, litdata, tfrecord, and the format is csv",
+        "within parquet, mds, litdata, tfrecord, ffcv, and the format is csv",
         tmp_path / "a.csv",
     )
     parquet.write_table(pa.table({"n": range(5)}), tmp_path / "n.parquet")

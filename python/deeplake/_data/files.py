@@ -156,7 +156,7 @@ def array_format(path: str | os.PathLike[str], format: str | None) -> str | None
 
 
 def package_format(source: str, format: str | None) -> str | None:
-    """Returns the format of arrays, or of a table, that another package reads; None for others."""
+    """Returns the format of arrays or a table that another package reads; None for others."""
     return LANCE if is_lance(source, format) else array_format(source, format)
 
 
@@ -168,7 +168,7 @@ def _has_files(path: Path) -> bool:
 
 
 def _begins_as_ffcv(path: Path) -> bool:
-    """Returns whether a file has the header of FFCV, whose first bytes are no magic of their own."""
+    """Returns whether a file has the header of FFCV, which begins with no magic number."""
     try:
         with path.open("rb") as file:
             begin = file.read(24)

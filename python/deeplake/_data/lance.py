@@ -1,4 +1,4 @@
-"""Tables of Lance, which pylance reads: its format moves with it. The core takes their rows as Arrow."""
+"""Tables of Lance, which pylance reads. The core takes their rows as Arrow."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import deeplake
 import numpy as np
@@ -52,6 +53,18 @@ def test_a_bucket_into_another(store: Server, kind: str) -> None:
         ds.export(ours, format=kind, shard_bytes=size, storage=storage)
     with pytest.raises(deeplake.InvalidArgumentError, match="the place lies inside the dataset"):
         ds.export(f"{theirs}/out", format=kind, storage=storage)
+
+
+def test_zarr_in_a_bucket(store: Server, tmp_path: Path) -> None:
+    """A bucket has the objects that a folder has as files."""
+    storage = deeplake.Storage(**store.settings())
+    target = store.uri(store.new_bucket(), "out")
+    ds = lake("mem://zarr-to-a-bucket", None)
+    report = ds.export(target, format="zarr", shard_bytes=8192, storage=storage)
+    here = ds.export(tmp_path / "out", format="zarr", shard_bytes=8192)
+    assert (report.rows, report.files, report.bytes) == (here.rows, here.files, here.bytes)
+    with pytest.raises(deeplake.AlreadyExistsError, match="the place has files"):
+        ds.export(target, format="zarr", storage=storage)
 
 
 def test_a_killed_export_goes_on(proxy: Server) -> None:

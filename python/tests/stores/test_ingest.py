@@ -15,7 +15,8 @@ import deeplake
 import numpy as np
 import pyarrow as pa
 import pytest
-from conftest import encoded, picture
+from betons import Field, write
+from conftest import encoded, host, picture
 from pyarrow import feather, parquet
 from servers import Server, running
 
@@ -132,6 +133,39 @@ def test_images_stay_in_tables_of_a_bucket(store: Server, tmp_path: Path, kind: 
     store.put(bucket, f"in/{shard.relative_to(tmp_path / kind)}", shard.read_bytes() + b"more")
     with pytest.raises(deeplake.CorruptError, match=rf"{shard.name}.*has changed since it was linked"):
         ds["image"].bytes(0)
+
+
+def test_files_of_ffcv_in_a_bucket(store: Server, tmp_path: Path) -> None:
+    rows = [[encoded(picture(i)), i] for i in range(300)]
+    write(tmp_path / "a.beton", {"image": Field(2), "label": Field(1)}, rows, workers=2)
+    bucket = store.new_bucket()
+    store.put(bucket, "in/a.beton", (tmp_path / "a.beton").read_bytes())
+    for link in ((), ("--link",)):
+        place = store.uri(bucket, f"lake-{len(link)}")
+        assert create(store, place, f"from-{store.uri(bucket, 'in', 'a.beton')}", *link)["rows"] == 300
+        ds = deeplake.open(place, storage=deeplake.Storage(**store.settings()))
+        assert ds["image"].bytes(range(300)) == [row[0] for row in rows]
+        assert ds["label"].numpy().tolist() == list(range(300))
+
+
+def test_a_table_of_lance_in_a_bucket(store: Server, tmp_path: Path) -> None:
+    lance = host("lance")
+    if store.scheme != "s3":
+        pytest.skip("pylance takes no endpoint of Google")
+    files = [encoded(picture(i)) for i in range(30)]
+    lance.write_dataset(pa.table({"id": range(30), "image": pa.array(files, pa.binary())}), tmp_path / "t.lance")
+    bucket = store.new_bucket()
+    for path in (tmp_path / "t.lance").rglob("*"):
+        if path.is_file():
+            store.put(bucket, f"t.lance/{path.relative_to(tmp_path / 't.lance')}", path.read_bytes())
+    storage = deeplake.Storage(**store.settings())
+    source = store.uri(bucket, "t.lance")
+    ds = deeplake.ingest(source, "mem://of-lance-in-a-bucket", source_storage=storage, overwrite=True, verbose=False)
+    assert ds["image"].bytes(range(30)) == files
+    old = deeplake.ingest(f"{source}@1", "mem://of-lance-at-1", source_storage=storage, overwrite=True, verbose=False)
+    assert len(old) == 30
+    with pytest.raises(deeplake.Error, match=r"of-lance|no table|not found|no version"):
+        deeplake.ingest(f"{source}@7", "mem://of-lance-at-7", source_storage=storage, verbose=False)
 
 
 def test_links_across_a_network_are_read_ahead(proxy: Server, tmp_path: Path) -> None:
