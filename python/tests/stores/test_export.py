@@ -59,7 +59,7 @@ def test_zarr_in_a_bucket(store: Server, tmp_path: Path) -> None:
     """A bucket has the objects that a folder has as files."""
     storage = deeplake.Storage(**store.settings())
     target = store.uri(store.new_bucket(), "out")
-    ds = lake("mem://zarr-to-a-bucket", None)
+    ds = lake(f"mem://zarr-to-a-bucket-{store.scheme}", None)
     report = ds.export(target, format="zarr", shard_bytes=8192, storage=storage)
     here = ds.export(tmp_path / "out", format="zarr", shard_bytes=8192)
     assert (report.rows, report.files, report.bytes) == (here.rows, here.files, here.bytes)
