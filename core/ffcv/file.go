@@ -81,7 +81,7 @@ func (f *File) Types(ctx context.Context, columns []string) (*arrow.Column, erro
 	return gather.Struct(f.Columns(), all)
 }
 
-// imageForm tells how a field stores its images, by the modes in the records: files, pixels or both.
+// imageForm tells how a field stores its images, by the modes in the records.
 func (f *File) imageForm(ctx context.Context, one *field) (form, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -253,8 +253,9 @@ func (s *samples) fetch(ctx context.Context) error {
 				return err
 			}
 			for _, v := range one.values {
+				// A window has many ranges: what lies between the values of a sparse one is let go.
 				if v.data = p[v.at-one.from:][:v.size:v.size]; one.wanted < int64(len(p))/2 {
-					v.data = slices.Clone(v.data) // a window has many ranges: what lies between is let go
+					v.data = slices.Clone(v.data)
 				}
 			}
 			return nil
