@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from fractions import Fraction
 
 import av
@@ -200,11 +201,11 @@ def colored(shot):
 
 def eventually(tab, look):
     """Waits until look() is true: drawing comes after its cause."""
-    for _ in range(200):
-        if found := look():
-            return found
+    end = time.monotonic() + browser.PATIENCE / 1000
+    while not (found := look()):
+        assert time.monotonic() < end, "it did not come"
         tab.page.wait_for_timeout(50)
-    raise AssertionError("it did not come")
+    return found
 
 
 def test_layers_classes_and_sizes(chromium, tmp_path):
