@@ -146,6 +146,11 @@ test("the address of a video is one of the server, and nothing else", async () =
     const of = clientOf(() => json({ ...video, url })).client;
     expect((await errorOf(of.video("v1", 2, "film"))).kind).toBe("corrupt");
   }
+  for (const [message, unknownView] of [['no view "v1"; open it again', true], ['read video "x", row 2: the row has no video', false]] as const) {
+    const gone = clientOf(() => json({ error: { kind: "not found", message } }, 404)).client;
+    expect(await errorOf(gone.video("v1", 2, "film"))).toMatchObject({ unknownView });
+    expect(await errorOf(gone.times("v1", 2, "film", 0))).toMatchObject({ unknownView });
+  }
   const table = { first: 2, frames: 9, width: 32, height: 16, duration: 3 };
   expect(await clientOf(() => json({ ...table, times: [0.5, "x", 1] })).client.times("v1", 2, "film", 0.5)).toEqual({ ...table, times: [0.5, 1] });
   for (const bad of [{ first: -1 }, { frames: 1e300 }, { width: 0.5 }, { height: "9" }, { duration: null }]) {

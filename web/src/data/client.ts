@@ -275,8 +275,13 @@ async function refusal(path: string, response: Response, ofView: boolean): Promi
   return new ApiError(message, kind, response.status, {
     reason: typeof error.reason === "string" ? error.reason : "",
     position: count(error.position), line: count(error.line), column: count(error.column),
-    unknownView: ofView && response.status === 404 && kind === "not found",
+    unknownView: ofView && response.status === 404 && kind === "not found" && !isOfRow(path, message),
   });
+}
+
+/** Reports whether a row has no video: the kind of that is the kind of a view that is not there. */
+function isOfRow(path: string, message: string): boolean {
+  return (path === "video" || path === "times") && !message.includes("no view ");
 }
 
 /** Passes aborts on unchanged, and makes an ApiError of any other failure. */
