@@ -182,12 +182,16 @@ function Playing(props: PlayingProps) {
   // has been sought since, and its clock tells the frame.
   const stood = useRef<number | undefined>(undefined);
   const sought = useRef(true);
+  // The browser has told of a frame since the last seek. It does not tell of one that came on show
+  // before it was asked to, and of the same frame again.
+  const told = useRef(false);
   const note = (at: HTMLVideoElement): void => {
     if (at.getAttribute("src") === src) resume.current = at.currentTime;
   };
 
   const seek = (): void => {
     sought.current = true;
+    told.current = false;
     stood.current = undefined;
   };
 
@@ -197,7 +201,9 @@ function Playing(props: PlayingProps) {
     if (!at || !at.paused || at.seeking) return;
     if (model.get().place.mode === "single") model.navigation.move({ time: Number(at.currentTime.toFixed(3)) });
     const shown = await table?.find(stood.current ?? at.currentTime);
-    if (at.paused) setFrame(shown);
+    if (!at.paused || at.seeking) return;
+    setFrame(shown);
+    if (!told.current) items.show(shown);
   };
   const step = async (by: 1 | -1): Promise<void> => {
     const at = video.current;
@@ -226,13 +232,14 @@ function Playing(props: PlayingProps) {
       at?.load();
     };
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const at = video.current;
     if (!at || !of || !table) return;
     items.setFrames({ count: of.frames, width: of.width, height: of.height });
     let last = 0;
     const follow = (time: number): void => {
       last = time;
+      told.current = true;
       if (!sought.current) stood.current = time;
       const shown = table.follow(time, () => follow(last));
       items.show(shown);
