@@ -449,8 +449,8 @@ func TestEpochOverDamagedNetwork(t *testing.T) {
 	}
 }
 
-// TestBatchesDecodeGroupsOnce: a batch reads, and so decodes, a group of packets once for all of its
-// clips, with transforms and without, also where clips are single frames.
+// TestBatchesDecodeGroupsOnce: a batch reads, and so decodes, a group of packets once for all of
+// its clips, with transforms and without, also where clips are single frames.
 func TestBatchesDecodeGroupsOnce(t *testing.T) {
 	t.Parallel()
 	const pad = 20_000

@@ -55,8 +55,8 @@ func film(t testing.TB, groups, pad int, seed uint64) []byte {
 	return mediatest.NewReel(t, v, body)
 }
 
-// set is a dataset of videos "x" with their numbers "n": "mem" and "near" are near, "far" is across a
-// network.
+// set is a dataset of videos "x" with their numbers "n": "mem" and "near" are near, "far" is across
+// a network.
 type set struct {
 	env   *dataset.Env
 	store *faultstore.Ranged // of the view far away that was opened last

@@ -464,7 +464,8 @@ func (w *work) pictures(ctx context.Context, p *part, items []int, dst [][]byte,
 	p.decodeROIs(ctx, refs, parts, scratch, space, func(k int, err error) { failed(of[k], err) })
 }
 
-// clips transforms the frames of clips as they are decoded. All frames of a clip get the same draws.
+// clips transforms the frames of clips as they are decoded. All frames of a clip get the same
+// draws.
 func (w *work) clips(ctx context.Context, p *part, items []int, dst [][]byte, scratch *chunk.Worker, space *transform.Workspace, failed func(k int, err error)) {
 	defer space.Reset()
 	refs, jobs, of := make([]*chunk.Ref, 0, len(items)), make([]*transform.Job, 0, len(items)), make([]int, 0, len(items))

@@ -258,7 +258,7 @@ var packageRules = []packageRule{
 	},
 	{
 		dir: "core/video", why: "frames of stored videos; neither containers nor loaders, writes nothing", never: noIO,
-		project: with(ofValues, lru, task, "core/storage", "core/media", "core/media/color", "core/media/ffmpeg", "core/format", "core/chunk", "core/read"),
+		project: with(ofValues, lru, task, "core/storage", "core/codec", "core/media", "core/media/color", "core/media/ffmpeg", "core/format", "core/chunk", "core/read"),
 	},
 	{
 		dir: "core/clips", why: "clips of videos as rows; which frames they have, but no packets and no decoders", never: noIO,
