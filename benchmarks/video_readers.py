@@ -142,10 +142,10 @@ class Seek:
         return {}
 
     def read(self, start: int, count: int) -> dict[str, Any]:
-        """Reads frames in sequence. `seconds` is the time of it, `mean` of all pixels."""
+        """Reads frames in sequence. `took` is the time of it in seconds, `pixels` are some of the first frame."""
         begin = time.perf_counter()
         frames = self._ds["video"][0].frames(start, start + count)
-        return {"seconds": time.perf_counter() - begin, "mean": float(frames.mean())}
+        return {"took": time.perf_counter() - begin, "pixels": frames[0, ::20, ::20].tolist()}
 
 
 class TorchCodec(Reader):

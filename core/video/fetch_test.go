@@ -7,11 +7,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"deeplake/core/chunk"
 	"deeplake/core/errs"
 	"deeplake/core/format"
 	"deeplake/core/media"
+	"deeplake/go/tests/clock"
 )
 
 // invent makes a file, and a table of packets that lie anywhere in it, with parts that cut them.
@@ -432,4 +435,34 @@ func aheadOf(s *stored, begin int64, there map[int]bool, file []byte) ahead {
 		copy(dst, file[from:])
 		return true, nil
 	}
+}
+
+// TestRoundTrips: from an open dataset to a frame, four requests follow each other at most. Index
+// pages of videos and of their tables are read side by side.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	file, _ := fixture(t, "gop250.mp4")
+	synctest.Test(t, func(t *testing.T) {
+		s := newSet(t, nil, file)
+		r := s.open(t, "far")
+		s.store.got = func() { clock.Pass(time.Second) }
+		s.store.reset(func(context.Context, place) error {
+			clock.Pass(time.Second)
+			return nil
+		}, nil)
+		begin := time.Now()
+		info, err := r.Info(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Frames(t.Context(), 1, []int64{3}, make([]byte, info.Width*info.Height*3)); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("a frame takes %v, of a second for each request", took)
+		}
+		if _, err := r.Info(t.Context(), 0); !errs.Is(err, errs.NotFound) {
+			t.Errorf("a row without a video: %v", err)
+		}
+	})
 }

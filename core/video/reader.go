@@ -251,17 +251,26 @@ func (r *Reader) fail(row int64, err error) error {
 func (r *Reader) read(ctx context.Context, row int64) (*stored, error) {
 	s := &stored{}
 	var refs [1]chunk.Ref
-	if err := r.videos.Resolve(ctx, []int64{row}, refs[:]); err != nil {
+	var raw []byte
+	var noTable error
+	// Both are looked up in index pages, which a store answers at the same time.
+	g := task.New(ctx, 2)
+	g.Go(func(ctx context.Context) error { return r.videos.Resolve(ctx, []int64{row}, refs[:]) })
+	g.Go(func(ctx context.Context) error {
+		raw, noTable = r.rawTable(ctx, row)
+		return nil
+	})
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	if s.ref = refs[0]; s.ref.Hole() {
 		return nil, errs.New(errs.NotFound, "the row has no video")
 	}
-	raw, err := r.rawTable(ctx, row)
-	if err == nil {
-		s.table, err = format.DecodeVideo(raw)
+	if noTable != nil {
+		return nil, noTable
 	}
-	if err != nil {
+	var err error
+	if s.table, err = format.DecodeVideo(raw); err != nil {
 		return nil, err
 	}
 	if have, want := s.ref.Stored, s.table.Bytes; have != want {

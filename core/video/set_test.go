@@ -171,6 +171,14 @@ type store struct {
 	// before and behind each read; nil: nothing
 	asked func(ctx context.Context, p place) error
 	came  func(p place, dst []byte)
+	got   func() // before a whole object is read; nil: nothing
+}
+
+func (s *store) Get(ctx context.Context, key string) ([]byte, error) {
+	if s.got != nil {
+		s.got()
+	}
+	return s.Provider.Get(ctx, key)
 }
 
 func (s *store) ReadAt(ctx context.Context, key string, dst []byte, off int64) error {
