@@ -193,7 +193,7 @@ def test_memory_of_blobs(tmp_path: Path) -> None:
     lance.write_dataset(pa.table([pa.array(values, pa.large_binary())], schema=schema), path)
     code = f"""
 import json, resource
-from deeplake._data.lance import rows_of
+from deeplake._rows.lance import rows_of
 sizes = [len(batch) for batch in rows_of({str(path)!r}, None, None)]
 print(json.dumps(sizes))
 """

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from deeplake._cli.output import show
-from deeplake._data.lance import LANCE
+from deeplake._rows.lance import LANCE
 from deeplake._stores.storage import Storage
 
 

@@ -9,8 +9,8 @@ import struct
 from itertools import islice
 from pathlib import Path
 
-from deeplake._data.lance import LANCE, is_lance
 from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._rows.lance import LANCE, is_lance
 
 _FORMATS = {
     ".parquet": "parquet",

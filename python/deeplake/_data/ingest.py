@@ -15,13 +15,13 @@ from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
 from deeplake._data.importing import import_files, save_splits
-from deeplake._data.lance import is_lance, rows_of
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
 from deeplake._lazy import package
 from deeplake._names import check_names, checks_keywords, suggest
 from deeplake._progress import bar
+from deeplake._rows.lance import is_lance, rows_of
 from deeplake._samples.frames import is_frame, is_stream
 from deeplake._stores import storage as _storage
 
