@@ -88,7 +88,7 @@ func (r *Reader) together(ctx context.Context, refs []*chunk.Ref, w *chunk.Worke
 			failed(i, errs.New(errs.Internal, "decode the frames of a sample that is no clip"))
 			continue
 		}
-		sink, err := to(i, clip.of)
+		dst, err := to(i, clip.of)
 		if err != nil {
 			failed(i, err)
 			continue
@@ -98,14 +98,14 @@ func (r *Reader) together(ctx context.Context, refs []*chunk.Ref, w *chunk.Worke
 			p = &pass{pool: &r.pool, by: w.Ahead}
 			passes[clip.of], order = p, append(order, p)
 		}
-		p.clips = append(p.clips, member{i, clip, sink})
+		p.clips = append(p.clips, member{i, clip, dst})
 	}
 	for _, p := range order {
 		p.run(ctx, failed)
 	}
 }
 
-// pass is clips of one video that are decoded together.
+// pass decodes clips of one video together.
 type pass struct {
 	pool  *decoders
 	by    ahead
@@ -119,8 +119,8 @@ type member struct {
 	to sink
 }
 
-// run decodes the clips. Those that lose frames of a group that others need, too, are decoded again
-// by themselves: damage behind the frames of a clip is not its own.
+// run decodes the clips. If a group fails, it decodes the clips with frames in it again, each by
+// itself: the damage may lie behind the frames of a clip.
 func (p *pass) run(ctx context.Context, failed func(i int, err error)) {
 	left := p.clips
 	if len(p.clips) > 1 {
@@ -137,7 +137,8 @@ func (p *pass) run(ctx context.Context, failed func(i int, err error)) {
 	}
 }
 
-// joint decodes each group that the clips need once, and returns the clips that lost frames.
+// joint decodes each group once for all clips, and returns the clips with frames in groups that
+// failed.
 func (p *pass) joint(ctx context.Context) (left []member) {
 	var packets []int32
 	var owner []int // of each packet
@@ -171,7 +172,8 @@ func (p *pass) joint(ctx context.Context) (left []member) {
 	return left
 }
 
-// sink hands each frame of a pass to its clip, of which the first one is at starts.
+// sink hands frames to their clips. owner has the clip of each frame, starts the first frame of
+// each clip.
 func (p *pass) sink(owner, starts []int) sink {
 	if p.clips[0].to.room != nil {
 		return sink{room: func(at int) []byte { return p.clips[owner[at]].to.room(at - starts[owner[at]]) }}

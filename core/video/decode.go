@@ -72,7 +72,7 @@ func (s *stored) plan(frames []int64) (*wanted, error) {
 	return s.planPackets(packets)
 }
 
-// planPackets finds the packets that the frames of some need.
+// planPackets finds the groups that the frames of packets need.
 func (s *stored) planPackets(packets []int32) (*wanted, error) {
 	w := &wanted{of: s, packets: packets, places: make(map[int32][]int, len(packets))}
 	distinct := make([]int, 0, len(packets))

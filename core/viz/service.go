@@ -119,8 +119,8 @@ func (s *Service) Close() {
 	s.spaces.Close()
 }
 
-// Videos returns the videos of an open view, for what is beyond Call. The caller calls done after
-// reading. A service without videos is errs.Unsupported.
+// Videos returns the videos of an open view. The caller calls done after reading. A service without
+// videos is errs.Unsupported.
 func (s *Service) Videos(view string) (v Videos, done func(), err error) {
 	of, done, err := s.views.get(view)
 	if err == nil && of.videos == nil {

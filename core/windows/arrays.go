@@ -2,6 +2,7 @@ package windows
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"deeplake/core/chunk"
@@ -127,41 +128,69 @@ func (c *arrayColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w 
 	return first
 }
 
-// decodeRun reads the entries of windows. An array is read once for those that follow each other.
+// decodeRun reads the entries of windows. Windows of one row that follow each other read an array
+// once, and each item of a sequence once.
 func (c *arrayColumn) decodeRun(ctx context.Context, refs []*chunk.Ref, dst [][]byte, w *chunk.Worker, failed func(i int, err error)) {
-	var whole *[]byte
-	var last *cut // of which whole has the array; nil: it has none
-	defer func() {
-		if whole != nil {
-			c.of.spare.Put(whole)
+	byRow(refs, failed, func(first int, parts []*cut) {
+		entry := func(i, k int) ([]byte, error) {
+			to, part := dst[first+i], parts[i]
+			if want := part.each * int64(len(part.at)); int64(len(to)) != want {
+				return nil, errs.New(errs.Internal, "decode a window of %d bytes into %d bytes", want, len(to))
+			}
+			return to[int64(k)*part.each:][:part.each], nil
 		}
-	}()
+		if parts[0].items != nil {
+			c.eachItem(ctx, parts, w, func(i, k int, data []byte) error {
+				to, err := entry(i, k)
+				copy(to, data)
+				return err
+			}, func(i int, err error) { failed(first+i, err) })
+			return
+		}
+		whole := c.of.memory(parts[0].whole.Size)
+		defer c.of.spare.Put(whole)
+		unread := c.Column.Decode(ctx, &parts[0].whole, *whole, w)
+		for i, part := range parts {
+			err := unread
+			for k := 0; k < len(part.at) && err == nil; k++ {
+				var to []byte
+				to, err = entry(i, k)
+				copy(to, (*whole)[part.at[k]*part.each:])
+			}
+			if err != nil {
+				failed(first+i, err)
+			}
+		}
+	})
+}
+
+// decodeFrames decodes the pictures of windows as decodeRun does, and delivers each.
+func (c *arrayColumn) decodeFrames(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver func(i, frame int, pix []byte, stride int) error, failed func(i int, err error)) {
+	byRow(refs, failed, func(first int, parts []*cut) {
+		c.eachItem(ctx, parts, w, func(i, k int, pix []byte) error {
+			shape := refs[first+i].Shape // (frames, height, width, channels)
+			return deliver(first+i, k, pix, int(shape[2]*shape[3]))
+		}, func(i int, err error) { failed(first+i, err) })
+	})
+}
+
+// byRow calls read with the windows of one row that follow each other, from the first of them on.
+func byRow(refs []*chunk.Ref, failed func(i int, err error), read func(first int, parts []*cut)) {
+	var parts []*cut
 	for i, ref := range refs {
 		part, ok := ref.Partial.Of.(*cut)
-		if !ok || int64(len(dst[i])) != ref.Size {
-			failed(i, errs.New(errs.Internal, "decode a window of %d bytes into %d bytes", ref.Size, len(dst[i])))
+		if len(parts) > 0 && (!ok || !sameItem(&parts[0].whole, &part.whole)) {
+			read(i-len(parts), parts)
+			parts = nil
+		}
+		if !ok {
+			failed(i, errs.New(errs.Internal, "decode a window of a sample that is none"))
 			continue
 		}
-		if part.items != nil {
-			if err := c.decodeItems(ctx, part, dst[i], w); err != nil {
-				failed(i, err)
-			}
-			continue
-		}
-		if last == nil || !sameItem(&last.whole, &part.whole) {
-			if whole != nil {
-				c.of.spare.Put(whole)
-			}
-			whole, last = c.of.memory(part.whole.Size), nil
-			if err := c.Column.Decode(ctx, &part.whole, *whole, w); err != nil {
-				failed(i, err)
-				continue
-			}
-			last = part
-		}
-		for k, at := range part.at {
-			copy(dst[i][int64(k)*part.each:][:part.each], (*whole)[at*part.each:])
-		}
+		parts = append(parts, part)
+	}
+	if len(parts) > 0 {
+		read(len(refs)-len(parts), parts)
 	}
 }
 
@@ -170,49 +199,36 @@ func sameItem(a, b *chunk.Ref) bool {
 	return a.Chunk != nil && a.Chunk == b.Chunk && a.Item == b.Item && a.Tiles == nil && b.Tiles == nil
 }
 
-// decodeItems reads the entries of a window of a sequence.
-func (c *arrayColumn) decodeItems(ctx context.Context, part *cut, dst []byte, w *chunk.Worker) error {
-	entry := func(k int) []byte { return dst[int64(k)*part.each:][:part.each] }
-	for k := range part.items {
-		if k > 0 && part.at[k] == part.at[k-1] {
-			copy(entry(k), entry(k-1))
-		} else if err := c.Column.Decode(ctx, &part.items[k], entry(k), w); err != nil {
-			return err
+// eachItem decodes each item that windows of one sequence have, and delivers it for entry k of
+// window i. data is valid until deliver returns.
+func (c *arrayColumn) eachItem(ctx context.Context, parts []*cut, w *chunk.Worker, deliver func(i, k int, data []byte) error, failed func(i int, err error)) {
+	type entry struct{ i, k int }
+	entries := map[int64][]entry{} // of each item
+	for i, part := range parts {
+		for k, at := range part.at {
+			entries[at] = append(entries[at], entry{i, k})
 		}
 	}
-	return nil
-}
-
-// decodeFrames decodes the pictures of windows one by one, and delivers each.
-func (c *arrayColumn) decodeFrames(ctx context.Context, refs []*chunk.Ref, w *chunk.Worker, deliver func(i, frame int, pix []byte, stride int) error, failed func(i int, err error)) {
-	for i, ref := range refs {
-		err := c.picturesOf(ctx, ref, w, func(frame int, pix []byte, stride int) error { return deliver(i, frame, pix, stride) })
-		if err != nil {
-			failed(i, err)
-		}
-	}
-}
-
-// picturesOf delivers the pictures of a window.
-func (c *arrayColumn) picturesOf(ctx context.Context, ref *chunk.Ref, w *chunk.Worker, deliver func(frame int, pix []byte, stride int) error) error {
-	part, ok := ref.Partial.Of.(*cut)
-	if !ok || len(ref.Shape) != 4 {
-		return errs.New(errs.Internal, "decode the pictures of a window of shape %s", ref.Shape)
-	}
-	memory := c.of.memory(part.each)
-	defer c.of.spare.Put(memory)
-	pix := *memory
-	for k := range part.items {
-		if k == 0 || part.at[k] != part.at[k-1] {
-			if err := c.Column.Decode(ctx, &part.items[k], pix, w); err != nil {
-				return err
+	bad := make([]bool, len(parts))
+	for _, at := range slices.Sorted(maps.Keys(entries)) {
+		of := entries[at]
+		item := &parts[of[0].i].items[of[0].k]
+		data := c.of.memory(item.Size)
+		err := c.Column.Decode(ctx, item, *data, w)
+		for _, e := range of {
+			if bad[e.i] {
+				continue
+			}
+			why := err
+			if why == nil {
+				why = deliver(e.i, e.k, *data)
+			}
+			if bad[e.i] = why != nil; bad[e.i] {
+				failed(e.i, why)
 			}
 		}
-		if err := deliver(k, pix, int(ref.Shape[2]*ref.Shape[3])); err != nil {
-			return err
-		}
+		c.of.spare.Put(data)
 	}
-	return nil
 }
 
 // Stored is refused: a window is not stored as such.

@@ -285,8 +285,9 @@ func (c countedColumn) Decode(ctx context.Context, ref *chunk.Ref, dst []byte, w
 	return c.Column.Decode(ctx, ref, dst, w)
 }
 
-// TestArraysAreReadOnce: windows of one array that are decoded together read it once.
-func TestArraysAreReadOnce(t *testing.T) {
+// TestSamplesAreReadOnce: windows of one row that are decoded together read its array once, and
+// each item of its sequence.
+func TestSamplesAreReadOnce(t *testing.T) {
 	t.Parallel()
 	s := newSet(t, 50, 30)
 	src, places := s.windows(t, "mem", options(nil))
@@ -295,33 +296,36 @@ func TestArraysAreReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	col, err := src.Column("state")
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := int(src.Len())
-	rows, refs := make([]int64, n), make([]chunk.Ref, n)
+	rows := make([]int64, n)
 	for i := range rows {
 		rows[i] = int64(i)
 	}
-	if err := col.Resolve(t.Context(), rows, refs); err != nil {
-		t.Fatal(err)
-	}
 	w := src.NewWorker()
 	defer w.Close()
-	list, got, want := make([]*chunk.Ref, n), make([][]byte, n), make([]byte, 0)
-	for i := range refs {
-		list[i], got[i] = &refs[i], make([]byte, refs[i].Size)
-		one := make([]byte, refs[i].Size)
-		if err := col.Decode(t.Context(), &refs[i], one, w); err != nil {
+	for name, once := range map[string]int{"state": 2, "items": 80} {
+		col, err := src.Column(name)
+		if err != nil {
 			t.Fatal(err)
 		}
-		want = append(want, one...)
-	}
-	decoded = 0
-	col.Access().DecodeRun(t.Context(), list, got, w, func(i int, err error) { t.Errorf("window %d: %v", i, err) })
-	if decoded != 2 || !bytes.Equal(bytes.Join(got, nil), want) {
-		t.Errorf("%d arrays are decoded, want 2", decoded)
+		refs := make([]chunk.Ref, n)
+		if err := col.Resolve(t.Context(), rows, refs); err != nil {
+			t.Fatal(err)
+		}
+		list, got, want := make([]*chunk.Ref, n), make([][]byte, n), make([]byte, 0)
+		for i := range refs {
+			list[i], got[i] = &refs[i], make([]byte, refs[i].Size)
+			one := make([]byte, refs[i].Size)
+			if err := col.Decode(t.Context(), &refs[i], one, w); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, one...)
+		}
+		decoded = 0
+		col.Access().DecodeRun(t.Context(), list, got, w, func(i int, err error) { t.Errorf("%s: window %d: %v", name, i, err) })
+		if decoded != once || !bytes.Equal(bytes.Join(got, nil), want) {
+			t.Errorf("%s: %d samples and items are decoded, want %d", name, decoded, once)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ const File = "zarr.json"
 // maxChunk bounds a chunk that is not compressed: readers hold it as one buffer.
 const maxChunk = 2<<30 - 1
 
-// Kind is what the elements of an array are.
+// Kind is the kind of the elements of an array.
 type Kind uint8
 
 // The kinds of elements.
@@ -92,7 +92,7 @@ func (a *Array) Metadata() ([]byte, error) {
 	})
 }
 
-// dataType returns the name of the elements' type, and the value of what is not stored.
+// dataType returns the data type of the elements, and the fill value.
 func (a *Array) dataType() (dtype, fill any, err error) {
 	switch {
 	case a.Kind == Texts:

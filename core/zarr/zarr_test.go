@@ -13,7 +13,7 @@ import (
 	"deeplake/core/tensor"
 )
 
-// TestMetadata holds the metadata of each kind of array to what the package zarr writes.
+// TestMetadata compares the metadata of each kind of array with those of the package zarr.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	day, err := tensor.ParseTime("date")

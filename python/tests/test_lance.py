@@ -88,7 +88,7 @@ def test_versions_and_tags(tmp_path: Path) -> None:
     for version in ("9", "none"):
         with pytest.raises(deeplake.InvalidArgumentError, match="the table has no version or tag"):
             deeplake.ingest(f"{path}@{version}", place(), verbose=False)
-    folder = path.rename(tmp_path / "folder")  # known by what it has
+    folder = path.rename(tmp_path / "folder")  # known by its folder _versions
     assert len(deeplake.ingest(folder, place(), columns=["id"], verbose=False)) == 50
 
 

@@ -80,7 +80,8 @@ def films(name, path, boxes=None):
     return ds
 
 
-# Reads the number of the frame from the pixels of the player, and the place of the box from those of the canvas.
+# Reads the number of the frame from the pixels of the player, and the place of the box from
+# those of the canvas.
 READ = """(video) => {
     const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
     const context = canvas.getContext("2d", { willReadFrequently: true });
@@ -176,7 +177,7 @@ def test_the_box_is_that_of_the_frame(chromium, tmp_path, codec, ending, varies,
         frames = [int(np.searchsorted(times, one["time"] + 1e-4, side="right")) - 1 for one in played]
         wrong = [(frame, one) for frame, one in zip(frames, played, strict=True) if abs(one["box"] - frame) > 0.5]
         assert not wrong, wrong
-        # A loaded machine shows few of the frames, and a newer one may come while the pixels are read.
+        # A loaded machine shows few of the frames. A newer one may come while the pixels are read.
         assert len(set(frames)) > 5, played
         assert all(frame <= one["frame"] for frame, one in zip(frames, played, strict=True)), played
         assert np.median([one["frame"] - frame for frame, one in zip(frames, played, strict=True)]) <= 1, played
@@ -302,6 +303,6 @@ def test_many_frames_are_not_read_at_once(chromium, tmp_path):
         tab.rows("1")
         opened(tab)
         settled(tab, 0)
-        # The grid has asked for the first item; the player asks for a piece.
+        # The grid requests the first item, the player a piece.
         assert all("items" in column or column == {"name": "cam/boxes"} for column in asked), asked
         assert [column["items"] for column in asked if "items" in column] == [[0, FRAMES]], asked

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -279,6 +280,12 @@ _AHEAD = 64 << 20  # bytes of frames that an iteration decodes at once
 
 def videos(source: Pinned, rows: npt.NDArray[np.int64], name: str) -> list[Video | None]:
     """Returns the videos of rows, None for a hole."""
+    if len(rows) == 1:
+        one = Video(source, name, int(rows[0]))
+        # Its index pages and those of its table come from a store at the same time.
+        with suppress(Error):
+            one.info  # noqa: B018
+            return [one]
     sizes = source.column(name).sizes(rows)
     return [None if size < 0 else Video(source, name, int(row)) for row, size in zip(rows, sizes, strict=True)]
 

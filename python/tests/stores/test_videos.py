@@ -72,3 +72,25 @@ def test_parts_of_a_film_in_a_bucket(store: Server) -> None:
         got = [x for batch in clips.pytorch(batch_size=4) for x in batch["video"].numpy()]
         want = [x for i in range(4) for x in ds["video"][1 + i].frames()]
         assert np.array_equal(got, want)
+
+
+def test_a_frame_takes_four_round_trips(proxy: Server) -> None:
+    bucket = proxy.new_bucket()
+    proxy.put(bucket, "film.mp4", padded(FILES / "gop250.mp4", 2 * LARGE))
+    direct, url = deeplake.Storage(**proxy.settings()), proxy.uri(bucket, "film.mp4")
+    place = proxy.uri(bucket, "lake")
+    with deeplake.create(place, storage=direct, schema={"stored": "video", "linked": "video"}) as ds:
+        ds.append({"stored": deeplake.read(FILES / "gop250.mp4"), "linked": deeplake.link(url)})
+        ds.append({"stored": None, "linked": None})
+        ds.commit()
+    proxy.profile("s3")  # 25 ms to the first byte
+    for name in ("stored", "linked"):
+        with deeplake.open(place, storage=deeplake.Storage(**proxy.settings(through_proxy=True))) as ds:
+            proxy.reset()
+            assert len(ds[name][0].frames([100])) == 1
+            chain, end = 0, -1.0
+            for one in sorted(proxy.requests(), key=lambda one: float(one["end_ms"])):
+                if one["begin_ms"] >= end:
+                    chain, end = chain + 1, one["end_ms"]
+            assert chain <= 4, proxy.requests()
+            assert ds[name][1] is None
