@@ -129,14 +129,17 @@ func (a At) New(k Kind, format string, args ...any) error {
 	return &Error{Kind: k, Op: a.op, Object: a.object, Err: fmt.Errorf(format, args...)}
 }
 
-// Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k.
-// Wrap(nil) is nil.
+// Wrap adds the verb and the object to err and keeps its kind; an unclassified err becomes k. A
+// canceled context is Canceled, wherever it was noticed; a deadline may be that of one request, and
+// becomes k. Wrap(nil) is nil.
 func Wrap(k Kind, op, object string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if known, ok := kindOf(err); ok {
 		k = known
+	} else if errors.Is(err, context.Canceled) {
+		k = Canceled
 	}
 	return &Error{Kind: k, Op: op, Object: object, Err: err}
 }

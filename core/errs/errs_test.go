@@ -27,6 +27,12 @@ func TestWrapKeepsTheKind(t *testing.T) {
 	if want := `outer: read chunk "data/x/1": block 3 is damaged: unexpected EOF`; err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
+	if err := Wrap(Storage, "list", "s3://b", fmt.Errorf("ends: %w", context.Canceled)); !Is(err, Canceled) {
+		t.Error(err, "is not canceled")
+	}
+	if err := Wrap(Storage, "list", "s3://b", context.DeadlineExceeded); !Is(err, Storage) {
+		t.Error(err, "the deadline of a request is not the end of its caller")
+	}
 	if Wrap(Storage, "op", "", nil) != nil {
 		t.Error("Wrap(nil) is not nil")
 	}

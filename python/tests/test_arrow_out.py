@@ -332,7 +332,7 @@ def test_functions_of_python_in_streams(tmp_path: Path, register: Any) -> None:
 
 def test_ctrl_c_stops_reading(tmp_path: Path, register: Any) -> None:
     def wait(x: np.ndarray) -> np.ndarray:
-        time.sleep(0.4)
+        time.sleep(1)
         return x
 
     register("WAIT", wait)
@@ -346,7 +346,7 @@ def test_ctrl_c_stops_reading(tmp_path: Path, register: Any) -> None:
                 read()
                 for _ in range(50):  # the handler runs at the next instruction
                     time.sleep(0.1)
-            assert time.monotonic() - start < 4
+            assert time.monotonic() - start < 20
             timer.join()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pickle
 import pty
@@ -590,7 +591,16 @@ def test_our_dataset_in_foreign_workers_is_refused(tmp_path):
 
 @pytest.mark.alone
 def test_time_to_first_batch_is_not_the_time_of_the_epoch(ds):
-    loader = ds.pytorch(1, tensors=["word"], transform={"word": lambda word: time.sleep(0.01) or word})
-    start = time.perf_counter()
-    next(iter(loader))
-    assert time.perf_counter() - start < 0.01 * ROWS / 2
+    """Rows in the middle of the epoch wait for the first batch."""
+    came, calls, late = threading.Event(), itertools.count(), []
+
+    def wait(word):
+        if next(calls) >= ROWS // 2 and not came.wait(60):
+            late.append(word)
+        return word
+
+    batches = iter(ds.pytorch(1, tensors=["word"], transform={"word": wait}))
+    next(batches)
+    came.set()
+    assert len(list(batches)) == ROWS - 1
+    assert not late

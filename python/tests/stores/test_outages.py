@@ -91,7 +91,7 @@ def test_ctrl_c_while_a_store_is_away(uri: str, proxy: Server, call: str) -> Non
             while True:
                 ds.extend({"x": np.zeros(512, np.int64), "noise": np.zeros((512, 8192), np.uint8)})
         getattr(ds, call)()
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 30  # half of retry_time
     timer.join()
     proxy.rules()
     ds.commit()

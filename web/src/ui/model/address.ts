@@ -12,29 +12,38 @@ const delay = 300;
 
 export class Address {
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The fragment that was read or set last. Another one is news that the page has not followed. */
+  private known = "";
 
   constructor(private readonly browser: Browser) {}
 
-  get fragment(): string {
-    return this.browser.location.hash;
+  /** Returns the fragment of the address, which the caller follows: it is not replaced soon. */
+  read(): string {
+    clearTimeout(this.timer);
+    return (this.known = this.browser.location.hash);
   }
 
   /** Sets the address without a step back. */
   replace(fragment: string): void {
-    clearTimeout(this.timer);
     this.browser.history.replaceState(null, "", this.of(fragment));
+    this.read();
   }
 
   /** Sets the address, with a step back to the one before. */
   push(place: Place): void {
-    clearTimeout(this.timer);
     this.browser.history.pushState(null, "", this.of(formatPlace(place)));
+    this.read();
   }
 
-  /** Sets the address after a while, to the place of that moment. */
+  /**
+   * Sets the address after a while, to the place of that moment. An address that the user has
+   * changed meanwhile stays: its event is on the way.
+   */
   replaceSoon(place: () => Place): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.replace(formatPlace(place())), delay);
+    this.timer = setTimeout(() => {
+      if (this.browser.location.hash === this.known) this.replace(formatPlace(place()));
+    }, delay);
   }
 
   /** Returns the link to a place. It holds no key. */

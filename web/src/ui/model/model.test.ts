@@ -37,7 +37,7 @@ function modelOf(hash: string, change: Partial<Service> = {}) {
     },
   };
   const openStore = (_: unknown, view: View): SampleStore => ({ view, close: () => undefined }) as SampleStore;
-  return { client, pushed, replaced, model: new Model(client, {} as Drawing, browser, openStore) };
+  return { client, pushed, replaced, browser, model: new Model(client, {} as Drawing, browser, openStore) };
 }
 
 async function started(hash = "#key=k", change: Partial<Service> = {}) {
@@ -168,4 +168,26 @@ test("looks go into the address, and stay when another version is opened", async
   expect(client.open).toHaveBeenLastCalledWith({ at: "v1" }, expect.anything());
   expect(model.get().place).toMatchObject({ at: "v1", mode: "table", cell: 1024, hidden: ["labels"] });
   expect(model.get().layers.labels.visible).toBe(false);
+});
+
+test("an address that the user has changed is followed, not replaced", async () => {
+  const { model, replaced, browser } = await started("#key=k");
+  replaced.length = 0;
+  // The user edits the address while a change of the page waits, and its event comes late.
+  model.navigation.move({ row: 3 });
+  browser.location.hash = "#row=5";
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(replaced).toEqual([]);
+  model.session.followAddress();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(model.get().place.row).toBe(5);
+  // The event comes first.
+  model.navigation.move({ row: 6 });
+  browser.location.hash = "#row=7";
+  model.session.followAddress();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(replaced).toEqual([]);
+  model.navigation.move({ row: 8 });
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(replaced).toEqual(["/#row=8"]);
 });

@@ -13,7 +13,7 @@ export class Session {
 
   async start(): Promise<void> {
     const { address } = this.navigation;
-    const { key, rest } = takeKey(address.fragment);
+    const { key, rest } = takeKey(address.read());
     this.page.set({ stop: null });
     // The key works once and does not belong into the history.
     if (key !== null) address.replace(rest);
@@ -22,7 +22,7 @@ export class Session {
 
   /** Follows a change of the address by the browser: back, forward, or by hand. */
   followAddress(): void {
-    const { key, rest } = takeKey(this.navigation.address.fragment);
+    const { key, rest } = takeKey(this.navigation.address.read());
     if (key !== null) void this.start();
     else void this.visits.visit(parsePlace(rest), "keep");
   }

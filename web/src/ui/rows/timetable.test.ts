@@ -35,11 +35,22 @@ test("a seek into unknown times tells the frame once they have come", async () =
   // One read runs at a time.
   expect(table.follow(times[4001], () => came++)).toBeUndefined();
   await settle();
-  expect(came).toBe(1);
+  expect(came).toBe(2);
   expect(table.follow(times[4000] + 0.01, () => undefined)).toBe(4000);
   expect(reads).toEqual([0, times[4000] + 0.01]);
   // The first window is still there.
   expect(table.frameAt(times[7])).toBe(7);
+});
+
+test("a player that begins while times are read gets its frame once they have come", async () => {
+  const { table, reads } = tableOf(96, 256);
+  const found = table.find(0);
+  let came = 0;
+  for (let i = 0; i < 3; i++) expect(table.follow(0, () => came++)).toBeUndefined();
+  expect(await found).toBe(0);
+  await settle();
+  expect(came).toBe(1);
+  expect(reads).toEqual([0]);
 });
 
 test("steps cross from one window to the next", async () => {

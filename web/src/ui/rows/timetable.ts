@@ -16,6 +16,8 @@ export class Timetable {
   private reading: Promise<void> | undefined;
   /** Where a read of a playing player failed or told nothing. Each frame would repeat it. */
   private barred = NaN;
+  /** Of a player that plays, while `find` or `step` reads. */
+  private late: (() => void) | undefined;
 
   /** `read` returns the times around a time. */
   constructor(readonly length: Length, private readonly read: (at: number) => Promise<FrameTimes>) {}
@@ -58,6 +60,8 @@ export class Timetable {
         this.barred = now === undefined || this.endAfter(now) === from ? time : NaN;
         came();
       }, () => void (this.barred = time));
+    } else if (frame === undefined && this.reading) {
+      this.late = came;
     }
     return frame;
   }
@@ -88,7 +92,11 @@ export class Timetable {
   private load(time: number): Promise<void> {
     this.reading ??= this.read(time).then((window) => {
       this.windows = [window, ...this.windows].slice(0, mostWindows);
-    }).finally(() => (this.reading = undefined));
+    }).finally(() => {
+      const { late } = this;
+      this.reading = this.late = undefined;
+      late?.();
+    });
     return this.reading;
   }
 }
