@@ -271,7 +271,9 @@ func TestRandomRecords(t *testing.T) {
 		w.Flush()
 		from := rng.Int64N(int64(len(want)) + 1)
 		for _, o := range []Options{{}, {Most: 1}, {Most: 50, From: from}} {
-			o.Known, o.Comma = known, byte(w.Comma)
+			if o.Known = known; seed%5 > 0 {
+				o.Comma = byte(w.Comma)
+			}
 			var reader io.Reader = bytes.NewReader(file.Bytes())
 			if rng.IntN(2) == 0 {
 				reader = iotest.OneByteReader(reader)
@@ -292,7 +294,7 @@ func TestBadFiles(t *testing.T) {
 	}{
 		{"", "it is empty"},
 		{"\n\n", "it is empty"},
-		{"a;b\n1;2\n", `names one column, "a;b"`},
+		{"a;b\n1;2;3\n", `names one column, "a;b"`},
 		{"a,b\n\"x,1\n", "line 2 has a quote that is not closed"},
 		{"a,b\n\"x\"y,1\n", "line 2 has \"y,1\\n\" behind a closing quote"},
 		{"\xff\xfea\x00", "it is UTF-16"},
@@ -305,6 +307,41 @@ func TestBadFiles(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.20q: %v", c.file, err)
 		}
+	}
+}
+
+// TestSeparators: the first two records tell what lies between values.
+func TestSeparators(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 2*readBytes)
+	for file, want := range map[string][]string{
+		"a,b\n1,2\n":                   {"1", "2"},
+		"a;b\r\n1;2\r\n":               {"1", "2"},
+		"a\tb\n1\t2\n":                 {"1", "2"},
+		"\n\xef\xbb\xbfa|b|c\n\n1|2|3": {"1", "2", "3"},
+		"\xef\xbb\xbf\"a;1\";\"b,c\"\n\"x\ny;z\";\"2,5\"": {"x\ny;z", "2,5"},
+		"name;price, EUR;day\nx;1,5;mon\n":                {"x", "1,5", "mon"},
+		"id,label(a|b|c)\n1,a\n":                          {"1", "a"},
+		"a,b;c\n1,2;3\n":                                  {"1", "2;3"},
+		"id,\"text;\"\n1,\"a;b;c\"\n":                     {"1", "a;b;c"},
+		"text\nhello; world, this | is\ttext\n":           nil, // one column, and a line of two values
+		"text\n\"hello; world, this | is\ttext\"\n":       {"hello; world, this | is\ttext"},
+		"a;b\n" + long + ";2\n":                           nil, // a record beyond what is looked at
+		"a,b\n" + long + ",2\n":                           {long, "2"},
+	} {
+		_, rows, err := read(strings.NewReader(file), Options{})
+		if want == nil {
+			if !errs.Is(err, errs.Invalid) {
+				t.Errorf("%.40q: %v", file, err)
+			}
+		} else if err != nil || !slices.EqualFunc(rows, [][]string{want}, slices.Equal) {
+			t.Errorf("%.40q: %.80q, want %.80q: %v", file, rows, want, err)
+		}
+	}
+	// A file of names alone has no rows.
+	r, err := NewReader(iotest.OneByteReader(strings.NewReader("a;b\n")), Options{})
+	if err != nil || !slices.Equal(r.Columns(), []string{"a", "b"}) {
+		t.Error(r, err)
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 
 // Options choose records and their columns.
 type Options struct {
-	Comma   byte             // between values; 0: a comma
+	Comma   byte             // between values; 0: the first two records tell
 	Columns []string         // nil: all
 	Known   map[string]Known // of columns
 	From    int64            // records that are passed over, without the names
@@ -56,10 +56,13 @@ type Reader struct {
 
 // NewReader reads the names of the columns, and returns a reader of the records of from.
 func NewReader(from io.Reader, o Options) (*Reader, error) {
-	if o.Comma == 0 {
-		o.Comma = ','
-	}
 	r := &Reader{from: from, o: o, line: 1}
+	if err := r.more(); err != nil {
+		return nil, err
+	}
+	if o.Comma == 0 {
+		r.o.Comma = separator(r.buf, r.end)
+	}
 	for isFirst, isEmpty := true, true; isEmpty; isFirst = false {
 		var ok bool
 		var err error
@@ -102,7 +105,7 @@ func checkNames(names []string, line int64) error {
 		return errs.New(errs.Invalid, "its lines end with carriage returns alone; convert the file first, as with tr '\\r' '\\n'")
 	}
 	if one := names[0]; len(names) == 1 && strings.ContainsAny(one, ";\t|") {
-		return errs.New(errs.Invalid, "the first line names one column, %.80q; values lie between commas, and between tabs in .tsv files. Read it with pandas.read_csv(path, sep=...), and give the frame", one)
+		return errs.New(errs.Invalid, "the first line names one column, %.80q; no separator divides it and the next line into equally many values. Read it with pandas.read_csv(path, sep=...), and give the frame", one)
 	}
 	return nil
 }

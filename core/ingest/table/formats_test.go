@@ -75,7 +75,7 @@ func TestValues(t *testing.T) {
 			w.lake.Put("a.csv", []byte(valuesOf(",", broken)))
 			w.lake.Put("b.csv.gz", compressed(t, "gz", valuesOf(",", broken)))
 			w.lake.Put("c.tsv.zst", compressed(t, "zst", valuesOf("\t", broken)))
-			w.lake.Put("d.CSV.lz4", compressed(t, "lz4", valuesOf(",", broken)))
+			w.lake.Put("d.CSV.lz4", compressed(t, "lz4", valuesOf(";", broken)))
 			o := some()
 			o.Checkpoint, o.LeaveOut = 10, broken
 			if w.interrupted(t, o, skip, 4) {
