@@ -324,9 +324,9 @@ func TestSeparators(t *testing.T) {
 		"id,label(a|b|c)\n1,a\n":                          {"1", "a"},
 		"a,b;c\n1,2;3\n":                                  {"1", "2;3"},
 		"id,\"text;\"\n1,\"a;b;c\"\n":                     {"1", "a;b;c"},
-		"text\nhello; world, this | is\ttext\n":           nil, // one column, and a line of two values
+		"text\nhello; world, this | is\ttext\n":           nil, // one column, two values
 		"text\n\"hello; world, this | is\ttext\"\n":       {"hello; world, this | is\ttext"},
-		"a;b\n" + long + ";2\n":                           nil, // a record beyond what is looked at
+		"a;b\n" + long + ";2\n":                           nil, // a long record
 		"a,b\n" + long + ",2\n":                           {long, "2"},
 	} {
 		_, rows, err := read(strings.NewReader(file), Options{})

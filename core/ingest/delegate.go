@@ -42,8 +42,19 @@ func plainPath(uri string) string {
 	return uri
 }
 
+// checkOthers refuses the options of an import of episodes for another source.
+func (o Options) checkOthers(source string) error {
+	if o.Episodes == nil {
+		return nil
+	}
+	return errs.Op("import from", storage.RedactURL(source)).New(errs.Invalid, "episodes are of LeRobot, and the source is no dataset of it; leave episodes out")
+}
+
 // checkTable checks the options of an import of tables.
 func (o Options) checkTable(source string) error {
+	if err := o.checkOthers(source); err != nil {
+		return err
+	}
 	op := errs.Op("import from", storage.RedactURL(source))
 	if o.OnError != "" && o.OnError != LeaveOut && o.OnError != Raise {
 		return op.New(errs.Invalid, "on_error is %q, want %s or %s for tables", o.OnError, LeaveOut, Raise)
@@ -207,7 +218,7 @@ func (j *Job) episodes(ctx context.Context, env *dataset.Env, uri, source string
 	}
 	defer func() { _ = lake.Close() }()
 	r, err := episodes.Run(ctx, env, uri, lake, episodes.Options{
-		Columns: o.Columns, Link: o.Link, Overwrite: o.Overwrite, Raise: o.OnError == Raise, Workers: o.Workers,
+		Columns: o.Columns, Episodes: o.Episodes, Link: o.Link, Overwrite: o.Overwrite, Raise: o.OnError == Raise, Workers: o.Workers,
 		Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Web: isWeb,
 	}, func(now episodes.Progress) { j.Update(func(p *Progress) { p.Progress = now }) })
 	if r == nil {

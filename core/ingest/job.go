@@ -59,6 +59,8 @@ type Options struct {
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
 	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
 	Once    bool                          `json:"once"`    // no commit before the end
+	// of LeRobot: numbers of the episodes to take; nil: all
+	Episodes []int64 `json:"episodes"`
 
 	Storage storage.Options `json:"-"` // how the dataset is reached
 	// how the source is reached; nil: as storage.LinkPolicy.Named says
@@ -186,6 +188,9 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		}
 		if o.Columns != nil || o.Schema != nil || o.URLs != nil {
 			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns, schema and urls are of tables, and no file there is one by its name; give format=%q", "parquet")
+		}
+		if err := o.checkOthers(source); err != nil {
+			return nil, err
 		}
 		return im.run(ctx, uri)
 	})

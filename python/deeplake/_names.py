@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
@@ -67,6 +68,18 @@ def check_floats(called: str, what: str, given: Any) -> list[float]:
         return [float(number) for number in given]
     except (TypeError, ValueError):
         raise InvalidArgumentError(f"{called}: {what} is {given!r}, want a list of numbers") from None
+
+
+def check_ints(called: str, what: str, given: Any) -> list[int]:
+    """Returns integers of 64 bits as a list, and refuses anything else."""
+    try:
+        numbers = [operator.index(number) for number in given]
+    except TypeError:
+        raise InvalidArgumentError(f"{called}: {what} is {given!r}, want integers") from None
+    for number in numbers:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise InvalidArgumentError(f"{called}: {what} has {number}, which is beyond 64 bits")
+    return numbers
 
 
 def check_names(called: str, names: Any, what: str = "tensors") -> None:

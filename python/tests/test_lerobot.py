@@ -252,6 +252,39 @@ def test_the_command(robots, tmp_path):
     assert not (tmp_path / "other").exists()
 
 
+def test_some_episodes(robots, tmp_path):
+    ds = deeplake.ingest(robots, tmp_path / "some", episodes=range(1, 3), link=True, verbose=False)
+    assert ds["episode_index"][:].tolist() == [1, 2] and ds["task"][:] == [TASKS[1], TASKS[0]]
+    path, first = film_of(robots, 2)
+    assert np.array_equal(ds[CAMERA][1].frames(), pictures(path)[first : first + LENGTHS[2]])
+    for episodes, says in (
+        ([7, 0], "there is no episode 7; the 4 episodes have numbers from 0 to 3"),
+        ([], "episodes is empty"),
+        ("0-2", "episodes is '0-2', want integers"),
+        ([1.5], r"episodes is \[1.5\], want integers"),
+        ([1 << 63], "episodes has 9223372036854775808, which is beyond 64 bits"),
+    ):
+        with pytest.raises(deeplake.Error, match=says):
+            deeplake.ingest(robots, tmp_path / "none", episodes=episodes, verbose=False)
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(deeplake.InvalidArgumentError, match="episodes are of LeRobot"):
+        deeplake.ingest(tmp_path / "table.csv", tmp_path / "none", episodes=[0], verbose=False)
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"episodes .* are of files; got no path"):
+        deeplake.ingest({"a": [1]}, tmp_path / "none", episodes=[0], verbose=False)
+    assert not (tmp_path / "none").exists()
+
+    place = tmp_path / "robot.lake"
+    done = cli("create", str(place), f"from-{robots}", "--episodes", "3, 0-1")
+    assert done.returncode == 0 and "3 rows" in done.stdout, done.stderr
+    done = cli("create", str(place), f"from-{robots}")
+    assert "1 rows added, 0 replaced; 3 episodes were known" in done.stdout, done.stdout + done.stderr
+    with deeplake.open(place) as ds:
+        assert ds["episode_index"][:].tolist() == [0, 1, 3, 2]
+    for given in ("1-", "a", "-1", "5-2", "1,,2", "9" * 50, "0-99999999999"):
+        done = cli("create", str(tmp_path / "none"), f"from-{robots}", "--episodes", given)
+        assert done.returncode == 2 and "--episodes: " in done.stderr, done.stderr
+
+
 def test_damaged_episodes_are_left_out(tmp_path):
     root = two(tmp_path / "robots")
     (root / f"videos/chunk-000/{CAMERA}/episode_000001.mp4").write_bytes(b"")

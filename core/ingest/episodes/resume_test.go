@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -118,6 +119,59 @@ func TestGrowth(t *testing.T) {
 	}
 	if r := good(t, env, grown, Options{Columns: []string{"note"}, Overwrite: true}); r.Rows != 6 || r.Added != 6 {
 		t.Errorf("overwritten: %+v", r)
+	}
+}
+
+// TestSomeEpisodes: a run takes the episodes that it names, and reads no files of others. Later
+// runs add more.
+func TestSomeEpisodes(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v3.0", "v2.1"} {
+		for _, link := range []bool{false, true} {
+			m := newMaker(version)
+			m.lengths = []int{3, 2, 4, 1, 2, 3}
+			lake := m.write(t)
+			env := testEnv(lake)
+			lake.Fail = func(key string, _, _ int64) error {
+				if strings.Contains(key, "episode_000002") {
+					return errs.New(errs.Internal, "%s is read", key)
+				}
+				return nil
+			}
+			r := good(t, env, lake, Options{Episodes: []int64{4, 1, 5, 1}, Link: link})
+			if r.Rows != 3 || r.Added != 3 || !r.Complete || r.Skipped != 0 || r.Warned != 0 {
+				t.Errorf("%s link=%t: %+v\n%s", version, link, r, said(r))
+			}
+			if got := numbersOf(t, env); !slices.Equal(got, []int64{1, 4, 5}) {
+				t.Errorf("%s link=%t: episodes %v", version, link, got)
+			}
+			if r := good(t, env, lake, Options{Episodes: []int64{1, 0}, Link: link}); r.Rows != 4 || r.Added != 1 || r.Unchanged != 3 {
+				t.Errorf("%s link=%t, one more: %+v", version, link, r)
+			}
+			lake.Fail = nil
+			if r := good(t, env, lake, Options{Link: link}); r.Rows != 6 || r.Added != 2 || r.Unchanged != 4 || r.Warned != 0 {
+				t.Errorf("%s link=%t, the others: %+v\n%s", version, link, r, said(r))
+			}
+			if got := numbersOf(t, env); !slices.Equal(got, []int64{1, 4, 5, 0, 2, 3}) {
+				t.Errorf("%s link=%t, the others: episodes %v", version, link, got)
+			}
+			_, v := opened(t, env)
+			for row, n := range []int{1, 4, 5, 0, 2, 3} {
+				state, p := ref(t, v, "observation.state", int64(row))
+				if want := fmt.Sprintf("(%d, 2)", m.lengths[n]); state.Shape.String() != want || math.Float32frombits(binary.LittleEndian.Uint32(p)) != float32(n) {
+					t.Errorf("%s: row %d has a state of shape %s, want %s of episode %d: % x", version, row, state.Shape, want, n, p)
+				}
+			}
+			for want, o := range map[string]Options{
+				"there is no episode 6; the 6 episodes have numbers from 0 to 5": {Episodes: []int64{2, 6}, Link: link},
+				"there is no episode -1": {Episodes: []int64{-1}, Link: link},
+				"episodes is empty":      {Episodes: []int64{}, Link: link},
+			} {
+				if _, err := run(t, testEnv(lake), lake, o); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v: %v", o.Episodes, err)
+				}
+			}
+		}
 	}
 }
 

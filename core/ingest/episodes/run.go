@@ -28,6 +28,7 @@ const (
 // Options are the settings of an import. Zero values mean the default.
 type Options struct {
 	Columns    []string // features to take; nil: all
+	Episodes   []int64  // numbers of those to take; nil: all
 	Link       bool     // videos stay where they are, and rows link to them
 	Overwrite  bool     // replace a dataset that is there, at the first commit
 	Raise      bool     // an episode that cannot be taken ends the import; else it is left out

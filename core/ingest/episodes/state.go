@@ -223,15 +223,46 @@ func (im *importer) otherwise(was *state) string {
 	return ""
 }
 
-// todo returns the episodes that are no rows yet. Metadata that have lost some are another set.
+// wanted returns the numbers of the episodes to take, each of which the set has to have.
+func (im *importer) wanted() (ranges, error) {
+	all := im.set.episodes
+	if im.o.Episodes == nil {
+		return nil, nil
+	}
+	if len(im.o.Episodes) == 0 {
+		return nil, errs.New(errs.Invalid, "episodes is empty; name some, or leave it out")
+	}
+	numbers := slices.Clone(im.o.Episodes)
+	slices.Sort(numbers)
+	var there, out ranges
+	for i := range all {
+		if n := all[i].index; !there.has(n) {
+			there.add(n)
+		}
+	}
+	for _, n := range slices.Compact(numbers) {
+		if !there.has(n) {
+			return nil, errs.New(errs.NotFound, "there is no episode %d; the %d episodes have numbers from %d to %d", n, len(all), there[0][0], there[len(there)-1][1]-1)
+		}
+		out.add(n)
+	}
+	return out, nil
+}
+
+// todo returns the wanted episodes that are no rows yet. Metadata that have lost some are another
+// set.
 func (im *importer) todo() ([]*episode, error) {
+	wanted, err := im.wanted()
+	if err != nil {
+		return nil, err
+	}
 	var out []*episode
 	there := int64(0)
 	for i := range im.set.episodes {
 		e := &im.set.episodes[i]
 		if im.done.has(e.index) {
 			there++
-		} else {
+		} else if wanted == nil || wanted.has(e.index) {
 			out = append(out, e)
 		}
 	}

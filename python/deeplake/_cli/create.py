@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ import click
 from deeplake import _native
 from deeplake._cli.complete import PLACE, SOURCE
 from deeplake._cli.output import json_option, show, size
+from deeplake._cli.report import FILES, report_lines
 from deeplake._data.files import ANNOTATIONS, ARRAYS, EPISODES, FORMATS, IMAGES, VIDEOS, format_of, package_format
-from deeplake._data.importing import add_splits, failed_urls, file_within, left_out, url_specs, warned
+from deeplake._data.importing import add_splits, file_within, url_specs
 from deeplake._data.spec import schema_specs
 from deeplake._errors import CanceledError
 from deeplake._names import suggest
@@ -25,7 +26,7 @@ from deeplake._stores import uri as _uri
 
 _FROM = "from-"
 _LOOK = 1000  # entries of a folder that are looked at
-_FILES = ("images", "videos")  # formats of a file for each row
+_MOST_NUMBERS = 10_000_000  # of episodes that are named
 
 
 class Interrupted(Exception):  # noqa: N818 - it is no error
@@ -105,6 +106,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     metavar="A,B=HTYPE",
     help="Of tables and arrays: those to take, and htypes of their tensors. Of LeRobot: features.",
 )
+@click.option("--episodes", metavar="0-9,12", help="Of LeRobot: the episodes to take, by number; all by default.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
 @click.option("--source-storage", multiple=True, metavar="KEY=VALUE", help="The same, for the source.")
@@ -131,6 +133,7 @@ def create(
     annotations: str | None,
     masks: bool,
     columns: str | None,
+    episodes: str | None,
     url_columns: tuple[str, ...],
     storage: tuple[str, ...],
     source_storage: tuple[str, ...],
@@ -173,7 +176,7 @@ def create(
     is_here = folder is not None and "://" not in folder.removeprefix("file://")
     if folder is not None and format_ is None and not is_annotated and arrays is None:
         table = format_of(_local(folder)) if is_here else None
-    if columns is not None and table is None and arrays is None and (folder is None or format_ in _FILES or is_here):
+    if columns is not None and table is None and arrays is None and (folder is None or format_ in FILES or is_here):
         raise click.UsageError("--columns names columns of a table, or features; give --format, or a file with a table")
     fitted = (("--size", side), ("--apply-exif-orientation", apply_exif_orientation))
     of_images: tuple[tuple[str, Any], ...] = (
@@ -190,6 +193,7 @@ def create(
         ("--link", link),
         ("--url-column", url_columns),
         ("--checkpoint", checkpoint),
+        ("--episodes", episodes),
         ("--on-error", on_error not in (None, "skip")),
     )
     others: tuple[tuple[str, Any], ...] = (
@@ -240,6 +244,7 @@ def create(
         "checkpoint": checkpoint,
         "annotations": None if annotations is None else file_within(annotations),
         "masks": masks,
+        "episodes": None if episodes is None else _numbers("--episodes", episodes),
         **_storage.reach(store),
     }
     other = settings("--source-storage", source_storage)
@@ -249,7 +254,7 @@ def create(
         options["link_storage"] = {prefix: {} for prefix in allow_links}
     job = _native.ingest(place, folder, {key: value for key, value in options.items() if value is not None})
     report = _follow(job)
-    if report["format"] not in _FILES:
+    if report["format"] not in FILES:
         from deeplake._data.dataset import open as open_dataset  # which loads NumPy
 
         with open_dataset(place, storage=store) as ds:
@@ -257,7 +262,7 @@ def create(
             add_splits(report, ds)
             if not as_json:
                 click.echo(repr(ds), err=True)
-    show(report, as_json, _report_lines(report))
+    show(report, as_json, report_lines(report))
 
 
 def _local(place: str) -> Path:
@@ -268,6 +273,20 @@ def _columns(columns: str | None) -> tuple[list[str], dict[str, str]]:
     """Returns the columns to take, and htypes of some of their tensors."""
     pairs = [one.strip().partition("=") for one in columns.split(",")] if columns else []
     return [name for name, _, _ in pairs], {name: htype for name, _, htype in pairs if htype}
+
+
+def _numbers(option: str, given: str) -> list[int]:
+    """Returns the numbers of a text like 0-9,12."""
+    numbers: list[int] = []
+    for one in given.split(","):
+        first, dash, last = one.strip().partition("-")
+        if len(one) > 40 or not first.isdecimal() or (dash and not last.isdecimal()):
+            raise click.UsageError(f'{option}: got "{one.strip()}", want numbers and ranges of them, like 0-9,12')
+        span = range(int(first), int(last or first) + 1)
+        if not 0 < len(span) <= _MOST_NUMBERS - len(numbers):
+            raise click.UsageError(f'{option}: "{one.strip()}" has no numbers, or more than {_MOST_NUMBERS:,}')
+        numbers.extend(span)
+    return numbers
 
 
 def _refuse_files(place: str) -> None:
@@ -353,45 +372,3 @@ def _follow(job: _native.Job) -> dict[str, Any]:
                     return report
     finally:
         job.close()
-
-
-def _loss(report: dict[str, Any]) -> str:
-    if report["lossy"]:
-        return "which is lossy: pixels changed; --compression png keeps them"
-    return "which is lossless: no pixel changed"
-
-
-def _unit(report: dict[str, Any]) -> str:
-    return "episodes" if report["format"] == EPISODES else "files"
-
-
-def _report_lines(report: dict[str, Any]) -> Iterable[str]:
-    classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    again = any(report[count] for count in ("unchanged", "updated", "removed", "gone"))
-    changed = any(report[count] for count in ("added", "updated", "removed", "resumed"))
-    did = "created" if not again else "updated" if changed else "unchanged"
-    yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
-    if report["format"] in ANNOTATIONS and (report["objects"] or not again):
-        yield f"  {report['format']} annotations: {report['objects']:,} objects"
-    if report["splits"]:
-        parts = ", ".join(f"{split['name']} {split['rows']:,} rows" for split in report["splits"])
-        hint = "; --splits none takes these folders for classes" if report["format"] in _FILES else ""
-        yield f"  saved the splits as views: {parts}{hint}"
-    if report["resumed"]:
-        yield f"  {report['resumed']:,} rows were there from an earlier run"
-    if again:
-        is_compared = report["format"] != EPISODES
-        same = " and have not changed" if is_compared else ", by their numbers"
-        news = f"{report['added']:,} rows added, {report['updated']:,} replaced"
-        if report["removed"]:
-            news += f", {report['removed']:,} removed with the old members of changed archives"
-        yield f"  {news}; {report['unchanged']:,} {_unit(report)} were known{same}"
-    if report["gone"]:
-        yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
-    if report["converted"]:
-        yield f"  {report['converted']:,} files were decoded and encoded again as {report['codec']}, {_loss(report)}"
-    if report["accepted"]:
-        yield f"  {report['accepted']:,} JPEG files are cut, and stored as they are"
-    yield from failed_urls(report)
-    yield from left_out(report)
-    yield from warned(report)

@@ -1,4 +1,4 @@
-"""Imports that the core runs in the background: files of a folder or a store."""
+"""Imports that the core runs in the background: files of a folder or a store, and tables in one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from deeplake import _native
 from deeplake._data.files import EPISODES
 from deeplake._data.spec import schema_specs
 from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._lazy import package
+from deeplake._names import suggest
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 10  # reasons
 _SLICE = 0.1  # seconds between two looks at an import
+_WRITTEN = 1 << 16  # rows of a table that are written together
 
 
 def url_specs(urls: str | Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
@@ -110,6 +113,47 @@ def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"    {count:,}: {reason}" for reason, count in reasons[:_SHOWN])
 
 
+def known_columns(columns: Sequence[str], names: list[Any]) -> list[str]:
+    """Returns the columns to take, each of which is one of the names of the source."""
+    for name in columns:
+        if name not in names:
+            known = [str(one) for one in names]
+            raise InvalidArgumentError(
+                f'ingest: the source has no column "{name}"{suggest(name, known)}; it has {", ".join(known[:16])}'
+            )
+    return list(columns)
+
+
+def table_file(source: Any, columns: Sequence[str] | None, folder: str) -> str:
+    """Writes a table to a file, whose columns of URLs the core fetches. Returns its path."""
+    from deeplake._samples.frames import is_frame, is_stream  # which load NumPy
+
+    pa = package("ingest", "pyarrow", "pip install pyarrow")
+    if isinstance(source, Mapping):
+        table = pa.table(dict(source))
+    elif is_frame(source) and not is_stream(source):
+        table = pa.Table.from_pandas(source, preserve_index=False)
+    elif is_stream(source):
+        table = pa.RecordBatchReader.from_stream(source)
+    else:
+        raise InvalidArgumentError(
+            f"ingest: got a {type(source).__name__} with urls, size, on_error or source_storage; want a path, a table, "
+            "a data frame or a dict of columns"
+        )
+    names = None if columns is None else known_columns(columns, table.schema.names)
+    path = f"{folder}/table.arrow"
+    with pa.OSFile(path, "wb") as file:
+        writer = None
+        for whole in table.to_batches(_WRITTEN) if isinstance(table, pa.Table) else table:
+            batch = whole if names is None else whole.select(names)
+            writer = writer or pa.ipc.new_stream(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+            writer.write_batch(batch)
+        if writer is None:
+            raise InvalidArgumentError("ingest: the source has no rows")
+        writer.close()
+    return path
+
+
 def import_files(
     source: str | os.PathLike[str],
     uri: str | os.PathLike[str],
@@ -122,6 +166,7 @@ def import_files(
     link: bool,
     annotations: str | os.PathLike[str] | None,
     masks: bool,
+    episodes: Sequence[int] | None,
     apply_exif_orientation: bool,
     on_error: str | None,
     overwrite: bool,
@@ -153,6 +198,7 @@ def import_files(
         "link": link,
         "annotations": None if annotations is None else file_within(annotations),
         "masks": masks,
+        "episodes": episodes,
         "apply_exif_orientation": apply_exif_orientation,
         "on_error": on_error,
         "overwrite": overwrite,

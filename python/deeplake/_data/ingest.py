@@ -14,12 +14,12 @@ from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
-from deeplake._data.importing import import_files, save_splits
+from deeplake._data.importing import import_files, known_columns, save_splits, table_file
 from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
 from deeplake._lazy import package
-from deeplake._names import check_names, checks_keywords, suggest
+from deeplake._names import check_ints, check_names, checks_keywords
 from deeplake._progress import bar
 from deeplake._rows.lance import is_lance, rows_of
 from deeplake._samples.frames import is_frame, is_stream
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from deeplake._stores.storage import Storage
 
 _CHUNK = 1000  # rows as dicts that are appended together
-_SPOOLED = 1 << 16  # rows of a table that are written together
 
 
 @checks_keywords
@@ -45,6 +44,7 @@ def ingest(
     link: bool = False,
     annotations: str | os.PathLike[str] | None = None,
     masks: bool = False,
+    episodes: Iterable[int] | None = None,
     apply_exif_orientation: bool = False,
     on_error: str | None = None,
     overwrite: bool = False,
@@ -93,6 +93,7 @@ def ingest(
         annotations: of images: the file with annotations, or with the names of classes. A path, a
             URI, or a name within the source; None looks for it.
         masks: of images with annotations: fill a tensor "masks", a mask for each outline.
+        episodes: of LeRobot: the numbers of those to take, as `range(10)`; None takes all.
         apply_exif_orientation: of images: turn them as their Exif data says; files stay unchanged.
         on_error: of files and tables: "skip" leaves out rows that no tensor takes, and
             those without the object of their URL; "raise" refuses both. None refuses the former,
@@ -121,6 +122,7 @@ def ingest(
     """
     if columns is not None:
         check_names("ingest", columns, "columns")
+    episodes = None if episodes is None else check_ints("ingest", "episodes", episodes)
     splits = (
         [name for name in hugging_face.splits_of(source) if name] if hugging_face.is_of_hugging_face(source) else []
     )
@@ -130,22 +132,23 @@ def ingest(
         source, columns, source_storage, format = rows_of(source, columns, source_storage), None, None, None
     is_path = isinstance(source, str | os.PathLike)
     has_arrays = array_format(source, format) is not None if is_path else arrays.is_of_arrays(source)
-    if has_arrays and _needs_files(
-        urls, size, link, on_error, source_storage, annotations, masks, apply_exif_orientation
+    if has_arrays and (
+        episodes is not None
+        or _needs_files(urls, size, link, on_error, source_storage, annotations, masks, apply_exif_orientation)
     ):
         raise InvalidArgumentError(
-            "ingest: urls, size, link, on_error, source_storage, annotations, masks and apply_exif_orientation are "
-            "not for arrays; leave them out"
+            "ingest: urls, size, link, on_error, source_storage, annotations, masks, episodes and "
+            "apply_exif_orientation are not for arrays; leave them out"
         )
     with ExitStack() as spool:
-        if not is_path and _needs_files(link, annotations, masks, apply_exif_orientation):
+        if not is_path and (episodes is not None or _needs_files(link, annotations, masks, apply_exif_orientation)):
             raise InvalidArgumentError(
-                "ingest: link, annotations, masks and apply_exif_orientation are of files; got no path"
+                "ingest: link, annotations, masks, episodes and apply_exif_orientation are of files; got no path"
             )
         if not is_path and _needs_files(urls, size, on_error, source_storage):
             _check_format(format)
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
-            source, columns, format = _written(source, columns, folder), None, "feather"
+            source, columns, format = table_file(source, columns, folder), None, "feather"
         if isinstance(source, str | os.PathLike) and not has_arrays:
             _storage.check(source_storage)
             whole = import_files(
@@ -159,6 +162,7 @@ def ingest(
                 link=link,
                 annotations=annotations,
                 masks=masks,
+                episodes=episodes,
                 apply_exif_orientation=apply_exif_orientation,
                 on_error=on_error,
                 overwrite=overwrite,
@@ -244,34 +248,6 @@ def _check_format(format: str | None) -> None:
         raise InvalidArgumentError(f'ingest: format is "{format}", and the source is no path; leave it out')
 
 
-def _written(source: Any, columns: Sequence[str] | None, folder: str) -> str:
-    """Writes a table to a file, whose columns of URLs the core fetches. Returns its path."""
-    pa = package("ingest", "pyarrow", "pip install pyarrow")
-    if isinstance(source, Mapping):
-        table = pa.table(dict(source))
-    elif is_frame(source) and not is_stream(source):
-        table = pa.Table.from_pandas(source, preserve_index=False)
-    elif is_stream(source):
-        table = pa.RecordBatchReader.from_stream(source)
-    else:
-        raise InvalidArgumentError(
-            f"ingest: got a {type(source).__name__} with urls, size, on_error or source_storage; want a path, a table, "
-            "a data frame or a dict of columns"
-        )
-    names = None if columns is None else _known(columns, table.schema.names)
-    path = f"{folder}/table.arrow"
-    with pa.OSFile(path, "wb") as file:
-        writer = None
-        for whole in table.to_batches(_SPOOLED) if isinstance(table, pa.Table) else table:
-            batch = whole if names is None else whole.select(names)
-            writer = writer or pa.ipc.new_stream(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
-            writer.write_batch(batch)
-        if writer is None:
-            raise InvalidArgumentError("ingest: the source has no rows")
-        writer.close()
-    return path
-
-
 def _extend(ds: Dataset, batch: Any) -> None:
     """Appends a batch. Its errors count rows from the first one of the batch: they name that."""
     try:
@@ -301,12 +277,12 @@ def _batches(
     elif isinstance(source, Mapping):
         yield source if columns is None else _picked(source, columns, list(source))
     elif is_frame(source) and not is_stream(source):
-        yield source if columns is None else source[_known(columns, list(source.columns))]
+        yield source if columns is None else source[known_columns(columns, list(source.columns))]
     elif is_stream(source) and columns is None and not schema:
         yield source
     elif is_stream(source):
         reader = package("ingest", "pyarrow", "pip install pyarrow").RecordBatchReader.from_stream(source)
-        names = None if columns is None else _known(columns, reader.schema.names)
+        names = None if columns is None else known_columns(columns, reader.schema.names)
         yield from (batch if names is None else batch.select(names) for batch in reader if len(batch))
     elif not isinstance(source, bytes) and (rows := _rows(source)) is not None:
         yield from _chunks(rows, columns)
@@ -339,7 +315,7 @@ def _chunks(rows: Iterable[Any], columns: Sequence[str] | None) -> Iterator[list
         wanted = seen if columns is None else names
         yield [{name: row.get(name) for name in wanted} for row in dicts]
     if seen:
-        _known(names, list(seen))
+        known_columns(names, list(seen))
 
 
 def _row(number: int, row: Any, columns: Sequence[str] | None) -> Mapping[str, Any]:
@@ -355,18 +331,8 @@ def _row(number: int, row: Any, columns: Sequence[str] | None) -> Mapping[str, A
     return dict(zip(columns, row, strict=True))
 
 
-def _known(columns: Sequence[str], names: list[Any]) -> list[str]:
-    for name in columns:
-        if name not in names:
-            known = [str(one) for one in names]
-            raise InvalidArgumentError(
-                f'ingest: the source has no column "{name}"{suggest(name, known)}; it has {", ".join(known[:16])}'
-            )
-    return list(columns)
-
-
 def _picked(source: Mapping[str, Any], columns: Sequence[str], names: list[Any]) -> dict[str, Any]:
-    return {name: source[name] for name in _known(columns, names)}
+    return {name: source[name] for name in known_columns(columns, names)}
 
 
 def _schema(batch: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -378,7 +344,7 @@ def _schema(batch: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | No
     names, part = _columns(batch)
     unknown = [name for name in schema if name not in names and not any(n.startswith(f"{name}/") for n in names)]
     if unknown:
-        _known(unknown, names)
+        known_columns(unknown, names)
     rest = [name for name in names if name not in schema]
     made: dict[str, Any] = {}
     if rest:
