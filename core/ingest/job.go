@@ -108,7 +108,9 @@ type Report struct {
 	table.Report
 	Updated int64 `json:"updated"` // rows whose files have changed since they were taken in
 	// earlier rows of changed archives, whose members were added again
-	Removed int64    `json:"removed"`
+	Removed int64 `json:"removed"`
+	// files that are left out, since their rows were deleted after an earlier run
+	Deleted int64    `json:"deleted"`
 	Classes []string `json:"classes"`
 	Splits  []Split  `json:"splits"` // all rows of the dataset in them
 	// files of another kind than the tensor's, decoded and encoded again

@@ -3,6 +3,9 @@ package ingest
 import (
 	"container/heap"
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 
 	"deeplake/core/chunk"
 	"deeplake/core/dataset"
@@ -228,4 +231,102 @@ func (k *knownRows) take(ctx context.Context) (known, error) {
 		}
 		out.Origin, out.rows = next.Origin, append(out.rows, next.rows...)
 	}
+}
+
+// mostVersions bounds the earlier versions that an import compares.
+const mostVersions = 16
+
+// earlier is the rows that an earlier import has left. Files whose rows were deleted since do not
+// come again.
+type earlier struct {
+	*knownRows
+	version uint64
+	d       *dataset.Dataset
+}
+
+// identify notes which dataset it is. A copy without history has no earlier versions.
+func (im *importer) identify(v *dataset.View) (err error) {
+	was := im.identity
+	if im.identity, _, _, err = v.Identity(); was != im.identity {
+		im.versions = nil
+	}
+	return err
+}
+
+// deletions finds the versions that earlier imports have left, and that are no longer the newest.
+func (im *importer) deletions(desc dataset.Description, state map[string]any) {
+	im.identity, _ = state["dataset"].(string)
+	numbers, _ := state["earlier"].([]any)
+	for _, n := range append(numbers, state["version"]) {
+		n, err := strconv.ParseUint(fmt.Sprint(n), 10, 64)
+		if err == nil && n > 0 && n < desc.Head.Version && !slices.Contains(im.versions, n) {
+			im.versions = append(im.versions, n)
+		}
+	}
+}
+
+// earlierVersions returns the versions for the state: all, until a run that compared all files tells
+// which of them count.
+func (im *importer) earlierVersions(complete bool) []uint64 {
+	out := im.versions
+	if complete && im.began == "" {
+		im.mu.Lock()
+		defer im.mu.Unlock()
+		out = slices.Clone(im.deleted)
+		slices.Sort(out)
+	}
+	return append([]uint64{}, out[max(0, len(out)-mostVersions):]...)
+}
+
+// openEarlier opens the earlier versions that are still there.
+func (im *importer) openEarlier(ctx context.Context) (all []*earlier, err error) {
+	for _, n := range im.versions {
+		d, err := dataset.Open(ctx, im.env, im.place, dataset.OpenOptions{At: strconv.FormatUint(n, 10), Storage: im.o.Storage})
+		if errs.Is(err, errs.NotFound) {
+			continue // expired
+		}
+		if err != nil {
+			return all, err
+		}
+		e := &earlier{version: n, d: d, knownRows: &knownRows{}}
+		all = append(all, e)
+		v, err := d.View(ctx)
+		if err != nil {
+			return all, err
+		}
+		if e.knownRows, err = openKnown(ctx, v, im.after); err != nil {
+			e.knownRows = &knownRows{}
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+func closeEarlier(all []*earlier) {
+	for _, e := range all {
+		e.close()
+		_ = e.d.Close()
+	}
+}
+
+// wasDeleted reports whether an object had rows after an earlier import, has none, and is the same.
+func (im *importer) wasDeleted(ctx context.Context, all []*earlier, o *object) (found bool, err error) {
+	for _, e := range all {
+		for k := e.peek(); k != nil && k.Path <= o.Key; k = e.peek() {
+			taken, err := e.take(ctx)
+			if err != nil {
+				return false, err
+			}
+			if now := o.origin(); o.was != nil || taken.Path != o.Key || !now.Vague() && !taken.file().Same(now) {
+				continue
+			}
+			found = true
+			im.mu.Lock()
+			if !slices.Contains(im.deleted, e.version) {
+				im.deleted = append(im.deleted, e.version)
+			}
+			im.mu.Unlock()
+		}
+	}
+	return found, nil
 }

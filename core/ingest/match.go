@@ -53,6 +53,11 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 		return err
 	}
 	defer rows.close()
+	before, err := im.openEarlier(ctx)
+	defer func() { closeEarlier(before) }()
+	if err != nil {
+		return err
+	}
 	last, wanted := im.after, true
 	var failed error
 	err = im.source.Objects(ctx, "", im.after, func(e storage.Entry) bool {
@@ -88,6 +93,13 @@ func (im *importer) match(ctx context.Context, v *dataset.View, emit func(*objec
 				o.same = true
 			}
 			o.was = &taken
+		}
+		wasDeleted := false
+		if wasDeleted, failed = im.wasDeleted(ctx, before, o); failed != nil {
+			return false
+		} else if wasDeleted {
+			im.count.deleted.Add(1)
+			return true
 		}
 		wanted = emit(o)
 		return wanted

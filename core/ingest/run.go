@@ -44,6 +44,9 @@ func (im *importer) run(ctx context.Context, uri string) (*Report, error) {
 			return nil, err
 		}
 		im.known = v.Len() > 0
+		if err := im.identify(v); err != nil {
+			return nil, err
+		}
 	}
 	im.began = im.after
 	if im.known && im.set != nil {
@@ -93,7 +96,7 @@ func (im *importer) giveUp(ctx context.Context, uri string, fresh bool, err erro
 func (im *importer) finishReport() {
 	im.tell()
 	im.reportLists()
-	im.report.Unchanged = im.count.unchanged.Load()
+	im.report.Unchanged, im.report.Deleted = im.count.unchanged.Load(), im.count.deleted.Load()
 	if c, err := im.env.Codecs.Sample(im.codec); err == nil && !im.videos {
 		about := c.Describe()
 		if im.report.Codec = about.Name(); !about.Lossless {
@@ -201,6 +204,13 @@ func (im *importer) create(ctx context.Context) error {
 		return err
 	}
 	im.d = d
+	v, err := d.View(ctx)
+	if err == nil {
+		err = im.identify(v)
+	}
+	if err != nil {
+		return err
+	}
 	return im.firstTensors(ctx)
 }
 

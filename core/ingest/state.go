@@ -20,7 +20,7 @@ func (im *importer) state(complete bool) map[string]any {
 		"size": im.o.Size, "labels": im.o.labels(), "folders": im.labels, "splits": im.o.splits(), "split_folders": im.splits,
 		"classes": append([]string{}, im.o.Classes...), "members": im.memberState(), "own": im.own,
 		"apply_exif_orientation": im.o.Upright, "annotations": im.layout, "masks": im.o.Masks,
-		"videos": im.videos,
+		"videos": im.videos, "dataset": im.identity, "version": im.version + 1, "earlier": im.earlierVersions(complete),
 	}
 	_, state["images"] = im.tensors[imageTensor]
 	if !utf8.ValidString(im.after + im.partial) {
@@ -84,6 +84,7 @@ func (im *importer) resume(desc dataset.Description) error {
 		}
 		im.report.Resumed = desc.Rows
 	}
+	im.deletions(desc, state)
 	if err := im.oldTensors(desc, state); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func (k kindCounts) total() (n int64) {
 
 // nothing reports whether the source has no row for the dataset, neither new ones nor earlier ones.
 func (im *importer) nothing() bool {
-	return !im.usable && im.report.Resumed == 0 && im.count.unchanged.Load() == 0
+	return !im.usable && im.report.Resumed == 0 && im.count.unchanged.Load()+im.count.deleted.Load() == 0
 }
 
 // nothingError counts the files that the source has instead of images and videos.

@@ -74,6 +74,10 @@ type importer struct {
 	buffers buffers
 	removed []span // rows of the view that are deleted since, in order
 
+	identity string   // of the dataset
+	versions []uint64 // of the dataset after earlier imports, from which rows were deleted since
+	deleted  []uint64 // those of them that have rows of files that were left out
+
 	set      annotations.Set // of the pictures; nil: none
 	layout   string          // of set
 	parts    bool            // a tensor has the split of each picture
@@ -88,7 +92,7 @@ type importer struct {
 	mu        sync.Mutex // guards goneCount, which the reader of the listing counts
 	goneCount int64
 	goneNames []string
-	count     struct{ unchanged atomic.Int64 }
+	count     struct{ unchanged, deleted atomic.Int64 }
 }
 
 // write takes the rows of an object as they arrive, until wait is done.

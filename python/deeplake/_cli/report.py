@@ -25,7 +25,7 @@ def _unit(report: dict[str, Any]) -> str:
 def report_lines(report: dict[str, Any]) -> Iterable[str]:
     """Yields the lines of a report."""
     classes = f" in {len(report['classes'])} classes" if report["classes"] else ""
-    again = any(report[count] for count in ("unchanged", "updated", "removed", "gone"))
+    again = any(report[count] for count in ("unchanged", "updated", "removed", "gone", "deleted"))
     changed = any(report[count] for count in ("added", "updated", "removed", "resumed"))
     did = "created" if not again else "updated" if changed else "unchanged"
     yield f"{did} {report['uri']}: {report['rows']:,} rows{classes}, {size(report['bytes'])} read"
@@ -44,6 +44,8 @@ def report_lines(report: dict[str, Any]) -> Iterable[str]:
         if report["removed"]:
             news += f", {report['removed']:,} removed with the old members of changed archives"
         yield f"  {news}; {report['unchanged']:,} {_unit(report)} were known{same}"
+    if report["deleted"]:
+        yield f"  {report['deleted']:,} files were left out: their rows were deleted; --overwrite takes them in again"
     if report["gone"]:
         yield f"  {report['gone']:,} files are gone, {report['gone_names'][0]} the first of them; their rows stay"
     if report["converted"]:
