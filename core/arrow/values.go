@@ -74,12 +74,15 @@ func newValues(t *dataType, a *Array) (*values, error) {
 		return nil, errs.New(errs.Invalid, "the array has %d nulls in %d rows", a.nullCount, a.length)
 	case t.kind == kindOther:
 		return v, nil
-	case a.nBuffers != buffersOf[t.kind] && !(t.kind == kindView && a.nBuffers > 3 && a.nBuffers < maxChildren):
+	case a.nBuffers != buffersOf[t.kind] && !(t.kind == kindNull && a.nBuffers == 1) && !(t.kind == kindView && a.nBuffers > 3 && a.nBuffers < maxChildren):
 		return nil, errs.New(errs.Invalid, "the array of type %s has %d buffers, want %d", t.name, a.nBuffers, buffersOf[t.kind])
 	case a.nBuffers > 0 && a.buffers == nil:
 		return nil, errs.New(errs.Invalid, "the buffers of an array of type %s are NULL", t.name)
 	}
 	buffers := unsafe.Slice(a.buffers, a.nBuffers)
+	if t.kind == kindNull {
+		buffers = nil // polars has a bitmap, which tells nothing
+	}
 	if len(buffers) > 0 && buffers[0] != nil {
 		v.valid = memory(buffers[0], (v.offset+v.n+7)/8)
 	} else if a.nullCount > 0 && t.kind != kindNull {

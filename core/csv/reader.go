@@ -30,11 +30,13 @@ const (
 
 // Options choose records and their columns.
 type Options struct {
-	Comma   byte             // between values; 0: the first two records tell
+	Comma   byte             // between values; 0: the first records tell
 	Columns []string         // nil: all
 	Known   map[string]Known // of columns
 	From    int64            // records that are passed over, without the names
 	Most    int64            // bytes of a batch; 0: the default
+	// Nameless says that a column without a name is no error, which Reader.CheckNames then returns.
+	Nameless bool
 	// LeaveOut is told of a record that is left out, counted from 0; nil: it is an error.
 	LeaveOut func(row int64, err error) error
 }
@@ -49,9 +51,10 @@ type Reader struct {
 	line int64 // of the next record, from 1
 	row  int64 // number of the next record
 
-	columns []*column
-	place   []int // of each value of a record in columns; -1: it is not taken
-	record  record
+	columns  []*column
+	nameless int   // number of the first column without a name, which is not taken; 0: none
+	place    []int // of each value of a record in columns; -1: it is not taken
+	record   record
 }
 
 // NewReader reads the names of the columns, and returns a reader of the records of from.
@@ -61,7 +64,10 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 		return nil, err
 	}
 	if o.Comma == 0 {
-		r.o.Comma = separator(r.buf, r.end)
+		var err error
+		if r.o.Comma, err = separator(r.buf, r.end); err != nil {
+			return nil, err
+		}
 	}
 	for isFirst, isEmpty := true, true; isEmpty; isFirst = false {
 		var ok bool
@@ -84,17 +90,29 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 		return nil, err
 	}
 	for i, name := range names {
-		if o.Columns != nil && !slices.Contains(o.Columns, name) || i == 0 && name == "" && len(names) > 1 {
+		if o.Columns != nil && !slices.Contains(o.Columns, name) || name == "" && (o.Nameless || i == 0 && len(names) > 1) {
 			r.place = append(r.place, -1) // the index of a frame of pandas has no name
+			if name == "" && i > 0 && r.nameless == 0 {
+				r.nameless = i + 1
+			}
 			continue
 		}
 		if name == "" {
-			return nil, errs.New(errs.Invalid, "column %d has no name; name it in the first line, or choose the columns to take", i+1)
+			r.nameless = i + 1
+			return nil, r.CheckNames()
 		}
 		r.place = append(r.place, len(r.columns))
 		r.columns = append(r.columns, &column{name: name, Known: o.Known[name]})
 	}
 	return r, nil
+}
+
+// CheckNames refuses a column without a name.
+func (r *Reader) CheckNames() error {
+	if r.nameless == 0 {
+		return nil
+	}
+	return errs.New(errs.Invalid, "column %d has no name; name it in the first line, or choose the columns to take", r.nameless)
 }
 
 func checkNames(names []string, line int64) error {
@@ -105,7 +123,7 @@ func checkNames(names []string, line int64) error {
 		return errs.New(errs.Invalid, "its lines end with carriage returns alone; convert the file first, as with tr '\\r' '\\n'")
 	}
 	if one := names[0]; len(names) == 1 && strings.ContainsAny(one, ";\t|") {
-		return errs.New(errs.Invalid, "the first line names one column, %.80q; no separator divides it and the next line into equally many values. Read it with pandas.read_csv(path, sep=...), and give the frame", one)
+		return errs.New(errs.Invalid, "the first line names one column, %.80q; no separator divides it and the other lines into equally many values; state the one that is meant, by --separator (separator=...)", one)
 	}
 	return nil
 }

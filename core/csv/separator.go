@@ -1,49 +1,81 @@
 package csv
 
-import "bytes"
+import (
+	"bytes"
 
-// separators may lie between values, the likeliest first.
+	"deeplake/core/errs"
+)
+
+// separators may lie between values.
 var separators = []byte{',', ';', '\t', '|'}
 
-// separator returns what lies between the values of a file that begins with p: that of separators
-// which divides the first two records into the most values, equally many. A comma, if none does.
-func separator(p []byte, isAll bool) byte {
+// sampledRecords bounds the records that tell the separator.
+const sampledRecords = 200
+
+// separator returns what lies between the values of a file that begins with p: the separator that
+// divides the first record into several values, and the most of the others into equally many. A
+// comma, if none does; an error, if several do.
+func separator(p []byte, isAll bool) (byte, error) {
 	p = bytes.TrimPrefix(p, []byte("\xef\xbb\xbf"))
-	best, most := separators[0], 1
+	best, most, columns := separators[0], -1, 0
+	var rival byte
+	var others int
 	for _, comma := range separators {
-		if n := columnsBy(p, comma, isAll); n > most {
-			best, most = comma, n
+		n, same, all := divided(p, comma, isAll)
+		if n < 2 || 2*same < all {
+			continue
+		}
+		switch {
+		case same > most:
+			best, most, columns, rival = comma, same, n, 0
+		case same == most:
+			rival, others = comma, n
 		}
 	}
-	return best
+	if rival != 0 {
+		return 0, errs.New(errs.Invalid, "%q divides its lines into %d values, and %q into %d; state the one that is meant, by --separator (separator=...)", best, columns, rival, others)
+	}
+	return best, nil
 }
 
-// columnsBy returns how many values the first two records have each; 0: they differ, or p does not
-// have them. A file of one record has the names of columns alone.
-func columnsBy(p []byte, comma byte, isAll bool) int {
-	first := 0
-	for range 2 {
+// divided returns the number of values of the first record, and of the records behind it in p: how
+// many have as many values, and how many there are. A quote within a value without quotes tells
+// that the separator is another one.
+func divided(p []byte, comma byte, isAll bool) (columns, same, all int) {
+	for all < sampledRecords {
 		var r record
-		var n int
-		for isEmpty := true; isEmpty; {
-			var err error
-			r.reset()
-			if n, err = r.scan(p, comma, isAll, 1); err != nil {
-				return 0
-			}
-			if n == 0 {
-				if isAll && first > 0 {
-					return first
-				}
-				return 0
-			}
-			isEmpty = r.count == 1 && r.cells[0].from == r.cells[0].to && !r.isQuoted
-			p = p[n:]
+		n, err := r.scan(p, comma, isAll, maxColumns)
+		if err != nil || n == 0 {
+			return columns, same, all
 		}
-		if first > 0 && r.count != first {
-			return 0
+		line := p[:n]
+		p = p[n:]
+		if r.count == 1 && r.cells[0].from == r.cells[0].to && !r.isQuoted {
+			continue
 		}
-		first = r.count
+		isSound := !r.hasBareQuote(line)
+		if columns == 0 {
+			if !isSound {
+				return 0, 0, 0
+			}
+			columns = r.count
+			continue
+		}
+		all++
+		if r.count == columns && isSound {
+			same++
+		}
 	}
-	return first
+	return columns, same, all
+}
+
+// hasBareQuote reports whether a value without quotes has one in it. The cells are those of p.
+func (c *record) hasBareQuote(p []byte) bool {
+	for _, one := range c.cells {
+		isQuoted := one.from > 0 && p[one.from-1] == '"'
+		if !isQuoted && bytes.IndexByte(p[one.from:one.to], '"') >= 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -96,7 +96,7 @@ func (j *Job) table(ctx context.Context, env *dataset.Env, uri, source string, o
 		return nil, errs.Op("import from", source).New(errs.Invalid, "it lies inside %q, which would be replaced; choose another place for the dataset", uri)
 	}
 	to := table.Options{
-		Columns: o.Columns, Schema: o.Schema, Format: o.Format, Overwrite: o.Overwrite, LeaveOut: o.OnError == LeaveOut,
+		Columns: o.Columns, Schema: o.Schema, Format: o.Format, Separator: o.Separator, Overwrite: o.Overwrite, LeaveOut: o.OnError == LeaveOut,
 		URLs: o.URLs, FailOnURL: o.OnError == Raise, Link: o.Link, Checkpoint: o.Checkpoint, Once: o.Once, Message: o.Message, Storage: o.Storage, Source: o.Source,
 	}
 	if o.Format == Table {
@@ -168,7 +168,7 @@ func (o Options) checkEpisodes(source string) error {
 		name  string
 		given bool
 	}{
-		{"schema", len(o.Schema) > 0}, {"urls", len(o.URLs) > 0}, {"apply_exif_orientation", o.Upright}, {"classes", o.Classes != nil}, {"labels", o.labels() != "auto"},
+		{"schema", len(o.Schema) > 0}, {"separator", o.Separator != ""}, {"urls", len(o.URLs) > 0}, {"apply_exif_orientation", o.Upright}, {"classes", o.Classes != nil}, {"labels", o.labels() != "auto"},
 		{"splits", o.splits() != "auto"}, {"annotations", o.Annotations != ""}, {"masks", o.Masks}, {"compression", o.Compression != "" && o.Compression != "auto"}, {"size", o.Size != 0},
 	} {
 		if option.given {

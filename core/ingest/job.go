@@ -58,7 +58,9 @@ type Options struct {
 	Columns []string                      `json:"columns"` // of tables, and features; nil: all
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
 	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
-	Once    bool                          `json:"once"`    // no commit before the end
+	// of CSV: what lies between values; "" goes by the first records
+	Separator string `json:"separator"`
+	Once      bool   `json:"once"` // no commit before the end
 	// of LeRobot: numbers of the episodes to take; nil: all
 	Episodes []int64 `json:"episodes"`
 
@@ -188,8 +190,8 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 				return j.table(ctx, env, uri, source, o)
 			}
 		}
-		if o.Columns != nil || o.Schema != nil || o.URLs != nil {
-			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns, schema and urls are of tables, and no file there is one by its name; give format=%q", "parquet")
+		if o.Columns != nil || o.Schema != nil || o.URLs != nil || o.Separator != "" {
+			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns, schema, separator and urls are of tables, and no file there is one by its name; give format=%q", "parquet")
 		}
 		if err := o.checkOthers(source); err != nil {
 			return nil, err

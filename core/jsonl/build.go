@@ -3,6 +3,7 @@ package jsonl
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ type cell struct {
 type key struct {
 	name       string
 	isDocument bool
+	isRounded  bool
 	kinds      jsontext.Kind // of all values, without nulls
 	cells      []cell
 }
@@ -31,6 +33,7 @@ type key struct {
 type builder struct {
 	wanted    []string
 	documents []string
+	rounded   []string
 	byName    map[string]int
 	keys      []*key
 	rows      int
@@ -92,7 +95,7 @@ func (b *builder) member(s *jsontext.Scanner, quoted []byte) error {
 		}
 		i = len(b.keys)
 		k := &key{name: string(name), cells: make([]cell, b.rows)}
-		k.isDocument = slices.Contains(b.documents, k.name)
+		k.isDocument, k.isRounded = slices.Contains(b.documents, k.name), slices.Contains(b.rounded, k.name)
 		b.byName[k.name] = i
 		b.keys, b.line = append(b.keys, k), append(b.line, cell{})
 	}
@@ -153,7 +156,7 @@ func (k *key) build() (*arrow.Type, *arrow.Data, error) {
 		t, d := k.bools()
 		return t, d, nil
 	case k.kinds&(jsontext.Int|jsontext.Float) != 0:
-		return numbersOf(k.cells, k.kinds)
+		return k.numbers()
 	case k.kinds == jsontext.Text:
 		t, d := k.texts(false)
 		return t, d, nil
@@ -208,10 +211,12 @@ func (k *key) bools() (*arrow.Type, *arrow.Data) {
 	return &arrow.Type{Format: "b"}, d
 }
 
-// numbersOf returns integers, or floats if one of the numbers is no integer of 64 bits.
-func numbersOf(cells []cell, kinds jsontext.Kind) (*arrow.Type, *arrow.Data, error) {
+// numbers returns integers, or floats if there is one. Integers among floats, and those beyond 64
+// bits, keep their digits, or are an error, unless the user wants floats.
+func (k *key) numbers() (*arrow.Type, *arrow.Data, error) {
+	cells := k.cells
 	d := &arrow.Data{Rows: int64(len(cells)), Valid: valid(cells), Values: make([]byte, 0, 8*len(cells))}
-	if kinds&jsontext.Float == 0 {
+	if k.kinds&jsontext.Float == 0 {
 		if integers(d, cells, func(p []byte) (uint64, error) {
 			v, err := strconv.ParseInt(text(p), 10, 64)
 			return uint64(v), err
@@ -230,10 +235,27 @@ func numbersOf(cells []cell, kinds jsontext.Kind) (*arrow.Type, *arrow.Data, err
 			if v, err = strconv.ParseFloat(text(c.p), 64); err != nil {
 				return nil, nil, errs.New(errs.Type, "the number %.40s is beyond the range of float64", c.p)
 			}
+			if c.kind&jsontext.Int != 0 && !k.isRounded && !isExact(v, c.p) {
+				return nil, nil, errs.New(errs.Type, "the integer %.40s of %q does not fit the others into 64 bits, and float64 has fewer digits; give it htype json, or dtype float64", c.p, k.name)
+			}
 		}
 		d.Values = binary.LittleEndian.AppendUint64(d.Values, math.Float64bits(v))
 	}
 	return &arrow.Type{Format: "g"}, d, nil
+}
+
+// isExact reports whether a float has all digits of an integer.
+func isExact(v float64, p []byte) bool {
+	const exact = 1 << 53
+	if v > -exact && v < exact {
+		return true
+	}
+	whole, ok := new(big.Int).SetString(text(p), 10)
+	if !ok {
+		return false
+	}
+	of, _ := new(big.Float).SetFloat64(v).Int(nil)
+	return of.Cmp(whole) == 0
 }
 
 // integers parses all cells, and reports whether each is an integer of the type.
@@ -274,7 +296,7 @@ func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 			return nil, nil, false
 		}
 	}
-	leaf := &key{cells: l.leaves}
+	leaf := &key{name: k.name, cells: l.leaves, isRounded: k.isRounded}
 	for _, c := range l.leaves {
 		if leaf.kinds |= c.kind; c.kind&(jsontext.Null|jsontext.Object) != 0 {
 			return nil, nil, false

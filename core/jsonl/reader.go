@@ -27,6 +27,7 @@ const (
 type Options struct {
 	Columns   []string // nil: all keys
 	Documents []string // keys whose values are JSON, whatever they are
+	Rounded   []string // keys whose integers may be rounded to float64
 	From      int64    // lines that are passed over
 	Most      int64    // bytes of a batch; 0: the default
 	// LeaveOut is told of a line that is left out, counted from 0; nil: it is an error.
@@ -77,7 +78,7 @@ func (r *Reader) next() (p []byte, ok bool, err error) {
 func (r *Reader) Next(ctx context.Context) (*arrow.Batch, error) {
 	// Lines of the batch before are in use: those to come get other memory.
 	r.buf, r.at = slices.Clone(r.buf[r.at:]), 0
-	b := &builder{byName: map[string]int{}, wanted: r.o.Columns, documents: r.o.Documents}
+	b := &builder{byName: map[string]int{}, wanted: r.o.Columns, documents: r.o.Documents, rounded: r.o.Rounded}
 	most := r.o.Most
 	if most == 0 {
 		most = batchBytes

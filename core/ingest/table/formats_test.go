@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"deeplake/core/dataset"
 	"deeplake/core/errs"
 )
 
@@ -124,5 +125,98 @@ func TestTextOfOneFile(t *testing.T) {
 				t.Errorf("row %d has %q, want %q", i, got[i], want)
 			}
 		}
+	}
+}
+
+// TestLinesAsStated: lines of any kind suit htype json, and integers dtype float64, whatever the
+// first ones are.
+func TestLinesAsStated(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []string{
+		`{"a": "x"}`, "{\"a\": \"x\"}\n{\"a\": {\"y\": 1}}", "{\"a\": 1}\n{\"a\": \"x\"}", `{"a": [[1, 2], [3]]}`, `{"a": 123456789012345678901234567890}`,
+	} {
+		w := newWorld(t)
+		w.lake.Put("a.jsonl", []byte(lines))
+		r, err := w.run(t.Context(), Options{Schema: map[string]dataset.TensorSpec{"a": {HType: "json"}}})
+		if err != nil || r.Rows != int64(strings.Count(lines, "\n")+1) {
+			t.Errorf("%s: %+v, %v", lines, r, err)
+		}
+	}
+	w := newWorld(t)
+	w.lake.Put("a.jsonl", []byte("{\"a\": 9007199254740993}\n{\"a\": 0.5}\n"))
+	if _, err := w.run(t.Context(), Options{}); !errs.Is(err, errs.Type) {
+		t.Error(err)
+	}
+	if r, err := w.run(t.Context(), Options{Schema: map[string]dataset.TensorSpec{"a": {DType: "float64"}}}); err != nil || r.Rows != 2 {
+		t.Error(r, err)
+	}
+}
+
+// TestColumnsOfLaterFiles: rows of a file without the chosen columns are holes, the first file's too.
+func TestColumnsOfLaterFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lake.Put("a.jsonl", []byte("{\"b\": 1}\n{\"b\": 2}\n"))
+	w.lake.Put("b.jsonl", []byte("{\"a\": 1}\n"))
+	if r, err := w.run(t.Context(), Options{Columns: []string{"a"}}); err != nil || r.Rows != 3 {
+		t.Error(r, err)
+	}
+}
+
+// TestLateKinds: a kind that comes after the first megabyte of a file decides, too.
+func TestLateKinds(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pad := strings.Repeat("p", 100)
+	w.lake.Put("a.jsonl", []byte(strings.Repeat("{\"a\": [1], \"pad\": \""+pad+"\"}\n", 20_000)+"{\"a\": [\"x\"]}\n"))
+	if r, err := w.run(t.Context(), Options{}); err != nil || r.Rows != 20_001 {
+		t.Error(r, err)
+	}
+	w = newWorld(t)
+	w.lake.Put("a.csv", []byte("a,pad\n"+strings.Repeat("1,"+pad+"\n", 20_000)+"1.5,x\n"))
+	if r, err := w.run(t.Context(), Options{}); err != nil || r.Rows != 20_001 {
+		t.Error(r, err)
+	}
+}
+
+// TestStatedSeparator: what lies between values is what the user says, in all runs.
+func TestStatedSeparator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.lake.Put("a.csv", []byte("Name, Vorname;Ort\nMueller, Hans;Berlin\n"))
+	if _, err := w.run(t.Context(), Options{}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "a.csv") || !strings.Contains(err.Error(), "--separator") {
+		t.Error(err)
+	}
+	o := Options{Separator: ";"}
+	if r, err := w.run(t.Context(), o); err != nil || r.Rows != 1 {
+		t.Fatal(r, err)
+	}
+	w.lake.Put("b.csv", []byte("Name, Vorname;Ort\nMaier, Eva;Bonn\n"))
+	if r, err := w.run(t.Context(), o); err != nil || r.Rows != 2 {
+		t.Error(r, err)
+	}
+	if _, err := w.run(t.Context(), Options{}); !errs.Is(err, errs.Exists) || !strings.Contains(err.Error(), `separator=";"`) {
+		t.Error(err)
+	}
+	for by, want := range map[string]string{"tab": "", `\t`: "", ";;": "want one character", "\"": "want one character", "\n": "want one character", "ü": "want one character"} {
+		w := newWorld(t)
+		w.lake.Put("a.csv", []byte("a\tb\n1\t2\n"))
+		if r, err := w.run(t.Context(), Options{Separator: by}); want == "" && (err != nil || r.Rows != 1) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v", by, err)
+		}
+	}
+	w = newWorld(t)
+	w.lake.Put("a.jsonl", []byte("{\"a\": 1}\n"))
+	if _, err := w.run(t.Context(), o); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "separator is of CSV") {
+		t.Error(err)
+	}
+	// A column without a name is left out by naming the others.
+	w = newWorld(t)
+	w.lake.Put("a.csv", []byte("a,b,\n1,x,\n2,y,\n"))
+	if _, err := w.run(t.Context(), Options{}); !errs.Is(err, errs.Invalid) || !strings.Contains(err.Error(), "column 3 has no name") {
+		t.Error(err)
+	}
+	if r, err := w.run(t.Context(), Options{Columns: []string{"a", "b"}}); err != nil || r.Rows != 2 {
+		t.Error(r, err)
 	}
 }

@@ -31,7 +31,7 @@ func (t *gathered) Rows() int64 { return t.rows }
 // Types returns columns without rows, as the first rows have them.
 func (t *gathered) Types(ctx context.Context, columns []string) (*arrow.Column, error) {
 	leaveOut := func(int64, error) error { return nil }
-	r, end, err := t.open(ctx, gather.Options{Columns: columns, Most: typeBytes, LeaveOut: leaveOut}, false)
+	r, end, err := t.open(ctx, gather.Options{Columns: columns, Most: leastSampled, LeaveOut: leaveOut}, false)
 	if err != nil {
 		return nil, err
 	}

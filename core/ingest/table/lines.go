@@ -7,8 +7,17 @@ import (
 	"deeplake/core/jsonl"
 )
 
-// typeBytes of a file without types tell its columns.
-const typeBytes = 1 << 20
+// Bytes of a file without types, which tell its columns: fewer, if there are many files.
+const (
+	mostSampled  = 16 << 20
+	leastSampled = 1 << 20
+	allSampled   = 256 << 20 // of all files
+)
+
+// sampled returns how many bytes of a file tell its columns.
+func (s *source) sampled() int64 {
+	return max(leastSampled, min(mostSampled, allSampled/int64(max(1, len(s.files)))))
+}
 
 // lines is a file of JSON lines. Its first ones tell its columns.
 type lines struct {
@@ -20,7 +29,7 @@ type lines struct {
 func openLines(ctx context.Context, f opened) (Table, error) {
 	t := &lines{file: f}
 	// A line that is no JSON tells no columns. Reading it is an error, or it is left out.
-	r, end, err := t.reader(ctx, jsonl.Options{Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+	r, end, err := t.reader(ctx, jsonl.Options{Most: f.s.sampled(), Documents: f.s.documents, Rounded: f.s.rounded, LeaveOut: func(int64, error) error { return nil }}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +66,7 @@ func (t *lines) Types(_ context.Context, columns []string) (*arrow.Column, error
 
 // Read begins to read lines.
 func (t *lines) Read(ctx context.Context, o ReadOptions) (Batches, error) {
-	r, end, err := t.reader(ctx, jsonl.Options{Columns: o.Columns, Documents: t.file.s.documents, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
+	r, end, err := t.reader(ctx, jsonl.Options{Columns: o.Columns, Documents: t.file.s.documents, Rounded: t.file.s.rounded, From: o.From, LeaveOut: o.LeaveOut}, o.Ahead)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type records struct {
 func openRecords(ctx context.Context, f opened) (Table, error) {
 	t := &records{file: f}
 	// A record that cannot be read tells no types. Reading it is an error, or it is left out.
-	r, end, err := t.reader(ctx, tfrecord.Options{Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+	r, end, err := t.reader(ctx, tfrecord.Options{Most: f.s.sampled(), LeaveOut: func(int64, error) error { return nil }}, false)
 	if err != nil {
 		return nil, err
 	}

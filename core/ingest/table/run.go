@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"deeplake/core/csv"
 	"deeplake/core/dataset"
@@ -30,6 +31,7 @@ type Options struct {
 	// Schema has tensors by name, in the place of those that columns make
 	Schema    map[string]dataset.TensorSpec
 	Format    string // of the files; "": as their names tell
+	Separator string // of CSV: between values; "": as the first records tell
 	Overwrite bool   // replace a dataset that is there, at the first commit
 	// LeaveOut reports rows and files that cannot be taken, and those of URLs without an object;
 	// else they are errors
@@ -135,6 +137,9 @@ func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, te
 	}
 	defer im.closeFetcher()
 	im.report.Format = im.source.format.Name
+	if err := im.source.separate(o.Separator); err != nil {
+		return nil, im.about(err)
+	}
 	if err := im.checkLinks(); err != nil {
 		return nil, im.about(err)
 	}
@@ -235,7 +240,7 @@ func (im *importer) firstReason() string {
 func (im *importer) open(ctx context.Context) error {
 	im.tensors = map[string]bool{}
 	im.fresh = true
-	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, URLs: im.o.URLs, Size: im.size(), Link: im.o.Link, Schema: im.specs()}
+	im.state = state{Source: im.source.uri, Format: im.source.format.Name, Columns: im.o.Columns, Separator: im.o.Separator, URLs: im.o.URLs, Size: im.size(), Link: im.o.Link, Schema: im.specs()}
 	if im.o.Overwrite {
 		return nil
 	}
@@ -313,7 +318,7 @@ func (im *importer) typesAlone(ctx context.Context) error {
 // beginnings of all files.
 func (im *importer) know() error {
 	s := im.source
-	s.known, s.forms, s.documents = map[string]csv.Known{}, map[string]tfrecord.Form{}, nil
+	s.known, s.forms, s.documents, s.rounded = map[string]csv.Known{}, map[string]tfrecord.Form{}, nil, nil
 	note := func(name, htype, dtype string, isStated bool) {
 		if form := recordForm(htype, dtype); form != tfrecord.Unknown {
 			s.forms[name] = form
@@ -323,6 +328,9 @@ func (im *importer) know() error {
 		s.known[name] = k
 		if htype == "json" {
 			s.documents = append(s.documents, name)
+		}
+		if isStated && strings.HasPrefix(dtype, "float") {
+			s.rounded = append(s.rounded, name)
 		}
 	}
 	if im.d != nil {

@@ -142,6 +142,9 @@ func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error)
 	switch t := t.(type) {
 	case *values:
 		f.known = t.known
+		if im.o.Columns == nil && t.unnamed != nil {
+			return nil, im.source.wrong(f, t.unnamed)
+		}
 	case *records:
 		f.forms = t.forms
 	}
@@ -329,11 +332,18 @@ func (im *importer) ensure(ctx context.Context, columns []tensorColumn) error {
 			return err
 		}
 	}
-	if len(im.tensors) == 0 && len(columns) > 0 { // rows need a tensor, though no column has values
-		first := im.schema.byName[columns[0].name]
-		return im.createColumn(ctx, first, first.types)
+	if len(im.tensors) > 0 || len(im.schema.columns) == 0 {
+		return nil
 	}
-	return nil
+	// Rows need a tensor, though no column has values.
+	first := im.schema.columns[0]
+	for _, c := range im.schema.columns { // of files to come
+		if !c.types.IsNull() {
+			first = c
+			break
+		}
+	}
+	return im.createColumn(ctx, first, first.types)
 }
 
 // createColumn creates the tensor of a column.

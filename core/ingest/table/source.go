@@ -33,6 +33,8 @@ type source struct {
 	known     map[string]csv.Known // of columns of files without types
 	forms     map[string]tfrecord.Form
 	documents []string // columns whose values are JSON
+	rounded   []string // columns that the user wants as floats
+	separator byte     // of CSV; 0: the first records of each file tell
 	parted    []string // parts of the dataset by the names of files; nil: none
 }
 

@@ -12,17 +12,18 @@ import (
 
 // state is the facts that a later run needs.
 type state struct {
-	Source   string            `json:"source"`
-	Table    bool              `json:"table"`
-	Format   string            `json:"format"`
-	Columns  []string          `json:"columns"`
-	URLs     []URLColumn       `json:"urls,omitempty"`
-	Size     int64             `json:"size,omitempty"` // of images that URLs name
-	Link     bool              `json:"link,omitempty"`
-	Files    []taken           `json:"files"`            // that are taken in, in order
-	Schema   map[string]string `json:"schema,omitempty"` // specs that the user gave, as JSON
-	Partial  *taken            `json:"partial,omitempty"`
-	Complete bool              `json:"complete"`
+	Source    string            `json:"source"`
+	Table     bool              `json:"table"`
+	Format    string            `json:"format"`
+	Columns   []string          `json:"columns"`
+	Separator string            `json:"separator,omitempty"`
+	URLs      []URLColumn       `json:"urls,omitempty"`
+	Size      int64             `json:"size,omitempty"` // of images that URLs name
+	Link      bool              `json:"link,omitempty"`
+	Files     []taken           `json:"files"`            // that are taken in, in order
+	Schema    map[string]string `json:"schema,omitempty"` // specs that the user gave, as JSON
+	Partial   *taken            `json:"partial,omitempty"`
+	Complete  bool              `json:"complete"`
 }
 
 // taken is a file with the rows of it that are taken in.
@@ -81,6 +82,8 @@ func (im *importer) resume() error {
 		return exists("an import with format=%s lies there, got %s; continue it so, or overwrite it", was.Format, im.source.format.Name)
 	case !slices.Equal(was.Columns, im.o.Columns):
 		return exists("an import with columns=%v lies there, got %v; continue it so, or overwrite it", shown(was.Columns), shown(im.o.Columns))
+	case was.Separator != im.o.Separator:
+		return exists("an import with separator=%q lies there, got %q; continue it so, or overwrite it", was.Separator, im.o.Separator)
 	case was.Link != im.o.Link:
 		return exists("an import with link=%t lies there, got %t; continue it so, or overwrite it", was.Link, im.o.Link)
 	case len(im.o.Schema) > 0 && !maps.Equal(was.Schema, im.specs()):

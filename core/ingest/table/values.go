@@ -5,9 +5,11 @@ import (
 	"maps"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"deeplake/core/arrow"
 	"deeplake/core/csv"
+	"deeplake/core/errs"
 )
 
 // values is a file of comma-separated values, or of values between tabs. Its first records tell the
@@ -17,17 +19,37 @@ type values struct {
 	types *arrow.Column
 	names []string
 	known map[string]csv.Known // after the first records
+	// about a column without a name; nil: all have one
+	unnamed error
+}
+
+// separate takes what the user says lies between the values of CSV: "" nothing.
+func (s *source) separate(by string) error {
+	if by == "" {
+		return nil
+	}
+	if s.format.Name != "csv" {
+		return errs.New(errs.Invalid, "separator is of CSV, and the files are %s; leave it out", s.format.Name)
+	}
+	if by == "tab" || by == `\t` {
+		by = "\t"
+	}
+	if len(by) != 1 || by[0] >= utf8.RuneSelf || strings.Contains("\"\r\n", by) {
+		return errs.New(errs.Invalid, "separator is %q, want one character of ASCII, such as ; or tab", by)
+	}
+	s.separator = by[0]
+	return nil
 }
 
 func openCSV(ctx context.Context, f opened) (Table, error) {
 	t := &values{file: f}
 	// A record that cannot be read tells no types. Reading it is an error, or it is left out.
-	r, end, err := t.reader(ctx, csv.Options{Most: typeBytes, LeaveOut: func(int64, error) error { return nil }}, false)
+	r, end, err := t.reader(ctx, csv.Options{Most: f.s.sampled(), Nameless: true, LeaveOut: func(int64, error) error { return nil }}, false)
 	if err != nil {
 		return nil, err
 	}
 	defer end()
-	t.names = r.Columns()
+	t.names, t.unnamed = r.Columns(), r.CheckNames()
 	b, err := r.Next(ctx)
 	if err != nil {
 		return nil, err
@@ -51,7 +73,7 @@ func (t *values) reader(ctx context.Context, o csv.Options, isAhead bool) (*csv.
 	if err != nil {
 		return nil, nil, err
 	}
-	if strings.Contains(strings.ToLower(path.Base(t.file.f.key)), ".tsv") {
+	if o.Comma = t.file.s.separator; o.Comma == 0 && strings.Contains(strings.ToLower(path.Base(t.file.f.key)), ".tsv") {
 		o.Comma = '\t'
 	}
 	o.Known = t.file.s.known

@@ -2,6 +2,9 @@ package jsontext
 
 import (
 	"encoding/json"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"deeplake/core/errs"
 )
@@ -253,6 +256,9 @@ func Plain(p []byte) ([]byte, error) {
 	for _, c := range p {
 		if c == '\\' {
 			var text string
+			if isHalf(p) {
+				return nil, errs.New(errs.Corrupt, "has half a character in %.40q: \\ud800 to \\udfff come in pairs", p)
+			}
 			quoted := append(append([]byte{'"'}, p...), '"')
 			if err := json.Unmarshal(quoted, &text); err != nil {
 				return nil, errs.New(errs.Corrupt, "is no JSON: %w", err)
@@ -261,4 +267,35 @@ func Plain(p []byte) ([]byte, error) {
 		}
 	}
 	return p, nil
+}
+
+// isHalf reports whether a text has one half of a surrogate pair without the other.
+func isHalf(p []byte) bool {
+	for at := 0; at < len(p); at++ {
+		if p[at] != '\\' {
+			continue
+		}
+		high := unit(p[at:])
+		at++ // what follows is no escape of its own
+		if !utf16.IsSurrogate(high) {
+			continue
+		}
+		if at += 5; at >= len(p) || utf16.DecodeRune(high, unit(p[at:])) == utf8.RuneError {
+			return true
+		}
+		at++
+	}
+	return false
+}
+
+// unit returns the number that an escape at the beginning of p has; -1: it has none.
+func unit(p []byte) rune {
+	if len(p) < 6 || p[0] != '\\' || p[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(p[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }

@@ -106,6 +106,7 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     metavar="A,B=HTYPE",
     help="Of tables and arrays: those to take, and htypes of their tensors. Of LeRobot: features.",
 )
+@click.option("--separator", metavar="CHARACTER", help="Of CSV: what lies between values, or tab; read off by default.")
 @click.option("--episodes", metavar="0-9,12", help="Of LeRobot: the episodes to take, by number; all by default.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")
@@ -133,6 +134,7 @@ def create(
     annotations: str | None,
     masks: bool,
     columns: str | None,
+    separator: str | None,
     episodes: str | None,
     url_columns: tuple[str, ...],
     storage: tuple[str, ...],
@@ -193,6 +195,7 @@ def create(
         ("--link", link),
         ("--url-column", url_columns),
         ("--checkpoint", checkpoint),
+        ("--separator", separator),
         ("--episodes", episodes),
         ("--on-error", on_error not in (None, "skip")),
     )
@@ -244,6 +247,7 @@ def create(
         "checkpoint": checkpoint,
         "annotations": None if annotations is None else file_within(annotations),
         "masks": masks,
+        "separator": separator,
         "episodes": None if episodes is None else _numbers("--episodes", episodes),
         **_storage.reach(store),
     }

@@ -159,6 +159,7 @@ def import_files(
     uri: str | os.PathLike[str],
     *,
     format: str | None,
+    separator: str | None,
     schema: Mapping[str, Any],
     columns: Sequence[str] | None,
     urls: str | Mapping[str, str] | Sequence[str],
@@ -187,10 +188,12 @@ def import_files(
     for name, flag in flags.items():
         if not isinstance(flag, bool):
             raise InvalidArgumentError(f"ingest: {name} is {flag!r}, want True or False")
-    if on_error is not None and not isinstance(on_error, str):
-        raise InvalidArgumentError(f"ingest: on_error is {on_error!r}, want a str")
+    for name, text in {"on_error": on_error, "separator": separator}.items():
+        if text is not None and not isinstance(text, str):
+            raise InvalidArgumentError(f"ingest: {name} is {text!r}, want a str")
     options: dict[str, Any] = {
         "format": format,
+        "separator": separator,
         "schema": {spec["name"]: spec for spec in schema_specs(schema)} or None,
         "columns": None if columns is None else list(columns),
         "urls": url_specs(urls) or None,

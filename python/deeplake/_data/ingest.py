@@ -39,6 +39,7 @@ def ingest(
     schema: Mapping[str, Any] | None = None,
     columns: Sequence[str] | None = None,
     format: str | None = None,
+    separator: str | None = None,
     urls: str | Mapping[str, str] | Sequence[str] = (),
     size: int | None = None,
     link: bool = False,
@@ -80,6 +81,7 @@ def ingest(
             "npz", "hdf5" or "zarr"; "images", "videos" or "lerobot"; or a layout of images with
             annotations, such as "coco". None goes by names, and by the content of annotations and
             arrays.
+        separator: of CSV: the character between values, or "tab". None goes by the first lines.
         urls: columns of URLs whose objects are fetched, one or
             several names, or a dict with the tensor of each; "image" without one. Objects are image
             files, unless `schema` gives the tensor. See "Columns of URLs" in docs/tables.md.
@@ -155,6 +157,7 @@ def ingest(
                 source,
                 uri,
                 format=core_format(source, format),
+                separator=separator,
                 schema=schema or {},
                 columns=columns,
                 urls=urls,
