@@ -670,6 +670,24 @@ def test_objects_of_polars() -> None:
     assert ds.schema == {}
 
 
+def test_nulls_of_polars() -> None:
+    """Arrays of nulls have a buffer in polars, and none in the format."""
+    for rows, want in (
+        (pl.DataFrame({"x": [1, 2], "a": [None, None]}), [None, None]),
+        (pl.DataFrame({"a": [[], []]}), [[], []]),
+        (pl.DataFrame({"a": [{"y": 1, "z": None}]}), None),
+        ({"x": [1, 2], "a": pl.Series([None, None])}, [None, None]),
+    ):
+        ds = fresh()
+        ds.extend(rows)
+        ds.commit()
+        if want is None:
+            assert plain(ds["a/y"][0]) == 1
+        elif "a" in ds.tensors:
+            assert [plain(v) for v in ds["a"]] == want
+        assert len(ds) == len(want or [1])
+
+
 def test_streams_without_complex_numbers() -> None:
     ds = fresh(x="generic", z="generic")
     ds.extend({"x": [1], "z": np.array([1j])})

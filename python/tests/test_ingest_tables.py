@@ -491,3 +491,26 @@ def test_the_index_of_pandas_is_left_out(tmp_path: Any) -> None:
         assert list(ds["a"][:]) == [1, 2, 1, 2]
     kept = deeplake.ingest(frame.reset_index(), place(), verbose=False)
     assert list(kept["index"][:]) == ["x", "y"]
+
+
+def test_separators(tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("Name, Vorname;Ort\nMueller, Hans;Berlin\nMaier, Eva;Bonn\n")
+    with pytest.raises(deeplake.InvalidArgumentError, match="',' divides its lines into 2 values, and ';' into 2"):
+        deeplake.ingest(names, place(), verbose=False)
+    ds = deeplake.ingest(names, place(), separator=";", verbose=False)
+    assert values(ds) == {"Name, Vorname": ["Mueller, Hans", "Maier, Eva"], "Ort": ["Berlin", "Bonn"]}
+    frame = pd.DataFrame({"id": [1, 2], "notes (what; who; when)": ["rain, a lot; me; noon", "sun, none; you; dawn"]})
+    for separator in (",", ";", "\t", "|"):
+        frame.to_csv(tmp_path / "frame.csv", index=False, sep=separator)
+        ds = deeplake.ingest(tmp_path / "frame.csv", place(), verbose=False)
+        assert values(ds) == frame.to_dict("list"), separator
+    made = deeplake_command("create", tmp_path / "names", f"from-{names}", "--separator", ";")
+    assert made.returncode == 0 and "2 rows" in made.stdout, made.stderr
+    with pytest.raises(deeplake.InvalidArgumentError, match="separator is 5, want a str"):
+        deeplake.ingest(names, place(), separator=5, verbose=False)  # type: ignore[arg-type]
+    parquet.write_table(some(), tmp_path / "some.parquet")
+    with pytest.raises(deeplake.InvalidArgumentError, match="separator is of CSV"):
+        deeplake.ingest(tmp_path / "some.parquet", place(), separator=";", verbose=False)
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"separator .* got no path"):
+        deeplake.ingest(some(), place(), separator=";", verbose=False)

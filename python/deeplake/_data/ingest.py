@@ -136,16 +136,19 @@ def ingest(
     has_arrays = array_format(source, format) is not None if is_path else arrays.is_of_arrays(source)
     if has_arrays and (
         episodes is not None
-        or _needs_files(urls, size, link, on_error, source_storage, annotations, masks, apply_exif_orientation)
+        or _needs_files(separator, urls, size, link, on_error, source_storage)
+        or _needs_files(annotations, masks, apply_exif_orientation)
     ):
         raise InvalidArgumentError(
-            "ingest: urls, size, link, on_error, source_storage, annotations, masks, episodes and "
+            "ingest: separator, urls, size, link, on_error, source_storage, annotations, masks, episodes and "
             "apply_exif_orientation are not for arrays; leave them out"
         )
     with ExitStack() as spool:
-        if not is_path and (episodes is not None or _needs_files(link, annotations, masks, apply_exif_orientation)):
+        of_files = (separator, link, annotations, masks, apply_exif_orientation)
+        if not is_path and (episodes is not None or _needs_files(*of_files)):
             raise InvalidArgumentError(
-                "ingest: link, annotations, masks, episodes and apply_exif_orientation are of files; got no path"
+                "ingest: separator, link, annotations, masks, episodes and apply_exif_orientation are of files; "
+                "got no path"
             )
         if not is_path and _needs_files(urls, size, on_error, source_storage):
             _check_format(format)
