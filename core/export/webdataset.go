@@ -52,6 +52,8 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 		}
 		if c.list && c.kind != isText && c.kind != isJSON {
 			e.note(c.Name(), "the list of a row is a .npz file")
+		} else if c.list {
+			e.note(c.Name(), "the list of a row is a .json file, which imports take for json")
 		}
 		if c.of.Time != "" {
 			e.note(c.Name(), "times become integers, "+c.of.Time)

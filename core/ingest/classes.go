@@ -73,6 +73,8 @@ func (im *importer) asDescribed(spec dataset.TensorSpec, of *kind) dataset.Tenso
 		spec.HType, spec.Info = told.HType, told.Info
 	case of == videoKind && h.IsVideo():
 		spec.Info = told.Info
+	case of == jsonKind && h.Base == "tag":
+		spec.HType, spec.Info = told.HType, told.Info
 	case of == arrayKind && !h.IsImage():
 		spec.HType, spec.Info, spec.ClassNames, spec.AddClasses = told.HType, told.Info, told.ClassNames, told.AddClasses
 	case of == labelKind && h.Base == "class_label":

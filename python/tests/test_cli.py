@@ -150,6 +150,14 @@ def test_reports_of_a_second_run(cli, flowers, tmp_path):
     assert lines[2] == (
         "  1 files were decoded and encoded again as jpeg, which is lossy: pixels changed; --compression png keeps them"
     )
+    with deeplake.open(tmp_path / "set") as ds:
+        ds.delete([0, 3])
+        ds.commit("curated")
+    for _ in range(2):
+        lines, _ = run()
+        assert lines[0].startswith("unchanged ") and "11 rows" in lines[0]
+        assert lines[1] == "  0 rows added, 0 replaced; 11 files were known and have not changed"
+        assert lines[2] == "  2 files were left out: their rows were deleted; --overwrite takes them in again"
     report = json.loads(cli("create", "copy", "from-flowers", "--compression", "png", "--json").stdout)
     assert [report[key] for key in keys] == [13, 13, 0, 0, 12, "png", 0]
     ds = deeplake.open(tmp_path / "copy")
