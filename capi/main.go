@@ -9,6 +9,14 @@ package main
 /*
 #cgo CFLAGS: -std=gnu11 -O2 -Wall
 #include "go.h"
+
+#ifdef __APPLE__
+#include <crt_externs.h>
+static char **variables(void) { return *_NSGetEnviron(); }
+#else
+extern char **environ;
+static char **variables(void) { return environ; }
+#endif
 */
 import "C"
 
@@ -17,7 +25,9 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
+	"unsafe"
 
 	"deeplake/core/arrow/stream"
 	"deeplake/core/codec"
@@ -64,7 +74,31 @@ var lib = newLibrary()
 // does neither.
 const spareProcs = 2
 
+// adoptEnvironment gives Go the variables that the process has now. Go's runtime has those with
+// which it began: without the changes of Python's os.environ before the library was loaded.
+func adoptEnvironment() {
+	now := map[string]string{}
+	for at := C.variables(); at != nil && *at != nil; at = (**C.char)(unsafe.Add(unsafe.Pointer(at), unsafe.Sizeof(*at))) {
+		if name, value, ok := strings.Cut(C.GoString(*at), "="); ok && name != "" {
+			now[name] = value
+		}
+	}
+	for name, value := range now {
+		if was, there := os.LookupEnv(name); !there || was != value {
+			_ = os.Setenv(name, value) // which changes nothing in C
+		}
+	}
+	for _, one := range os.Environ() {
+		if name, _, _ := strings.Cut(one, "="); name != "" {
+			if _, there := now[name]; !there {
+				_ = os.Unsetenv(name)
+			}
+		}
+	}
+}
+
 func newLibrary() *library {
+	adoptEnvironment()
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
 	}

@@ -37,7 +37,7 @@ func parse(op, text string, out any) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
 		got, _, _ := strings.Cut(wrong.Value, " ") // "number 17" may be a secret
-		return errs.Op(op, "").New(errs.Invalid, "option %q is a %s, want %s", wrong.Field, got, wanted(wrong.Type))
+		return errs.Op(op, "").New(errs.Invalid, "option %q is a %s, want %s", strings.TrimPrefix(wrong.Field, "Options."), got, wanted(wrong.Type))
 	}
 	if errs.KindOf(err) != errs.Internal {
 		return errs.Wrap(errs.Invalid, op, "", err)

@@ -84,6 +84,7 @@ type Error struct {
 	Object    string
 	RequestID string // of the store's answer; not part of the message
 	row       int64  // of the sample at fault, plus one; 0: none is known
+	machine   bool   // it is about this machine, not about a sample
 	Err       error
 }
 
@@ -159,9 +160,21 @@ func Is(err error, k Kind) bool {
 	return ok && known == k
 }
 
-// OfSample reports whether err is about the content of a sample. Failures of a store, bugs and
-// cancellations are not.
+// OfMachine marks err as one about this machine, such as a library that it lacks: the next sample
+// fails as well.
+func OfMachine(err error) error {
+	return &Error{Kind: KindOf(err), Err: err, machine: true}
+}
+
+// OfSample reports whether err is about the content of a sample. Failures of a store or of the
+// machine, bugs and cancellations are not.
 func OfSample(err error) bool {
+	var e *Error
+	for rest := err; errors.As(rest, &e); rest = e.Err {
+		if e.machine {
+			return false
+		}
+	}
 	switch KindOf(err) {
 	case Corrupt, Unsupported, Type, Invalid, Range:
 		return true

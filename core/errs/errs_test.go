@@ -41,6 +41,25 @@ func TestWrapKeepsTheKind(t *testing.T) {
 	}
 }
 
+// TestOfSample: what lies at this machine is about no sample, however it is wrapped.
+func TestOfSample(t *testing.T) {
+	t.Parallel()
+	lacks := Op("find FFmpeg", "").New(Unsupported, "there is none")
+	for want, all := range map[bool][]error{
+		true:  {lacks, New(Corrupt, "cut"), Wrap(Storage, "read", "x", New(Type, "text"))},
+		false: {OfMachine(lacks), Wrap(Corrupt, "decode", "x", fmt.Errorf("row 3: %w", OfMachine(lacks))), New(Storage, "gone"), io.EOF, nil},
+	} {
+		for _, err := range all {
+			if OfSample(err) != want {
+				t.Errorf("%v: want %t", err, want)
+			}
+		}
+	}
+	if err := OfMachine(lacks); !Is(err, Unsupported) || err.Error() != lacks.Error() {
+		t.Error(err)
+	}
+}
+
 func TestSuggest(t *testing.T) {
 	t.Parallel()
 	names := []string{"images", "emb", "labels", "lab2_scores", "boxes", "drop"}

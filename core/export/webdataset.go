@@ -25,6 +25,9 @@ type webDataset struct {
 	names []string // of columns, before the extension: "", or "seg." for instance
 }
 
+// mainNames are the tensors that imports make of members without a name of their own.
+var mainNames = map[kind]string{isImage: "images", isVideo: "videos", isLabel: "labels", isText: "text", isJSON: "json"}
+
 func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 	w := &webDataset{e: e, names: make([]string, len(e.columns))}
 	main := map[kind]int{ // the column whose members have no name of their own
@@ -34,6 +37,9 @@ func openWebDataset(_ context.Context, e *exporter) (writer, error) {
 	taken := map[string]bool{}
 	for i, c := range e.columns {
 		if at, ok := main[c.kind]; ok && at == i {
+			if fixed := mainNames[c.kind]; fixed != c.Name() {
+				e.note(c.Name(), fmt.Sprintf("its members have no name of their own, and imports call it %q", fixed))
+			}
 			continue
 		}
 		name := strings.Map(func(r rune) rune {
@@ -123,7 +129,7 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 }
 
 func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
-	names := map[kind]string{isImage: "images", isVideo: "videos", isLabel: "labels", isText: "text", isJSON: "json"}
+	names := mainNames
 	return w.e.describe(ctx, func(c *column) string {
 		name := strings.TrimSuffix(w.names[slices.Index(w.e.columns, c)], ".")
 		if name == "" {

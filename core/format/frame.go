@@ -3,7 +3,6 @@ package format
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -212,15 +211,18 @@ const (
 )
 
 // zstdDecoder is made once, holds no data between calls and serves parallel callers. A decoder made
-// for each page would cost more than the page.
-var zstdDecoder = sync.OnceValue(func() *zstd.Decoder {
+// for each page would cost more than the page. Its channel must not be made within a synctest bubble
+// of some package's tests, so it is not made late.
+var zstdDecoder = newDecoder()
+
+func newDecoder() *zstd.Decoder {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderMaxMemory(MaxBlobRaw), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil
 	}
 	return d
-})
+}
 
 // unpack is the inverse of pack and packParts. It allocates no more than rawBytes, which the caller
 // has held against a cap. The result may be stored itself.
@@ -238,7 +240,7 @@ func unpack(codec byte, stored []byte, rawBytes int64) ([]byte, error) {
 	if rawBytes > (int64(len(stored))/zstdBlockStored+1)*zstdBlockRaw {
 		return nil, errs.New(errs.Corrupt, "%d bytes of zstd cannot stand for %d", len(stored), rawBytes)
 	}
-	d := zstdDecoder()
+	d := zstdDecoder
 	if d == nil {
 		return nil, errs.New(errs.Internal, "zstd decoder refuses its options")
 	}

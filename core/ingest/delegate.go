@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -47,7 +48,11 @@ func (o Options) checkOthers(source string) error {
 	if o.Episodes == nil {
 		return nil
 	}
-	return errs.Op("import from", storage.RedactURL(source)).New(errs.Invalid, "episodes are of LeRobot, and the source is no dataset of it; leave episodes out")
+	why := "the source is no dataset of it; leave episodes out"
+	if o.Format != "" {
+		why = fmt.Sprintf("format is %q; leave one of them out", o.Format)
+	}
+	return errs.Op("import from", storage.RedactURL(source)).New(errs.Invalid, "episodes are of LeRobot, and %s", why)
 }
 
 // checkTable checks the options of an import of tables.

@@ -369,6 +369,9 @@ func (e *Epoch) step() (b *Batch, ready bool, err error) {
 	for {
 		w, end, err := e.take()
 		if end || err != nil {
+			if err == nil {
+				err = e.nothing()
+			}
 			e.shut(err)
 			return nil, true, err
 		}
@@ -400,6 +403,17 @@ func (e *Epoch) emptied(w *work) error {
 	}
 	return errs.New(errs.Corrupt, "load batch %d on rank %d of %d: none of its rows can be read, and without a batch this rank would lose step with the others; use a larger batch_size, or leave the rows out of the view: %w",
 		w.seq, e.pass.Rank, e.pass.World, w.skips[0].err)
+}
+
+// nothing returns an error if no row of the whole epoch could be read: a loop over it would end as
+// if it had worked.
+func (e *Epoch) nothing() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.counts.rows > 0 || e.counts.skipped == 0 || e.pass.Position > 0 || e.err != nil {
+		return nil
+	}
+	return errs.New(errs.KindOf(e.counts.firstSkip), "load epoch: none of its %d rows can be read, and all were skipped; the first: %w", e.counts.skipped, e.counts.firstSkip)
 }
 
 // pause waits until the front of the queue may have changed.

@@ -70,6 +70,41 @@ func TestResolveErrorNamesRow(t *testing.T) {
 	}
 }
 
+// TestSkipEverything: an epoch of which no row can be read is an error, and so is one that this
+// machine cannot read. The rest of an epoch may be damaged.
+func TestSkipEverything(t *testing.T) {
+	t.Parallel()
+	all := make([]int64, 30)
+	for i := range all {
+		all[i] = int64(i)
+	}
+	o := Options{BatchSize: 10, CollateOf: fakeCollate(), ReturnIndex: true, OnError: Skip}
+	src := fakeSet(30)
+	src.columns["labels"].read = damaged(errs.Corrupt, all...)
+	e := start(t, open(t, src, o), 0)
+	_, err := e.Next(t.Context())
+	if !errs.Is(err, errs.Corrupt) || !strings.Contains(err.Error(), `none of its 30 rows can be read, and all were skipped; the first: read row 0 of tensor "labels"`) {
+		t.Error(err)
+	}
+	src.columns["labels"].read = damaged(errs.Corrupt, all[10:]...)
+	e = start(t, open(t, src, o), 0)
+	next(t, e).Release()
+	if b, err := e.Next(t.Context()); b != nil || err != nil {
+		t.Errorf("a damaged rest: %v, %v", b, err)
+	}
+	src.columns["labels"].read = func(_ context.Context, row int64) error {
+		if row == 15 {
+			return errs.OfMachine(errs.New(errs.Unsupported, "there is no decoder"))
+		}
+		return nil
+	}
+	e = start(t, open(t, src, o), 0)
+	next(t, e).Release()
+	if _, err := e.Next(t.Context()); !errs.Is(err, errs.Unsupported) || !strings.Contains(err.Error(), `row 15 of tensor "labels": there is no decoder`) {
+		t.Error(err)
+	}
+}
+
 func TestSkip(t *testing.T) {
 	t.Parallel()
 	for workers := 1; workers <= 4; workers++ {

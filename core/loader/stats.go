@@ -97,6 +97,7 @@ type counts struct {
 	batches, rows, bytes, stored int64
 	skipped, accepted            int64
 	skips, accepts               []SkipNote
+	firstSkip                    error
 	first                        time.Duration // until the first batch was handed over
 	// sum, over taken batches, of the batches ready at that time
 	ready int64
@@ -110,7 +111,9 @@ func (c *counts) add(w *work) {
 	c.rows += w.loaded
 	c.bytes += w.bytes
 	c.stored += w.storedBytes
-	c.skipped += int64(len(w.skips))
+	if c.skipped += int64(len(w.skips)); c.firstSkip == nil && len(w.skips) > 0 {
+		c.firstSkip = w.skips[0].err
+	}
 	c.skips = noted(c.skips, w.skips)
 	c.accepted += int64(len(w.accepts))
 	c.accepts = noted(c.accepts, w.accepts)

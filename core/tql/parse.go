@@ -95,7 +95,26 @@ func (p *parser) want(what string, meant ...string) {
 			hint = "; did you mean " + near + "?"
 		}
 	}
+	if name := p.dotted(); name != "" {
+		hint = fmt.Sprintf("; a name with dots stands in double quotes: %q", name)
+	}
 	p.fail(t.At, "got %s, want %s%s", t.shown(), what, hint)
+}
+
+// dotted returns the name with dots that stands here without quotes; "": none does.
+func (p *parser) dotted() string {
+	if p.err != nil || p.i == 0 || p.tokens[p.i-1].Kind != WordToken || p.now().shown() != "." {
+		return ""
+	}
+	first := p.i - 1 // a.b is a column of a table
+	for first > 1 && p.tokens[first-1].shown() == "." && p.tokens[first-2].Kind == WordToken {
+		first -= 2
+	}
+	name := p.tokens[first].Text
+	for i := first + 1; i+1 < len(p.tokens) && p.tokens[i].shown() == "." && p.tokens[i+1].Kind == WordToken; i += 2 {
+		name += "." + p.tokens[i+1].Text
+	}
+	return name
 }
 
 // is reports whether the next token is a keyword or symbol.

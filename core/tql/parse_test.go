@@ -95,6 +95,7 @@ func TestMistakes(t *testing.T) {
 		`SELCT a`:                         `line 1, column 1: got SELCT, want SELECT; did you mean SELECT?`,
 		`SELECT`:                          `line 1, column 7: got the end, want an expression`,
 		`SELECT a FORM x`:                 `line 1, column 10: FORM is read as a name here, and nothing can follow it; did you mean "FROM"?`,
+		`SELECT FRAMES(obs.images.top)`:   `line 1, column 25: got ., want ); a name with dots stands in double quotes: "obs.images.top"`,
 		`SELECT a b c`:                    `line 1, column 12: got c, want the end of the query`,
 		`SELECT a FROM x y WHRE b`:        `line 1, column 19: got WHRE, want the end of the query; did you mean WHERE?`,
 		"SELECT a,\n  ORDER BY b":         `line 2, column 3: got ORDER, want an expression`,

@@ -38,8 +38,9 @@ func Others(ctx context.Context, src loader.Source, videos Videos, o Options) ([
 		if err != nil {
 			return nil, err
 		}
-		if slices.Equal(lengths, frames) {
-			out = append(out, name)
+		isLonger := func(has, wanted int64) bool { return has >= wanted }
+		if slices.Equal(lengths, frames) || videos[name] != nil && slices.EqualFunc(lengths, frames, isLonger) {
+			out = append(out, name) // further frames of a video are not used
 		}
 	}
 	return out, nil

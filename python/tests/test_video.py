@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import os
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -552,3 +553,28 @@ except deeplake.UnsupportedError as err:
     )
     assert done.stdout.startswith("48\n"), done.stderr
     assert "pip install deeplake[video]" in done.stdout
+
+
+def test_what_the_program_says_of_its_environment(film):
+    """Variables that a program sets before the import count, and a missing decoder is no bad sample."""
+    program = f"""
+import os
+os.environ["DEEPLAKE_FFMPEG"], os.environ["DEEPLAKE_AUTHOR"] = "/nowhere", "Ada"
+del os.environ["HOME_OF_ADA"]
+import deeplake
+ds = deeplake.create("mem://x"); ds.create_tensor("video", "video"); ds.append({{"video": deeplake.read({str(film)!r})}})
+print(ds.commit().author)
+for loader in (ds.clips("video", length=4).batches(2, on_error="skip"), ds.clips("video", length=4).batches(2)):
+    try:
+        print(len(list(loader)))
+    except deeplake.UnsupportedError as err:
+        print("/nowhere" in str(err))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME_OF_ADA": "x"},
+        timeout=120,
+    )
+    assert done.stdout.splitlines() == ["Ada", "True", "True"], done.stdout + done.stderr

@@ -218,6 +218,10 @@ func parseFeature(name string, data []byte) (feature, error) {
 		Video map[string]any `json:"video_info"` // of version 2
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
+		var other *json.UnmarshalTypeError
+		if errors.As(err, &other) && other.Field != "" {
+			return feature{}, errs.New(errs.Invalid, "is described otherwise than LeRobot does: its %s has the type %s", short(other.Field), other.Value)
+		}
 		return feature{}, errs.New(errs.Invalid, "is described otherwise than LeRobot does: %w", err)
 	}
 	f := feature{name: name, named: raw.DType, names: small(raw.Names)}

@@ -288,7 +288,7 @@ func (im *importer) warn(path, reason string) {
 func (im *importer) leaveOut(path string, e *episode, why string) error {
 	why = errs.New(errs.Invalid, "episode %d: %s", e.index, why).Error()
 	if im.o.Raise {
-		return errs.New(errs.Invalid, "%s: %s; on_error=\"skip\" leaves such episodes out", path, why)
+		return errs.New(errs.Invalid, "%s: %s; --on-error skip (on_error=\"skip\") leaves such episodes out", path, why)
 	}
 	im.report.Skipped++
 	if len(im.report.Skips) < shownNames {

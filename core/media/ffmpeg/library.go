@@ -54,7 +54,7 @@ var _ = [1]struct{}{}[unsafe.Sizeof(C.dli_ffmpeg_calls{})-unsafe.Sizeof([len(nam
 func Load(folders []string) (*Library, error) {
 	handle, path, err := find(folders)
 	if err != nil {
-		return nil, err
+		return nil, errs.OfMachine(err)
 	}
 	l := &Library{path: path}
 	// The functions of libavutil are looked for in what this libavcodec was linked with.
@@ -78,7 +78,7 @@ func Load(folders []string) (*Library, error) {
 }
 
 func (l *Library) unusable(format string, args ...any) error {
-	return errs.Op("use FFmpeg", l.path).New(errs.Unsupported, "%s, want libavcodec of FFmpeg 4 to 9; %s", fmt.Sprintf(format, args...), remedy)
+	return errs.OfMachine(errs.Op("use FFmpeg", l.path).New(errs.Unsupported, "%s, want libavcodec of FFmpeg 4 to 9; %s", fmt.Sprintf(format, args...), remedy))
 }
 
 // text returns FFmpeg's text of an error.

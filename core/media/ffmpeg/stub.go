@@ -14,7 +14,7 @@ type Library struct{}
 type Decoder struct{}
 
 func missing() error {
-	return errs.Op("find FFmpeg", "").New(errs.Unsupported, "this build decodes no video: it needs Linux and cgo")
+	return errs.OfMachine(errs.Op("find FFmpeg", "").New(errs.Unsupported, "this build decodes no video: it needs Linux and cgo"))
 }
 
 // Load says that this build has no FFmpeg.

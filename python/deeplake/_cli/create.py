@@ -287,8 +287,8 @@ def _numbers(option: str, given: str) -> list[int]:
         if len(one) > 40 or not first.isdecimal() or (dash and not last.isdecimal()):
             raise click.UsageError(f'{option}: got "{one.strip()}", want numbers and ranges of them, like 0-9,12')
         span = range(int(first), int(last or first) + 1)
-        if not 0 < len(span) <= _MOST_NUMBERS - len(numbers):
-            raise click.UsageError(f'{option}: "{one.strip()}" has no numbers, or more than {_MOST_NUMBERS:,}')
+        if span.stop > 1 << 62 or not 0 < len(span) <= _MOST_NUMBERS - len(numbers):
+            raise click.UsageError(f'{option}: "{one.strip()}" has no numbers, too large ones, or more than {_MOST_NUMBERS:,}')
         numbers.extend(span)
     return numbers
 

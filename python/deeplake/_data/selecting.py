@@ -66,14 +66,15 @@ class Selecting(Reading):
             stride: the distance of its frames, 1 for neighbours.
             fps: counts frames as if the video had so many a second: those that are shown at times
                 0, 1/fps, 2/fps and so on from the first frame. None counts all frames of the video.
-            windows: "sliding" places clips one behind the other, "all" at every frame, and "random"
-                anywhere, `count` of them for each video, others in each epoch of a loader.
+            windows: "sliding" places clips one behind the other, "all" at every frame, up
+                to the first one that reaches the end, and "random" anywhere, `count` of them for
+                each video, others in each epoch of a loader.
             step: with "sliding", the frames from one clip to the next; None takes
                 `length * stride`, so that clips touch.
             count: with "random", the clips of each video; None is 1.
             seed: with "random", the seed of the draws, which are the same on every machine.
-            short: "repeat" repeats the last frame where a clip reaches beyond the end of its video;
-                "drop" leaves such clips out.
+            short: "repeat" repeats the last frame where the last clip of a video reaches beyond the
+                end; "drop" leaves it out.
 
         Returns:
             A view whose `tensor` has uint8 arrays of shape (length, height, width, 3) in RGB.
