@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from deeplake._errors import InvalidArgumentError
@@ -87,5 +87,19 @@ def check_names(called: str, names: Any, what: str = "tensors") -> None:
     check.
     """
     listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
-    if not listed or not all(isinstance(name, str) for name in names or ()):
+    if not listed or not all(isinstance(name, str) for name in (() if names is None else names)):
         raise InvalidArgumentError(f"{called}: {what} is {names!r}, want a list of names")
+
+
+def known_columns(columns: Iterable[str], names: Sequence[Any]) -> list[str]:
+    """Returns the columns to take, each of which is one of the names of the source."""
+    wanted = list(columns)
+    for name in wanted:
+        if name not in names:
+            known = [str(one) for one in names]
+            raise InvalidArgumentError(
+                f'ingest: the source has no column "{name}"{suggest(name, known)}; it has {", ".join(known[:16])}'
+            )
+        if names.count(name) > 1:
+            raise InvalidArgumentError(f'ingest: the source has two columns "{name}"; rename one of them')
+    return wanted

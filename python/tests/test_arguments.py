@@ -164,7 +164,15 @@ def test_rows_need_all_tensors(ds: Any) -> None:
         ds.extend([{"x": 1, "tag": [], "word": ""}, {"x": 2, "word": None}])
     with pytest.raises(deeplake.InvalidArgumentError, match="the row is empty"):
         ds.append({})
+    for rows, options in (([{}, {}], {}), (iter([{}]), {}), ([{}], {"on": "x"})):
+        with pytest.raises(deeplake.InvalidArgumentError, match="row 0 is empty; give None"):
+            ds.extend(rows, **options)
     assert not ds.dirty
+    with deeplake.create("mem://arguments-empty", overwrite=True, schema={"x": {"dtype": "int64"}}) as other:
+        other.extend([{}, {"x": 1}, {}])
+        other.extend([])
+        assert [row["x"] for row in other] == [None, 1, None]
+        other.discard()
 
 
 def test_settings(tmp_path: Path) -> None:

@@ -514,3 +514,52 @@ def test_separators(tmp_path: Path) -> None:
         deeplake.ingest(tmp_path / "some.parquet", place(), separator=";", verbose=False)
     with pytest.raises(deeplake.InvalidArgumentError, match=r"separator .* got no path"):
         deeplake.ingest(some(), place(), separator=";", verbose=False)
+
+
+@pytest.mark.parametrize("kind", ["list", "generator", "dataset"])
+@pytest.mark.parametrize(
+    ("rows", "schema", "want"),
+    [
+        ([{}] * 1500 + [{"a": 1}], None, {"a": [None] * 1500 + [1]}),
+        ([{}] * 2000 + [{"a": 1}] + [{}] * 1500, None, {"a": [None] * 2000 + [1] + [None] * 1500}),
+        ([{}] * 1000 + [{"a": None}] * 1000 + [{"a": "x"}], None, {"a": [None] * 2000 + ["x"]}),
+        ([{"a": 1}] * 1500 + [{"b": "x"}, {}], None, {"a": [1] * 1500 + [None] * 2, "b": [None] * 1500 + ["x", None]}),
+        (
+            [{"a": 1}] * 1000 + [{"b": [1, 2], "c": ["x", "y"]}] * 1001,
+            None,
+            {"a": [1] * 1000 + [None] * 1001, "b": [None] * 1000 + [[1, 2]] * 1001, "c": [None] * 1000 + [["x", "y"]] * 1001},
+        ),
+        ([{"a": 1}] * 1000 + [{"b": "x"}], {"b": "class_label"}, {"a": [1] * 1000 + [None], "b": [None] * 1000 + ["x"]}),
+        ([{"a": 1}] * 1000 + [{"b": 2}], {"a": {"dtype": "int8"}}, {"a": [1] * 1000 + [None], "b": [None] * 1000 + [2]}),
+    ],
+    ids=["empty", "empty around", "then holes", "late", "late twice", "late in schema", "late beside schema"],
+)  # fmt: skip
+def test_rows_that_lack_values(kind: str, rows: list[Any], schema: Any, want: dict[str, list[Any]]) -> None:
+    class Rows:
+        def __len__(self) -> int:
+            return len(rows)
+
+        def __getitem__(self, at: int) -> Any:
+            return rows[at]
+
+    source = {"list": lambda: rows, "generator": lambda: iter(rows), "dataset": Rows}[kind]()
+    with deeplake.ingest(source, place(), schema=schema, verbose=False) as ds:
+        assert len(ds) == len(rows) and values(ds) == want
+        assert ds.head.version == 1 and not ds.dirty
+        for name, about in (schema or {}).items():
+            assert ds[name].htype == about or ds[name].dtype == about["dtype"]
+
+
+def test_rows_without_any_value(tmp_path: Path) -> None:
+    uri = str(tmp_path / "ds")
+    for source, options, match in (
+        ([{}] * 1500, {}, "all 1,500 rows are empty"),
+        ([{}], {"columns": ["a"]}, "all 1 rows are empty"),
+        ([{"a": 1}] * 1500, {"schema": {"b": "text"}}, 'no column "b"; it has a'),
+        ([{"a": 1}] * 1500 + [{"a/b": 1}], {}, "after 1,000 rows of the source: .*a/b"),
+        ([{"a": 1}] * 1500 + [{2: 1}], {}, "after 1,000 rows of the source: .*name is a int"),
+        ([{"a": 1}] * 1500 + [{"b": 1}, {"b": "x"}], {}, 'after 1,000 rows of the source: .*"b": row 501'),
+    ):
+        with pytest.raises(deeplake.InvalidArgumentError if "empty" in match else deeplake.Error, match=match):
+            deeplake.ingest(source, uri, verbose=False, **options)  # type: ignore[arg-type]
+        assert not deeplake.exists(uri)

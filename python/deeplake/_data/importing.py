@@ -13,7 +13,7 @@ from deeplake._data.files import EPISODES
 from deeplake._data.spec import schema_specs
 from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from deeplake._lazy import package
-from deeplake._names import suggest
+from deeplake._names import known_columns
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -111,17 +111,6 @@ def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {report['failed']:,} of {total:,} URLs gave no object:"
     reasons = sorted(report["reasons"].items(), key=lambda pair: (-pair[1], pair[0]))
     yield from (f"    {count:,}: {reason}" for reason, count in reasons[:_SHOWN])
-
-
-def known_columns(columns: Sequence[str], names: list[Any]) -> list[str]:
-    """Returns the columns to take, each of which is one of the names of the source."""
-    for name in columns:
-        if name not in names:
-            known = [str(one) for one in names]
-            raise InvalidArgumentError(
-                f'ingest: the source has no column "{name}"{suggest(name, known)}; it has {", ".join(known[:16])}'
-            )
-    return list(columns)
 
 
 def table_file(source: Any, columns: Sequence[str] | None, folder: str) -> str:

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,13 @@ from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
-from deeplake._data.importing import import_files, known_columns, save_splits, table_file
+from deeplake._data.importing import import_files, save_splits, table_file
 from deeplake._data.reading import Reading
+from deeplake._data.rows import chunks_of, lacked
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
 from deeplake._lazy import package
-from deeplake._names import check_ints, check_names, checks_keywords
+from deeplake._names import check_ints, check_names, checks_keywords, known_columns
 from deeplake._progress import bar
 from deeplake._rows.lance import is_lance, rows_of
 from deeplake._samples.frames import is_frame, is_stream
@@ -27,8 +27,6 @@ from deeplake._stores import storage as _storage
 
 if TYPE_CHECKING:
     from deeplake._stores.storage import Storage
-
-_CHUNK = 1000  # rows as dicts that are appended together
 
 
 @checks_keywords
@@ -255,8 +253,16 @@ def _check_format(format: str | None) -> None:
 
 
 def _extend(ds: Dataset, batch: Any) -> None:
-    """Appends a batch. Its errors count rows from the first one of the batch: they name that."""
+    """Appends a batch. Names that its dicts are the first to have become tensors, with holes before.
+
+    Its errors count rows from the first one of the batch: they name that.
+    """
     try:
+        if isinstance(batch, list) and (there := set(ds.tensors)):
+            names, part = _columns(batch)
+            late = [name for name in names if name not in there]
+            for name, about in _inferred(part(late)).items() if late else ():
+                ds.create_tensor(name, **about)
         ds.extend(batch)
     except Error as err:
         if len(ds) == 0:
@@ -291,7 +297,7 @@ def _batches(
         names = None if columns is None else known_columns(columns, reader.schema.names)
         yield from (batch if names is None else batch.select(names) for batch in reader if len(batch))
     elif not isinstance(source, bytes) and (rows := _rows(source)) is not None:
-        yield from _chunks(rows, columns)
+        yield from chunks_of(rows, columns, schema)
     else:
         raise InvalidArgumentError(
             f"ingest: got a {type(source).__name__}, want a table, a dict of columns, rows as dicts, or a path"
@@ -306,37 +312,6 @@ def _rows(source: Any) -> Iterable[Any] | None:
     return None
 
 
-def _chunks(rows: Iterable[Any], columns: Sequence[str] | None) -> Iterator[list[dict[str, Any]]]:
-    """Yields some rows at a time, with None for the values that a row lacks.
-
-    Raises InvalidArgumentError at the end if no row has one of `columns`.
-    """
-    names: list[str] = list(columns or ())
-    seen: dict[str, None] = {}
-    numbered = enumerate(rows)
-    while chunk := list(islice(numbered, _CHUNK)):
-        dicts = [_row(number, row, columns) for number, row in chunk]
-        for row in dicts:
-            seen.update(dict.fromkeys(row))
-        wanted = seen if columns is None else names
-        yield [{name: row.get(name) for name in wanted} for row in dicts]
-    if seen:
-        known_columns(names, list(seen))
-
-
-def _row(number: int, row: Any, columns: Sequence[str] | None) -> Mapping[str, Any]:
-    if isinstance(row, Mapping):
-        return row
-    if not isinstance(row, tuple | list):
-        raise InvalidArgumentError(f"ingest: row {number} is a {type(row).__name__}, want a dict by name of column")
-    if columns is None or len(columns) != len(row):
-        wanted = "none" if columns is None else str(len(columns))
-        raise InvalidArgumentError(
-            f"ingest: row {number} is a {type(row).__name__} of {len(row)} items, and columns= names {wanted}; name all"
-        )
-    return dict(zip(columns, row, strict=True))
-
-
 def _picked(source: Mapping[str, Any], columns: Sequence[str], names: list[Any]) -> dict[str, Any]:
     return {name: source[name] for name in known_columns(columns, names)}
 
@@ -348,16 +323,16 @@ def _schema(batch: Any, schema: Mapping[str, Any] | None) -> dict[str, Any] | No
     if not schema:
         return None
     names, part = _columns(batch)
-    unknown = [name for name in schema if name not in names and not any(n.startswith(f"{name}/") for n in names)]
-    if unknown:
-        known_columns(unknown, names)
+    known_columns(lacked(schema, names), names)
     rest = [name for name in names if name not in schema]
-    made: dict[str, Any] = {}
-    if rest:
-        made = {name: {**about, "add_classes": True} if "class_names" in about else about
-                for name, about in inferred_schema(part(rest)).items()}  # fmt: skip
     ordered = {name: schema[name] for name in names if name in schema}
-    return {**made, **ordered}
+    return {**(_inferred(part(rest)) if rest else {}), **ordered}
+
+
+def _inferred(batch: Any) -> dict[str, Any]:
+    """Returns the tensors that rows make; later rows may add classes."""
+    made = inferred_schema(batch).items()
+    return {name: {**about, "add_classes": True} if "class_names" in about else about for name, about in made}
 
 
 def _columns(batch: Any) -> tuple[list[str], Callable[[list[str]], Any]]:
