@@ -42,13 +42,15 @@ def is_stream(rows: Any) -> bool:
     return is_frame(rows) and not _of(rows, "pandas")
 
 
-def check_frame(frame: Any) -> None:
+def check_frame(frame: Any, called: str = "extend") -> None:
     """Refuses a data frame of polars with Python objects, which Arrow gives as addresses."""
     for name, kind in getattr(frame, "schema", {}).items() if _of(frame, "polars") else ():
-        if str(kind) == "Object":
-            raise TensorTypeError(
-                f'extend: column "{name}" has Python objects, which polars does not convert; give a list of the values'
-            )
+        _check_type(f'{called}: column "{name}"', kind)
+
+
+def _check_type(what: str, kind: Any) -> None:
+    if str(kind) == "Object":
+        raise TensorTypeError(f"{what} has Python objects, which polars does not convert; give a list of the values")
 
 
 def columns_of_frame(frame: Any) -> dict[str, Any]:
@@ -76,8 +78,13 @@ def samples_of(called: str, name: str, column: Any, about: Mapping[str, Any] | N
     """
     what = f'{called}: column "{name}"'
     about = about or {}
+    if _of(column, "polars"):
+        return _of_polars(what, column, about)
     if not _of(column, "pandas"):
         return column
+    if not hasattr(column, "iloc"):  # an index, or an array
+        pandas = package(called, "pandas", "pip install pandas")
+        column = pandas.Series(list(column) if hasattr(column, "levels") else column)
     if type(column.dtype).__name__ == "ArrowDtype":
         return _arrow(column).chunked_array(column)
     try:
@@ -107,6 +114,26 @@ def _marked(values: npt.NDArray[Any], missing: Any, counts: str = "", names: lis
     if not marks.any() and not counts and names is None:
         return values
     return Column(values, marks if marks.any() else None, counts, names)
+
+
+# --- polars ---
+
+
+def _of_polars(what: str, series: Any, about: Mapping[str, Any]) -> Any:
+    """Returns a series as it is, but for categories that a tensor is to be made of: they are class
+    labels, as in a data frame.
+    """
+    kind = series.dtype
+    _check_type(what, kind)
+    if about or type(kind).__name__ not in ("Enum", "Categorical"):
+        return series
+    polars = package("extend", "polars", "pip install polars")
+    names = getattr(kind, "categories", None) if type(kind).__name__ == "Enum" else None
+    if names is None:
+        names = series.cast(polars.String).drop_nulls().unique(maintain_order=True)
+        series = series.cast(polars.Enum(names))
+    numbers = series.to_physical().cast(polars.Int64).fill_null(0).to_numpy()
+    return _marked(numbers, series.is_null().to_numpy(), names=list(names))
 
 
 # --- pandas ---
