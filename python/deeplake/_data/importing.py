@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
 from deeplake._data.files import EPISODES
 from deeplake._data.spec import schema_specs
-from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._errors import Error, InvalidArgumentError, NotFoundError, TensorTypeError, UnsupportedError
 from deeplake._lazy import package
-from deeplake._names import known_columns
+from deeplake._names import check_names, check_text, known_columns
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _SHOWN = 10  # reasons
 _SLICE = 0.1  # seconds between two looks at an import
 _WRITTEN = 1 << 16  # rows of a table that are written together
+_ONE_TYPE = "give columns of one length, each of values of one type, or leave out urls, size, on_error, source_storage"
 
 
 def url_specs(urls: str | Mapping[str, str] | Sequence[str]) -> list[dict[str, str]]:
@@ -113,30 +115,93 @@ def failed_urls(report: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"    {count:,}: {reason}" for reason, count in reasons[:_SHOWN])
 
 
+def check_arguments(given: Mapping[str, Any]) -> None:
+    """Refuses arguments of `ingest` of a type that it does not take, whatever the source."""
+    for name in ("link", "masks", "apply_exif_orientation", "overwrite", "verbose"):
+        if not isinstance(given[name], bool):
+            raise InvalidArgumentError(f"ingest: {name} is {given[name]!r}, want True or False")
+    for name in ("format", "on_error", "message"):
+        if given[name] is not None:
+            check_text("ingest", name, given[name])
+    if given["schema"] is not None:
+        schema_specs(given["schema"])
+    check_names("ingest", given["columns"], "columns")
+    if given["columns"] is not None and not len(given["columns"]):
+        raise InvalidArgumentError("ingest: columns is empty, want names of columns; None takes all")
+    urls, size, annotations = given["urls"], given["size"], given["annotations"]
+    tensors = list(urls.values()) if isinstance(urls, Mapping) else []
+    listed = [urls] if isinstance(urls, str) else urls
+    if listed is None or not all(isinstance(name, str) for name in tensors):
+        raise InvalidArgumentError(
+            f"ingest: urls is {urls!r}, want the name of a column, a list of names, or a dict with the tensor of each"
+        )
+    check_names("ingest", listed, "urls")
+    if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
+        raise InvalidArgumentError(f"ingest: size is {size!r}, want an int: the side of images in pixels")
+    if annotations is not None and not isinstance(annotations, str | os.PathLike):
+        raise InvalidArgumentError(f"ingest: annotations is {annotations!r}, want the path of a file")
+    _storage.check(given["storage"])
+    _storage.check(given["source_storage"])
+
+
+def batches_of(stream: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Yields the batches of a table that pyarrow reads, with `columns` of it alone."""
+    from deeplake._samples.frames import check_frame  # which loads NumPy
+
+    check_frame(stream, "ingest")
+    pa = package("ingest", "pyarrow", "pip install pyarrow")
+    with _converting(f"the {type(stream).__name__}", "give a table of Arrow"):
+        reader = pa.RecordBatchReader.from_stream(stream)
+    names = None if columns is None else known_columns(columns, reader.schema.names)
+    while True:
+        with _converting(f"the {type(stream).__name__}", "give a table of Arrow"):
+            batch = next(reader, None)
+        if batch is None:
+            return
+        yield batch if names is None else batch.select(names)
+
+
+@contextmanager
+def _converting(what: str, way_out: str) -> Iterator[None]:
+    """Makes the errors of pyarrow, which reads what is given, errors of ours."""
+    try:
+        yield
+    except Error:
+        raise
+    except (TypeError, ValueError, LookupError, NotImplementedError, OverflowError) as err:
+        raise TensorTypeError(f"ingest: pyarrow cannot read {what}: {err}; {way_out}") from err
+
+
 def table_file(source: Any, columns: Sequence[str] | None, folder: str) -> str:
     """Writes a table to a file, whose columns of URLs the core fetches. Returns its path."""
-    from deeplake._samples.frames import is_frame, is_stream  # which load NumPy
+    from deeplake._samples.frames import columns_of_frame, is_frame, is_stream  # which load NumPy
 
     pa = package("ingest", "pyarrow", "pip install pyarrow")
     if isinstance(source, Mapping):
-        table = pa.table(dict(source))
+        check_names("ingest", list(source), "the names of columns")
+        made = {}
+        for name, column in source.items():
+            with _converting(f'column "{name}" of type {type(column).__name__}', _ONE_TYPE):
+                made[name] = pa.table({name: column})[0]
+        with _converting("the columns", _ONE_TYPE):
+            table = pa.table(made)
     elif is_frame(source) and not is_stream(source):
-        table = pa.Table.from_pandas(source, preserve_index=False)
+        columns_of_frame(source)  # refuses names that are none
+        with _converting("the frame", _ONE_TYPE):
+            table = pa.Table.from_pandas(source, preserve_index=False)
     elif is_stream(source):
-        table = pa.RecordBatchReader.from_stream(source)
+        table = source
     else:
         raise InvalidArgumentError(
             f"ingest: got a {type(source).__name__} with urls, size, on_error or source_storage; want a path, a table, "
             "a data frame or a dict of columns"
         )
-    names = None if columns is None else known_columns(columns, table.schema.names)
     path = f"{folder}/table.arrow"
     with pa.OSFile(path, "wb") as file:
         writer = None
-        for whole in table.to_batches(_WRITTEN) if isinstance(table, pa.Table) else table:
-            batch = whole if names is None else whole.select(names)
-            writer = writer or pa.ipc.new_stream(file, batch.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
-            writer.write_batch(batch)
+        for whole in batches_of(table, columns):
+            writer = writer or pa.ipc.new_stream(file, whole.schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+            writer.write_table(pa.Table.from_batches([whole]), _WRITTEN)
         if writer is None:
             raise InvalidArgumentError("ingest: the source has no rows")
         writer.close()
@@ -166,20 +231,6 @@ def import_files(
     verbose: bool,
 ) -> Dataset:
     """Makes a dataset of files, in one commit. Ctrl-C leaves nothing behind."""
-    if size is not None and (not isinstance(size, int) or isinstance(size, bool)):
-        raise InvalidArgumentError(f"ingest: size is {size!r}, want an int: the side of images in pixels")
-    flags = {
-        "link": link,
-        "masks": masks,
-        "apply_exif_orientation": apply_exif_orientation,
-        "overwrite": overwrite,
-    }
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise InvalidArgumentError(f"ingest: {name} is {flag!r}, want True or False")
-    for name, text in {"on_error": on_error, "separator": separator}.items():
-        if text is not None and not isinstance(text, str):
-            raise InvalidArgumentError(f"ingest: {name} is {text!r}, want a str")
     options: dict[str, Any] = {
         "format": format,
         "separator": separator,

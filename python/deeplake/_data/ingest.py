@@ -13,13 +13,12 @@ from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
 from deeplake._data.files import array_format, core_format
-from deeplake._data.importing import import_files, save_splits, table_file
+from deeplake._data.importing import batches_of, check_arguments, import_files, save_splits, table_file
 from deeplake._data.reading import Reading
 from deeplake._data.rows import chunks_of, lacked
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
-from deeplake._lazy import package
-from deeplake._names import check_ints, check_names, checks_keywords, known_columns
+from deeplake._names import check_ints, checks_keywords, known_columns
 from deeplake._progress import bar
 from deeplake._rows.lance import is_lance, rows_of
 from deeplake._samples.frames import is_frame, is_stream
@@ -120,8 +119,9 @@ def ingest(
     Example:
         ds = deeplake.ingest("captions.parquet", "captions", schema={"kind": "class_label"})
     """
-    if columns is not None:
-        check_names("ingest", columns, "columns")
+    check_arguments(locals())
+    columns = None if columns is None else list(columns)
+    urls = urls if isinstance(urls, str | Mapping) else list(urls)
     episodes = None if episodes is None else check_ints("ingest", "episodes", episodes)
     splits = (
         [name for name in hugging_face.splits_of(source) if name] if hugging_face.is_of_hugging_face(source) else []
@@ -153,7 +153,6 @@ def ingest(
             folder = spool.enter_context(TemporaryDirectory(prefix="deeplake-"))
             source, columns, format = table_file(source, columns, folder), None, "feather"
         if isinstance(source, str | os.PathLike) and not has_arrays:
-            _storage.check(source_storage)
             whole = import_files(
                 source,
                 uri,
@@ -293,9 +292,7 @@ def _batches(
     elif is_stream(source) and columns is None and not schema:
         yield source
     elif is_stream(source):
-        reader = package("ingest", "pyarrow", "pip install pyarrow").RecordBatchReader.from_stream(source)
-        names = None if columns is None else known_columns(columns, reader.schema.names)
-        yield from (batch if names is None else batch.select(names) for batch in reader if len(batch))
+        yield from (batch for batch in batches_of(source, columns) if len(batch))
     elif not isinstance(source, bytes) and (rows := _rows(source)) is not None:
         yield from chunks_of(rows, columns, schema)
     else:
