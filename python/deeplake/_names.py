@@ -12,6 +12,8 @@ from deeplake._errors import InvalidArgumentError
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
+_NESTED = (dict, list, tuple)  # of JSON
+
 
 def suggest(name: object, known: Iterable[str]) -> str:
     """Returns `; did you mean "x"?` for the nearest known name, or "" when none is close."""
@@ -59,7 +61,44 @@ def check_dict(called: str, what: str, given: Any) -> dict[str, Any]:
     """Returns a mapping as a dict, and refuses anything else."""
     if not isinstance(given, Mapping):
         raise InvalidArgumentError(f"{called}: {what} is a {type(given).__name__}, want a dict")
-    return dict(given)
+    made = dict(given)
+    if keys := same_keys(made):
+        raise InvalidArgumentError(f"{called}: {what} {keys}")
+    return made
+
+
+def same_keys(value: Any) -> str:
+    """Returns which two keys of a dict within a value are one text in JSON, "" if there are none."""
+    try:
+        clash = _clash(value)
+    except RecursionError:  # json refuses it too
+        return ""
+    if clash is None:
+        return ""
+    return f"has the keys {clash[0]!r} and {clash[1]!r} in one dict, which are one text in JSON; rename one of them"
+
+
+def _clash(value: Any) -> tuple[Any, Any] | None:
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                texts: dict[str, Any] = {}
+                for one in value:
+                    if (other := texts.setdefault(_text_of(one), one)) is not one:
+                        return other, one
+                break
+        value = value.values()
+    for item in value:
+        if isinstance(item, _NESTED) and (clash := _clash(item)):
+            return clash
+    return None
+
+
+def _text_of(key: Any) -> str:
+    """Returns a key as `json.dumps` writes it."""
+    if isinstance(key, str):
+        return str(key)
+    return str(key).lower() if isinstance(key, bool) else "null" if key is None else repr(key)
 
 
 def check_floats(called: str, what: str, given: Any) -> list[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import deeplake
 import numpy as np
 import pytest
@@ -91,6 +93,82 @@ def test_values_without_a_shape(place, htype, spec, samples):
     assert tensor[0] == samples[0] and type(tensor[0]) is type(samples[0])
     assert deeplake.open(place)[1]["t"] == samples[1]
     assert [b["t"] for b in deeplake.open(place).batches(len(samples))] == [samples]
+
+
+@pytest.mark.parametrize(
+    ("array", "want"),
+    [
+        (np.array(["x", "y"]), ["x", "y"]),
+        (np.array([["x", "y"]]), [["x", "y"]]),
+        (np.array([["x", "y"]], object), [["x", "y"]]),
+        (np.array([["x"], ["x", "y"]], object), [["x"], ["x", "y"]]),
+        ([np.array("x")], ["x"]),
+        ([None, np.array("x", object), "y"], [None, "x", "y"]),
+        (["x", np.array("y")], ["x", "y"]),
+        ([np.array(["x", "y"])], [["x", "y"]]),
+        ([np.array(["x"]), None, ["y"]], [["x"], None, ["y"]]),
+        ([["x"], np.array(["x", "y"], object)], [["x"], ["x", "y"]]),
+        *(
+            ([np.array(["x", "y"], np.dtypes.StringDType())], [["x", "y"]])
+            for _ in range(hasattr(np.dtypes, "StringDType"))
+        ),
+    ],
+)
+@pytest.mark.parametrize("htype", ["class_label", "text", "tag", "json", "sequence[text]", None])
+def test_arrays_of_texts_are_texts(htype, array, want):
+    lists = any(isinstance(row, list) for row in want)
+    if lists == (htype == "text") or (htype in ("tag", "sequence[text]") and not lists):
+        return
+    with deeplake.create("mem://texts", overwrite=True, schema={"t": htype} if htype else None) as ds:
+        ds.extend({"t": array})
+        if htype:
+            ds.update(slice(0, len(want)), {"t": list(array)})
+            ds.update(0, {"t": array[0]})
+        got = [row["t"] for row in ds]
+        if htype == "class_label":
+            names = ds["t"].class_names
+            got = [g if g is None else [names[n] for n in g] if lists else names[int(g)] for g in got]
+        assert got == want and ds["t"].htype == (htype or ("sequence[text]" if lists else "text"))
+        ds.discard()
+
+
+@pytest.mark.parametrize(
+    ("value", "keys"),
+    [
+        ({1: "int", "1": "str"}, "1 and '1'"),
+        ({"a": [{"b": {"true": 0, True: 1}}]}, "'true' and True"),
+        ([[{None: 0, "null": 1}]], "None and 'null'"),
+        (({1.5: 0, "1.5": 1},), "1.5 and '1.5'"),
+    ],
+)
+def test_keys_that_are_one_text_in_json(value, keys):
+    words = re.escape(f"has the keys {keys} in one dict, which are one text in JSON")
+    with deeplake.create("mem://keys", overwrite=True) as ds:
+        ds.create_tensor("j", "json")
+        ds.create_tensor("s", "sequence[json]")
+        ds.extend({"j": [{7: 2, None: 3, True: {2.5: 4}}], "s": [[{1: 2}]]})
+        assert ds["j"][0] == {"7": 2, "null": 3, "true": {"2.5": 4}} and ds["s"][0] == [{"1": 2}]
+        for call in (
+            lambda: ds.append({"j": value, "s": None}),
+            lambda: ds.extend([{"j": 1, "s": None}, {"j": value, "s": None}]),
+            lambda: ds.extend({"j": [1], "s": [[value]]}),
+            lambda: ds.update(0, {"j": value}),
+            lambda: ds.update([0], {"s": [[value]]}),
+        ):
+            with pytest.raises(deeplake.InvalidArgumentError, match=r'tensor "[js]": row [01] ' + words):
+                call()
+        assert len(ds) == 1
+        ds.discard()
+    for call in (
+        lambda: setattr(ds, "info", {"a": value}),
+        lambda: ds.create_tensor("k", info={"a": value}),
+        lambda: deeplake.ingest([{"a": {"b": value}}], "mem://keys-ingested", verbose=False),
+    ):
+        with (
+            deeplake.create("mem://keys-info", overwrite=True) as ds,
+            pytest.raises(deeplake.InvalidArgumentError, match=words),
+        ):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from deeplake._rows.source import COMMIT_FIRST, Pinned, Source, Version, open_na
 from deeplake._rows.tensor import Tensor, shape_of
 from deeplake._rows.within import spread
 from deeplake._samples.column import inferred_types
-from deeplake._samples.labels import numbered
+from deeplake._samples.json_column import check_json
+from deeplake._samples.labels import numbered, unpacked
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
 
@@ -241,6 +242,7 @@ class Live(Source):
         is_new = not types and not self.handle().describe()["tensors"]
         if is_new:
             types = inferred_types(columns)
+        check_json("append to", columns, types)
         self.write(lambda handle: handle.append(columns, types), types=is_new)
 
     def append_stream(self, stream: Any) -> None:
@@ -250,12 +252,14 @@ class Live(Source):
     def update(self, rows: Rows, columns: Mapping[str, Any]) -> None:
         types = self._types()
         columns = self._prepared(columns)
+        check_json("update", columns, types)
         self.write(lambda handle: handle.update(_index.as_array(rows), columns, types), updated=columns)
 
     def update_rows_of(self, view: Pinned, columns: Mapping[str, Any]) -> None:
         """Replaces samples of the rows of a view, wherever they lie now."""
         types, rows = self._types(), view.view()
         columns = self._prepared(columns)
+        check_json("update", columns, types)
         self.write(lambda handle: handle.update_rows_of(rows, columns, types), updated=columns)
 
     def delete_rows_of(self, view: Pinned) -> None:
@@ -285,13 +289,11 @@ class Live(Source):
         return dropped
 
     def _prepared(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns columns with numbers in the place of lists of class names, and samples in that of
-        tensors. `_types` comes first.
+        """Returns columns with numbers in the place of lists of class names, texts in that of arrays
+        of them, and samples in that of tensors. `_types` comes first.
         """
-        if any(isinstance(column, Tensor) for column in columns.values()):
-            columns = {name: column[:] if isinstance(column, Tensor) else column for name, column in columns.items()}
-        labels = self._labels.intersection(columns)
-        return {**columns, **{name: numbered(name, columns[name]) for name in labels}} if labels else columns
+        made = {name: unpacked(column[:] if isinstance(column, Tensor) else column) for name, column in columns.items()}
+        return {name: numbered(name, column) if name in self._labels else column for name, column in made.items()}
 
     def _types(self) -> dict[str, str]:
         """Returns the type of every tensor, as the native `append` wants it: the dtype, or the

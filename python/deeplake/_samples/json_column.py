@@ -1,15 +1,35 @@
-"""Columns of pandas for json tensors."""
+"""Values for json tensors: columns of pandas, and the keys of dicts."""
 
 from __future__ import annotations
 
 import json
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from deeplake._errors import InvalidArgumentError
+from deeplake._names import same_keys
 from deeplake._samples.column import Column
+
+_NESTED = (dict, list, tuple)
+
+
+def check_json(called: str, columns: Mapping[str, Any], types: Mapping[str, str]) -> None:
+    """Refuses values for json tensors that would lose one of two keys: 1 and "1" are one in JSON.
+
+    Args:
+        called: the operation, for messages.
+        columns: the samples by tensor.
+        types: of tensors, as the native `append` wants them.
+    """
+    for name, column in columns.items():
+        if types.get(name) in ("json", "sequence[json]") and isinstance(column, list | tuple):
+            for row, value in enumerate(column):
+                if isinstance(value, _NESTED) and (keys := same_keys(value)):
+                    raise InvalidArgumentError(f'{called} tensor "{name}": row {row} {keys}')
 
 
 def json_samples(what: str, values: Any, *, sequence: bool) -> Any:

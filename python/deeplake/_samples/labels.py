@@ -1,4 +1,4 @@
-"""Lists of class names: several labels of one row."""
+"""Texts in arrays, and lists of class names: several labels of one row."""
 
 from __future__ import annotations
 
@@ -36,6 +36,30 @@ def numbered(name: str, column: Any) -> Any:
             )
         rows.append(np.array([numbers.setdefault(str(label), len(numbers)) for label in row], np.int64))
     return Column(rows, None, "", list(numbers))
+
+
+def unpacked(column: Any) -> Any:
+    """Returns a column with texts, and lists of texts, in the place of arrays of NumPy of them, whose
+    dtype tensors do not have. Any other column is returned as it is.
+    """
+    if isinstance(column, np.ndarray) and (column.dtype.kind == "O" or (column.ndim > 1 and _has_texts(column))):
+        column = column.tolist()
+    if not isinstance(column, list | tuple):
+        return column
+    first = next((row for row in column if row is not None), None)
+    if isinstance(first, np.ndarray):
+        has_arrays = _has_texts(first)
+    else:
+        has_arrays = isinstance(first, str | list | tuple) and np.ndarray in set(map(type, column))
+    return [row.tolist() if _has_texts(row) else row for row in column] if has_arrays else column
+
+
+def _has_texts(row: Any) -> bool:
+    if not isinstance(row, np.ndarray):
+        return False
+    if row.dtype.kind == "O":
+        return bool(row.size) and isinstance(row.flat[0], str)
+    return row.dtype.kind in "UST"
 
 
 def _is_list(row: Any) -> bool:
