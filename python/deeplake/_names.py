@@ -68,7 +68,7 @@ def check_dict(called: str, what: str, given: Any) -> dict[str, Any]:
 
 
 def same_keys(value: Any) -> str:
-    """Returns which two keys of a dict within a value are one text in JSON, "" if there are none."""
+    """Returns which keys of a dict within a value are one text in JSON, "" if none are."""
     try:
         clash = _clash(value)
     except RecursionError:  # json refuses it too

@@ -56,6 +56,25 @@ def test_arrays_of_pandas_are_as_their_series(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "dtype", ["int8", "Int8", "UInt64", "Float32", "boolean", "string", "float64", "datetime64[us]", "category", object]
+)
+@pytest.mark.parametrize("rows", [0, 2])
+def test_frames_without_values_have_the_types_of_arrow(dtype: Any, rows: int) -> None:
+    if rows and dtype == "int8":
+        return
+    frame = pd.DataFrame({"a": pd.Series([None] * rows, dtype=dtype)})
+    with deeplake.ingest(frame, place(), verbose=False) as ds:
+        assert (len(ds) == rows and list(ds) == rows * [{"a": None}]) or dtype == "float64"
+        if dtype == "category" and rows:
+            assert ds["a"].htype == "class_label"
+            return
+        with deeplake.ingest(pa.Table.from_pandas(frame), place(), verbose=False) as other:
+            assert (ds["a"].htype, ds["a"].dtype) == (other["a"].htype, other["a"].dtype) or dtype == "float64"
+    with pytest.raises(deeplake.InvalidArgumentError, match="has no rows"):
+        deeplake.ingest(pd.DataFrame(), place())
+
+
+@pytest.mark.parametrize(
     ("make", "want"),
     [
         (lambda: pl.Series("a", ["x", None, "x"], dtype=pl.Enum(["z", "x"])), ([1, None, 1], ["z", "x"])),

@@ -18,7 +18,7 @@ from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._lazy import package
 from deeplake._names import quoted
 from deeplake._samples.column import Column
-from deeplake._samples.frames import check_frame, columns_of_frame, is_column, is_frame, is_stream
+from deeplake._samples.frames import check_frame, columns_of_frame, empty_table, is_column, is_frame, is_stream
 
 if TYPE_CHECKING:
     from deeplake._data.writing import Writing
@@ -53,6 +53,8 @@ def extend(ds: Writing, rows: Any) -> None:
     elif is_stream(rows):
         check_frame(rows)
         live.append_stream(rows)
+    elif is_frame(rows) and not live.names() and (empty := empty_table(rows)) is not None:
+        live.append_stream(empty)
     elif isinstance(rows, Reading) and not live.handle().describe()["tensors"]:
         _extend_new(ds, rows.schema, own_columns(rows))
     else:

@@ -252,7 +252,7 @@ def _check_format(format: str | None) -> None:
 
 
 def _extend(ds: Dataset, batch: Any) -> None:
-    """Appends a batch. Names that its dicts are the first to have become tensors, with holes before.
+    """Appends a batch. New names in its dicts become tensors, with holes before.
 
     Its errors count rows from the first one of the batch: they name that.
     """

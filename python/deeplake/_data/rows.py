@@ -50,7 +50,7 @@ def _files(view: Reading, name: str, rows: list[Row]) -> list[Any]:
 
 
 def columns_of(rows: Any) -> dict[str, list[Any]]:
-    """Returns the columns of a sequence of rows as dicts. An empty row among others is all holes."""
+    """Returns the columns of rows as dicts. An empty row among others is all holes."""
     if isinstance(rows, str | bytes) or not isinstance(rows, Iterable):
         raise InvalidArgumentError(
             f"extend: got {type(rows).__name__}, want a dict of columns, a sequence of rows as dicts, or a table"

@@ -289,8 +289,8 @@ class Live(Source):
         return dropped
 
     def _prepared(self, columns: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns columns with numbers in the place of lists of class names, texts in that of arrays
-        of them, and samples in that of tensors. `_types` comes first.
+        """Returns columns with numbers in the place of lists of class names, texts in that of
+        their arrays, and samples in that of tensors. `_types` comes first.
         """
         made = {name: unpacked(column[:] if isinstance(column, Tensor) else column) for name, column in columns.items()}
         return {name: numbered(name, column) if name in self._labels else column for name, column in made.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,19 @@ def _check_type(what: str, kind: Any) -> None:
         raise TensorTypeError(f"{what} has Python objects, which polars does not convert; give a list of the values")
 
 
+def empty_table(frame: Any) -> Any:
+    """Returns a data frame of pandas without rows as a table of Arrow, whose columns have types.
+    None if it has rows or no columns, or there is no pyarrow.
+    """
+    if len(frame) or not len(frame.columns) or not find_spec("pyarrow"):
+        return None
+    columns_of_frame(frame)  # refuses names that are none
+    try:
+        return _arrow(frame).Table.from_pandas(frame, preserve_index=False)
+    except (ValueError, TypeError, NotImplementedError) as err:
+        raise TensorTypeError(f"extend: the frame without rows makes no table of Arrow: {err}") from err
+
+
 def columns_of_frame(frame: Any) -> dict[str, Any]:
     """Returns the columns of a data frame of pandas by name."""
     names = list(frame.columns)
@@ -87,6 +101,8 @@ def samples_of(called: str, name: str, column: Any, about: Mapping[str, Any] | N
         column = pandas.Series(list(column) if hasattr(column, "levels") else column)
     if type(column.dtype).__name__ == "ArrowDtype":
         return _arrow(column).chunked_array(column)
+    if not about and len(column) and _is_typed(column.dtype) and find_spec("pyarrow") and column.isna().all():
+        return _arrow(column).array(column)  # which has the dtype of a tensor without values
     try:
         values = _of_pandas(what, column, about)
     except Error:
@@ -137,6 +153,11 @@ def _of_polars(what: str, series: Any, about: Mapping[str, Any]) -> Any:
 
 
 # --- pandas ---
+
+
+def _is_typed(dtype: Any) -> bool:
+    """Returns whether a dtype of pandas tells that of a tensor, and its missing values do not."""
+    return type(dtype).__name__ == "StringDtype" or getattr(dtype, "numpy_dtype", None) is not None
 
 
 def _of_pandas(what: str, series: Any, about: Mapping[str, Any]) -> Any:

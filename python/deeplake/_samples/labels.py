@@ -39,8 +39,8 @@ def numbered(name: str, column: Any) -> Any:
 
 
 def unpacked(column: Any) -> Any:
-    """Returns a column with texts, and lists of texts, in the place of arrays of NumPy of them, whose
-    dtype tensors do not have. Any other column is returned as it is.
+    """Returns a column with texts, and lists of them, in the place of NumPy's arrays of texts. Any
+    other column is returned as it is.
     """
     if isinstance(column, np.ndarray) and (column.dtype.kind == "O" or (column.ndim > 1 and _has_texts(column))):
         column = column.tolist()
