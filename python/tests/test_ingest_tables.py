@@ -563,3 +563,17 @@ def test_rows_without_any_value(tmp_path: Path) -> None:
         with pytest.raises(deeplake.InvalidArgumentError if "empty" in match else deeplake.Error, match=match):
             deeplake.ingest(source, uri, verbose=False, **options)  # type: ignore[arg-type]
         assert not deeplake.exists(uri)
+
+
+def test_streams_of_hugging_face_with_other_keys() -> None:
+    import datasets
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield from ({"a": n} for n in range(1500))
+        yield {"a": 1, "b": "x"}
+
+    stream = datasets.IterableDataset.from_generator(rows)
+    with pytest.raises(deeplake.TensorTypeError, match=r"give the dataset features, or ingest iter\(dataset\)"):
+        deeplake.ingest(stream, place(), verbose=False)
+    ds = deeplake.ingest(iter(stream), place(), verbose=False)
+    assert len(ds) == 1501 and ds["b"][1499:] == [None, "x"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from deeplake._errors import InvalidArgumentError
+from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._lazy import package
 from deeplake._names import suggest
 
@@ -59,7 +59,7 @@ def tables_of(part: Any, split: str, columns: Sequence[str] | None) -> Iterator[
                 raise InvalidArgumentError(f'ingest: the dataset has no column "{name}"{suggest(name, names)}')
         part = part.select_columns(list(columns))
     features = part.features
-    for table in part.with_format("arrow").iter(batch_size=_BATCH):
+    for table in _read(pa, part):
         if features is not None:
             table = embed_table_storage(table.cast(features.arrow_schema))
             arrays = [_named(pa, table[name], features[name]) for name in table.column_names]
@@ -67,6 +67,22 @@ def tables_of(part: Any, split: str, columns: Sequence[str] | None) -> Iterator[
             table = pa.table(arrays, names=table.column_names).replace_schema_metadata(metadata)
         if split:
             table = table.append_column("split", pa.array([split] * len(table)))
+        yield table
+
+
+def _read(pa: Any, part: Any) -> Iterator[Any]:
+    """Yields the tables of a dataset. Without features, its first rows give the types."""
+    tables = part.with_format("arrow").iter(batch_size=_BATCH)
+    while True:
+        try:
+            table = next(tables, None)
+        except pa.ArrowException as err:
+            raise TensorTypeError(
+                f"ingest: the package datasets makes no table of Arrow of some rows: {err}; give the dataset features, "
+                "or ingest iter(dataset), whose rows are dicts"
+            ) from err
+        if table is None:
+            return
         yield table
 
 
