@@ -507,7 +507,7 @@ def test_separators(tmp_path: Path) -> None:
         assert values(ds) == frame.to_dict("list"), separator
     made = deeplake_command("create", tmp_path / "names", f"from-{names}", "--separator", ";")
     assert made.returncode == 0 and "2 rows" in made.stdout, made.stderr
-    with pytest.raises(deeplake.InvalidArgumentError, match="separator is 5, want a str"):
+    with pytest.raises(deeplake.InvalidArgumentError, match="separator is a int, want a str"):
         deeplake.ingest(names, place(), separator=5, verbose=False)  # type: ignore[arg-type]
     parquet.write_table(some(), tmp_path / "some.parquet")
     with pytest.raises(deeplake.InvalidArgumentError, match="separator is of CSV"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import pickle
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor

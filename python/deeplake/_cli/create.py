@@ -288,7 +288,9 @@ def _numbers(option: str, given: str) -> list[int]:
             raise click.UsageError(f'{option}: got "{one.strip()}", want numbers and ranges of them, like 0-9,12')
         span = range(int(first), int(last or first) + 1)
         if span.stop > 1 << 62 or not 0 < len(span) <= _MOST_NUMBERS - len(numbers):
-            raise click.UsageError(f'{option}: "{one.strip()}" has no numbers, too large ones, or more than {_MOST_NUMBERS:,}')
+            raise click.UsageError(
+                f'{option}: "{one.strip()}" has no numbers, too large ones, or more than {_MOST_NUMBERS:,}'
+            )
         numbers.extend(span)
     return numbers
 

@@ -120,7 +120,7 @@ def check_arguments(given: Mapping[str, Any]) -> None:
     for name in ("link", "masks", "apply_exif_orientation", "overwrite", "verbose"):
         if not isinstance(given[name], bool):
             raise InvalidArgumentError(f"ingest: {name} is {given[name]!r}, want True or False")
-    for name in ("format", "on_error", "message"):
+    for name in ("format", "separator", "on_error", "message"):
         if given[name] is not None:
             check_text("ingest", name, given[name])
     if given["schema"] is not None:
