@@ -48,7 +48,7 @@ type Group struct{ First, Last int }
 // Needs returns groups of packets that decode the frames of the given packets. Groups are in order
 // and do not overlap. A group begins with a key packet whose frame is shown no later
 // than those wanted: frames that are decoded after a key packet, and shown before it, may need what
-// came before it. A frame without such a packet: errs.Invalid; one that the video does not have:
+// came before it. A frame without such a packet: errs.Corrupt; one that the video does not have:
 // errs.Range.
 func (v *Video) Needs(frames []int) ([]Group, error) {
 	wanted := slices.Clone(frames)
@@ -61,7 +61,7 @@ func (v *Video) Needs(frames []int) ([]Group, error) {
 		}
 		first, early, joined := v.start(frame, groups, earliest)
 		if first < 0 {
-			return nil, errs.Op("plan video", "").New(errs.Invalid, "no key frame comes before frame %d, so it cannot be decoded", frame)
+			return nil, errs.Op("plan video", "").New(errs.Corrupt, "no key frame comes before frame %d, so it cannot be decoded; encode the video again, or leave such frames out, by on_error=\"skip\" in loaders", frame)
 		}
 		groups = append(groups[:joined], Group{first, frame})
 		earliest = append(earliest[:joined], early)

@@ -141,7 +141,7 @@ func TestTablesThatLie(t *testing.T) {
 			for i := range f.Video.Packets {
 				f.Video.Packets[i].Key = false
 			}
-		}, []errs.Kind{errs.Invalid}, "no key frame"},
+		}, []errs.Kind{errs.Corrupt}, "no key frame"},
 		{"another codec", func(f *format.VideoTable) { f.Video.Codec = "hevc" }, []errs.Kind{errs.Corrupt, errs.Unsupported}, ""},
 		{"another codec", func(f *format.VideoTable) { f.Video.Codec = "av1" }, []errs.Kind{errs.Corrupt, errs.Unsupported}, ""},
 		{"no setup", func(f *format.VideoTable) { f.Video.Setup = nil }, []errs.Kind{errs.Corrupt}, ""},

@@ -360,3 +360,20 @@ def test_streams_are_read_once_and_dropped_early(tmp_path: Path) -> None:
         assert table.schema == requested and table["x"].to_pylist() == list(range(400_000))
     with pytest.raises(deeplake.ClosedError):
         ds.to_arrow()
+
+
+def test_empty_lists_beside_arrays(tmp_path: Path) -> None:
+    """A row without elements is an empty list, whatever axes the others have."""
+    for rows in ([[[1, 2]], []], [[], [[1, 2]]], [[], [[[1]], [[2]]]], [[], []]):
+        ds = deeplake.create(tmp_path / "ds", overwrite=True)
+        for row in rows:
+            ds.append({"a": row})
+        ds.commit()
+        assert ds.to_arrow()["a"].to_pylist() == rows
+        assert pl.DataFrame(ds)["a"].to_list() == rows
+        ds.close()
+    with deeplake.create(tmp_path / "ds", overwrite=True, schema={"a": "generic"}) as ds:
+        ds.extend([{"a": [[1, 2]]}, {"a": [3]}])
+        ds.commit()
+        with pytest.raises(deeplake.TensorTypeError, match="1 and 2 axes"):
+            ds.to_arrow()

@@ -86,7 +86,8 @@ func sequence(n int) []int {
 	return out
 }
 
-// sameAxes refuses arrays of another number of axes.
+// sameAxes refuses arrays of another number of axes. A row whose first axis is empty is an empty
+// list, whatever further axes it has.
 func sameAxes(values *array.Column, axes int) error {
 	if values.Shapes == nil {
 		if values.Data == nil || values.N == 0 || len(values.Same) == axes {
@@ -95,7 +96,8 @@ func sameAxes(values *array.Column, axes int) error {
 		return differ(len(values.Same), axes)
 	}
 	for _, shape := range values.Shapes {
-		if shape != nil && len(shape) != axes {
+		isEmpty := axes > 0 && len(shape) > 0 && shape[0] == 0
+		if shape != nil && len(shape) != axes && !isEmpty {
 			return differ(len(shape), axes)
 		}
 	}

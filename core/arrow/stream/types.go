@@ -149,9 +149,14 @@ func (c *column) first(values *array.Column) {
 	}
 	c.axes = 1
 	if values != nil {
+		isKnown := false
 		for i := range values.N {
-			if s := values.ShapeAt(i); s != nil && !values.IsNull(i) {
-				c.axes = len(s)
+			s := values.ShapeAt(i)
+			isEmpty := len(s) > 0 && s[0] == 0
+			if s == nil || values.IsNull(i) || isKnown && isEmpty {
+				continue
+			}
+			if c.axes, isKnown = len(s), true; !isEmpty { // which alone tells all axes
 				break
 			}
 		}
