@@ -80,7 +80,7 @@ func TestNeeds(t *testing.T) {
 	} {
 		got, err := c.v.Needs(c.frames)
 		if c.fault != "" {
-			if err == nil || !strings.Contains(err.Error(), c.fault) || !errs.Is(err, errs.Invalid) && !errs.Is(err, errs.Range) {
+			if err == nil || !strings.Contains(err.Error(), c.fault) || !errs.Is(err, errs.Corrupt) && !errs.Is(err, errs.Range) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.fault)
 			}
 			continue
