@@ -18,6 +18,7 @@ from deeplake._data.files import array_format
 from deeplake._data.npy import Found, npy_array, npz_arrays
 from deeplake._data.stored import hdf5_arrays, info_of, is_array, open_hdf5, open_zarr, zarr_arrays
 from deeplake._errors import CorruptError, Error, InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._files import check_regular
 from deeplake._names import quoted, suggest
 
 _BLOCK = 16 << 20  # bytes that are read together
@@ -178,6 +179,7 @@ def _found(source: Any, format: str | None, stack: ExitStack) -> tuple[str, Iter
         path = Path(text.removeprefix("file://")).absolute()
         if not path.exists():
             raise NotFoundError(f"{called}: there is no such file or folder on this machine")
+        check_regular(called, path)
         try:
             if kind == "npy":
                 return called, iter([npy_array(called, path, stack)]), {}

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from deeplake._errors import InvalidArgumentError, NotFoundError
+from deeplake._files import check_regular
 from deeplake._rows.lance import LANCE, is_lance
 
 _FORMATS = {
@@ -86,6 +87,7 @@ def core_format(path: str | os.PathLike[str], format: str | None) -> str | None:
     place = Path(text.removeprefix("file://"))
     if not place.exists():
         raise NotFoundError(f"{called}: there is no such file or folder on this machine")
+    check_regular(called, place)
     if format is None and (way := deeplake4_hint(text)):
         raise InvalidArgumentError(f"{called}: {way}")
     found = format or format_of(place)
@@ -115,6 +117,8 @@ def has_episodes(path: Path) -> bool:
 
     They may be damaged, which the core says: its films are no folder of others.
     """
+    if not (path / _EPISODES).is_file():
+        return False
     try:
         with (path / _EPISODES).open("rb") as file:
             data = file.read(_INFO)
@@ -169,6 +173,8 @@ def _has_files(path: Path) -> bool:
 
 def _begins_as_ffcv(path: Path) -> bool:
     """Returns whether a file has the header of FFCV, which begins with no magic number."""
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             begin = file.read(24)

@@ -13,6 +13,7 @@ from time import perf_counter, time_ns
 from typing import Any
 
 from deeplake import _native
+from deeplake._files import write_file
 
 # Spans of Python's own work that a trace holds at most.
 _SPANS = 1 << 16
@@ -197,4 +198,4 @@ def write_trace(path: str, trace: bytes, work: Work, rank: int, world_size: int)
     target = Path(path)
     if world_size > 1:
         target = target.with_name(f"{target.stem}.{rank}{target.suffix}")
-    target.write_text(json.dumps(file), encoding="utf-8")
+    write_file("write trace", target, json.dumps(file).encode())

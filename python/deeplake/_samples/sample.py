@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy.typing as npt
 
 from deeplake import _native
-from deeplake._errors import Error, InvalidArgumentError, NotFoundError, StorageError, UnsupportedError
-
-
-class _MissingFileError(NotFoundError, FileNotFoundError):
-    """A file to read is not there."""
+from deeplake._errors import Error, InvalidArgumentError, UnsupportedError
+from deeplake._files import read_file
 
 
 def read(
@@ -34,7 +30,8 @@ def read(
 
     Raises:
         NotFoundError: the file does not exist. It is a FileNotFoundError too.
-        InvalidArgumentError: the bytes have another codec than `compression`.
+        InvalidArgumentError: the bytes have another codec than `compression`, or the path is that
+            of a pipe or a device.
 
     Example:
         ds.append({"images": deeplake.read("cat.jpg"), "labels": "cat"})
@@ -55,12 +52,7 @@ def _file(path: str | os.PathLike[str]) -> bytes:
         raise InvalidArgumentError(f"read sample: got {type(path).__name__}, want a path or bytes") from None
     if "://" in str(text):
         raise UnsupportedError(f'read "{text}": samples are read from files only; fetch it and pass its bytes')
-    try:
-        return Path(text).read_bytes()
-    except FileNotFoundError:
-        raise _MissingFileError(f'read "{text}": there is no such file') from None
-    except OSError as err:
-        raise StorageError(f'read "{text}": {err.strerror}') from err
+    return read_file(f'read "{text}"', text)
 
 
 class Sample:

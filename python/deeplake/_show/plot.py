@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from deeplake import _index
 from deeplake._errors import InvalidArgumentError
+from deeplake._files import write_file
 
 if TYPE_CHECKING:
     from deeplake._rows.source import Pinned
@@ -31,8 +31,13 @@ class Plot:
         self._rows = rows
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the PNG file."""
-        Path(path).write_bytes(self.png)
+        """Writes the PNG file.
+
+        Raises:
+            NotFoundError: the folder does not exist. It is a FileNotFoundError too.
+            StorageError: the file cannot be written.
+        """
+        write_file("save plot", path, self.png)
 
     def _repr_png_(self) -> bytes:
         return self.png
