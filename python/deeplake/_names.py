@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 from deeplake._errors import InvalidArgumentError
+
+_MASK = "; np.flatnonzero(mask) has the numbers of a mask"
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -104,30 +106,92 @@ def _text_of(key: Any) -> str:
 def check_floats(called: str, what: str, given: Any) -> list[float]:
     """Returns numbers as floats, and refuses anything else."""
     try:
-        return [float(number) for number in given]
-    except (TypeError, ValueError):
+        return [float(number) for number in _listed(given)]
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgumentError(f"{called}: {what} is {given!r}, want a list of numbers") from None
+
+
+def integer(value: Any) -> int | None:
+    """Returns an integer of Python, NumPy or torch as an int; None for anything else, which bools
+    and arrays are.
+    """
+    # torch makes an int of an array with one element, and of a bool
+    axes, dtype = getattr(value, "ndim", None), getattr(value, "dtype", "")
+    if isinstance(value, bool) or axes or str(dtype).endswith("bool"):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
 
 
 def check_ints(called: str, what: str, given: Any) -> list[int]:
     """Returns integers of 64 bits as a list, and refuses anything else."""
     try:
-        numbers = [operator.index(number) for number in given]
+        listed = list(_listed(given))
     except TypeError:
         raise InvalidArgumentError(f"{called}: {what} is {given!r}, want integers") from None
-    for number in numbers:
+    numbers = []
+    for item in listed:
+        number = integer(item)
+        if number is None:
+            raise InvalidArgumentError(f"{called}: {what} has {item!r}, want integers{_MASK * _is_bool(item)}")
         if not -(1 << 63) <= number < 1 << 63:
             raise InvalidArgumentError(f"{called}: {what} has {number}, which is beyond 64 bits")
+        numbers.append(number)
     return numbers
 
 
-def check_names(called: str, names: Any, what: str = "tensors") -> None:
-    """Refuses anything but None and collections of names. An iterator would be used up by the
-    check.
+def check_flag(called: str, what: str, value: Any) -> bool:
+    """Returns True or False, and refuses anything else, such as arrays, whose truth is an error."""
+    if not _is_bool(value):
+        raise InvalidArgumentError(f"{called}: {what} is {value!r}, want True or False")
+    return bool(value)
+
+
+def check_choice(called: str, what: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuses anything but one of some words. A value of another type, such as an array, may not
+    compare.
     """
-    listed = names is None or (isinstance(names, Collection) and not isinstance(names, str | bytes))
-    if not listed or not all(isinstance(name, str) for name in (() if names is None else names)):
+    if not isinstance(value, str) or value not in choices:
+        *first, last = (f'"{choice}"' for choice in choices)
+        raise InvalidArgumentError(
+            f"{called}: {what} is {value!r}, want {', '.join(first)} or {last}{suggest(value, choices)}"
+        )
+
+
+@overload
+def check_names(called: str, names: None, what: str = "tensors") -> None: ...
+@overload
+def check_names(called: str, names: Collection[str], what: str = "tensors") -> list[str]: ...
+@overload
+def check_names(called: str, names: Any, what: str = "tensors") -> list[str] | None: ...
+def check_names(called: str, names: Any, what: str = "tensors") -> list[str] | None:
+    """Returns a collection of names as a list, None for None, and refuses anything else.
+
+    Arrays and columns of names are collections, whose truth nobody may ask. An iterator is refused,
+    since a loader that is made twice would find it used up.
+    """
+    if names is None:
+        return None
+    try:
+        listed = list(_listed(names)) if isinstance(names, Collection) else [None]
+    except TypeError:  # an array without axes
+        listed = [None]
+    if not all(isinstance(name, str) for name in listed):
         raise InvalidArgumentError(f"{called}: {what} is {names!r}, want a list of names")
+    return [str(name) for name in listed]
+
+
+def _is_bool(value: Any) -> bool:
+    return type(value).__name__ in ("bool", "bool_")  # NumPy 1 has the other name
+
+
+def _listed(given: Any) -> Any:
+    """Refuses text and bytes, whose items nobody means."""
+    if isinstance(given, str | bytes | bytearray | memoryview):
+        raise TypeError
+    return given
 
 
 def known_columns(columns: Iterable[str], names: Sequence[Any]) -> list[str]:

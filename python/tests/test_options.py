@@ -6,6 +6,7 @@ import inspect
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
@@ -128,6 +129,71 @@ def test_type_checkers_report_wrong_options(tmp_path: Path) -> None:
     for number, (line, (_, wanted)) in enumerate(zip(reported, WRONG, strict=True), first):
         assert f":{number}: error:" in line
         assert wanted in line
+
+
+ODD = [
+    np.array([1, 2]), np.array(["x", "y"]), np.array("x"), np.array([]), np.True_, b"x", {"x"}, {"x": 1}, object(),
+    float("nan"), -1, 1 << 80, "", "a\0b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("option", [field.name for field in fields(Options)])
+def test_any_value_is_taken_or_refused_by_the_package(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with deeplake.create("mem://odd", overwrite=True, schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": range(4)})
+        ds.commit()
+        for odd in ODD:
+            with suppress(deeplake.Error):
+                next(iter(ds.batches(**{"batch_size": 2, option: odd})))
+        numbers = (
+            "batch_size",
+            "seed",
+            "num_workers",
+            "prefetch",
+            "shuffle_bytes",
+            "fetch_bytes",
+            "rank",
+            "world_size",
+        )
+        for odd in ODD[:2] * (option in (*numbers, "cache", "worker_start", "python_workers", "length")):
+            with pytest.raises(deeplake.InvalidArgumentError, match=f"load: {option} is array"):
+                ds.batches(**{"batch_size": 2, option: odd})
+
+
+def test_names_in_an_array_are_names():
+    with deeplake.create("mem://named", overwrite=True, schema={"x": {"dtype": "int64"}, "i": "image"}) as ds:
+        ds.append({"x": 1, "i": np.zeros((2, 3, 3), np.uint8)})
+        ds.commit()
+        names = np.array(["i", "x"])
+        for loader in (ds.batches(1, tensors=names), ds.batches(1, tensors=names, apply_exif_orientation=names[:1])):
+            names[:] = "y"  # a change is nothing to a loader that is made
+            assert list(next(iter(loader))) == ["i", "x"]
+            names[:] = "i", "x"
+        with pytest.raises(deeplake.NotFoundError, match='"y"'):
+            ds.batches(1, tensors=np.array(["y"]))
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "text"),
+    [
+        ("gpu", "InvalidArgumentError", "device is 'gpu', which torch does not know; want None"),
+        ("CUDA", "InvalidArgumentError", "device is 'CUDA', which .* did you mean \"cuda\""),
+        ("cuda0", "InvalidArgumentError", 'did you mean "cuda"'),
+        ("mps", "UnsupportedError", "load on device mps: torch .* cannot use it here"),
+        ("xpu:1", "UnsupportedError", "load on device xpu:1: torch .* cannot use it here"),
+    ],
+)
+def test_devices_that_torch_lacks(device, error, text):
+    torch = pytest.importorskip("torch")
+    if device == "mps" and torch.backends.mps.is_available():
+        pytest.skip("there is one")
+    with deeplake.create("mem://devices", overwrite=True, schema={"x": {"dtype": "int64"}}) as ds:
+        ds.extend({"x": range(4)})
+        ds.commit()
+        with pytest.raises(getattr(deeplake, error), match=text):
+            ds.pytorch(2, device=device)
+        assert next(iter(ds.pytorch(2, device="meta")))["x"].device.type == "meta"
 
 
 def test_pil_needs_image_files():

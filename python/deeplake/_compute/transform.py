@@ -20,7 +20,7 @@ from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset, View
 from deeplake._errors import ConflictError, Error, InvalidArgumentError, ReadOnlyError, UnsupportedError
 from deeplake._load.workers.job_pool import JobPool
-from deeplake._names import check_names, checks_keywords
+from deeplake._names import check_choice, check_names, checks_keywords
 from deeplake._progress import bar
 from deeplake._rows.live import Live
 from deeplake._rows.source import COMMIT_FIRST, Version
@@ -180,15 +180,13 @@ def _check(
         )
     if not callable(function):
         raise InvalidArgumentError(f"transform: function is a {type(function).__name__}, want a callable")
-    check_names("transform", columns, "columns")
-    for name in columns or ():
+    for name in check_names("transform", columns, "columns") or ():
         source._source.pinned().require(name)
     for what, number, least in (("batch_size", batch_size, 1), ("workers", workers, 0), ("task_rows", task_rows, 1)):
         if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < least):
             raise InvalidArgumentError(f"transform: {what} is {number!r}, want an int of {least} or more, or None")
-    for what, word, words in (("on_error", on_error, ("raise", "skip")), ("engine", engine, ("local", "ray"))):
-        if word not in words:
-            raise InvalidArgumentError(f"transform: {what} is {word!r}, want one of {words}")
+    check_choice("transform", "on_error", on_error, ("raise", "skip"))
+    check_choice("transform", "engine", engine, ("local", "ray"))
 
 
 def _check_in_place(source: View) -> None:

@@ -19,6 +19,7 @@ from deeplake._errors import (
     NotFoundError,
     UnsupportedError,
 )
+from deeplake._names import check_choice
 from deeplake._rows.source import COMMIT_FIRST
 from deeplake._stores import uri as _uri
 from deeplake._stores.carried import Carried
@@ -43,8 +44,7 @@ class WriteJob:
         idempotency_key: str | None,
         storage: Storage | None,
     ) -> None:
-        if mode not in ("create", "append"):
-            raise InvalidArgumentError(f'write: mode is {mode!r}, want "create" or "append"')
+        check_choice("write", "mode", mode, ("create", "append"))
         if isinstance(into, Dataset) and (schema is not None or storage is not None):
             raise InvalidArgumentError("write: schema and storage are those of the open dataset; leave them out")
         self.uri = into.uri if isinstance(into, Dataset) else _uri.resolve(into)

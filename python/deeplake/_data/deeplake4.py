@@ -70,7 +70,7 @@ def deeplake4(
     place, chosen = os.fspath(uri), os.environ.get(_VARIABLE, "") if python is None else os.fspath(python)
     for what, text in (("uri", place), ("python", chosen), ("at", at)):
         check_text("deeplake4", what, text)
-    check_names("deeplake4", columns, "columns")
+    chosen_columns = check_names("deeplake4", columns, "columns")
     if not place:
         raise InvalidArgumentError("deeplake4: uri is empty, want a path or a URI")
     if not chosen:
@@ -85,7 +85,7 @@ def deeplake4(
     if os.sep in chosen:
         # The target of a link would be an interpreter without the packages of its environment.
         chosen = str(Path(chosen).expanduser().absolute())
-    return Deeplake4(place, chosen, at, None if columns is None else list(columns), float(timeout))
+    return Deeplake4(place, chosen, at, chosen_columns, float(timeout))
 
 
 class Deeplake4:

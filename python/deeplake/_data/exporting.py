@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
+from deeplake._names import check_choice, check_names
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri
@@ -69,18 +69,18 @@ def export_rows(
     _storage.check(storage)
     if isinstance(tensors, str):
         raise InvalidArgumentError(f'export: tensors is "{tensors}", want a list of names, such as ["{tensors}"]')
+    chosen = check_names("export", tensors)
     if shard_bytes is not None and (not isinstance(shard_bytes, int) or isinstance(shard_bytes, bool)):
         raise InvalidArgumentError(f"export: shard_bytes is {shard_bytes!r}, want an int")
     if shard_bytes is not None and not 1 <= shard_bytes < 1 << 62:
         raise InvalidArgumentError(f"export: shard_bytes is {shard_bytes}, want 1,024 or more, or None for the default")
-    if splits not in ("auto", "none"):
-        raise InvalidArgumentError(f"export: splits is {json.dumps(splits, default=str)}, want auto or none")
+    check_choice("export", "splits", splits, ("auto", "none"))
     if not isinstance(pad, bool):
         raise InvalidArgumentError(f"export: pad is {pad!r}, want a bool")
     place = _uri.resolve(uri)
     options: dict[str, Any] = {
         "format": format,
-        "tensors": None if tensors is None else list(tensors),
+        "tensors": chosen,
         "splits": splits,
         "shard_bytes": shard_bytes,
         "pad": pad or None,

@@ -14,7 +14,7 @@ from deeplake._data.view import View
 from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._hosts.loadable import Loadable
 from deeplake._load.plan import check_real
-from deeplake._names import check_names, checks_keywords
+from deeplake._names import check_names, check_text, checks_keywords, integer
 from deeplake._rows.source import Pinned, Source
 
 if TYPE_CHECKING:
@@ -163,10 +163,10 @@ def mix(
         if not isinstance(view, View):
             raise InvalidArgumentError(f"mix: view {i} is a {type(view).__name__}, want a dataset or a view")
         parts.append(view._source.pinned())
-    check_names("mix", tensors)
-    if length is not None and (
-        isinstance(length, bool) or not hasattr(length, "__index__") or not 1 <= length < 1 << 63
-    ):
+    tensors = check_names("mix", tensors)
+    check_text("mix", "mode", mode)
+    check_text("mix", "stop", stop)
+    if length is not None and ((rows := integer(length)) is None or not 1 <= rows < 1 << 63):
         raise InvalidArgumentError(f"mix: length is {length!r}, want an int of at least 1 or None")
     how = {
         "mode": mode,

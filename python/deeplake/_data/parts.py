@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake._errors import InvalidArgumentError, TensorTypeError
-from deeplake._names import check_floats
+from deeplake._names import check_floats, integer
 from deeplake._rows.source import Source
 from deeplake._rows.tensor import Tensor
 
@@ -45,6 +45,8 @@ def parts_of(
         seed: of the draw; None takes the rows in order.
         stratify: the tensor of which each part gets its share of every value; None draws at random.
     """
+    if seed is not None and ((number := integer(seed)) is None or not 0 <= number < 1 << 32):
+        raise InvalidArgumentError(f"split: seed is {seed!r}, want an int of 0 to 2**32 - 1, or None")
     length = source.length()
     # RandomState, because NumPy promises that its draws never change.
     order = np.arange(length) if seed is None else np.random.RandomState(seed).permutation(length)

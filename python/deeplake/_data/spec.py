@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from operator import index
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_dict, check_keywords, check_text
+from deeplake._names import check_dict, check_flag, check_keywords, check_text, integer
 
 # The arguments of `create_tensor`, besides the name.
 _ARGUMENTS = (
@@ -21,12 +20,12 @@ def tensor_spec(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     check_text("create_tensor", "name", name)
     called = f'create tensor "{name}"'
     spec: dict[str, Any] = {"name": name, "htype": "generic", "dtype": _dtype(called, given.get("dtype"))}
-    spec["exist_ok"] = bool(given.get("exist_ok", False))
+    spec["exist_ok"] = check_flag(called, "exist_ok", given.get("exist_ok", False))
     turn = given.get("apply_exif_orientation", False)
     if not isinstance(turn, bool):
         raise InvalidArgumentError(f"{called}: apply_exif_orientation is {turn!r}, want True or False")
     spec["apply_exif_orientation"] = turn
-    spec["add_classes"] = bool(given.get("add_classes", False))
+    spec["add_classes"] = check_flag(called, "add_classes", given.get("add_classes", False))
     for what in ("htype", "compression", "subsampling"):
         if (text := given.get(what)) is not None:
             check_text(called, what, text)
@@ -62,29 +61,29 @@ def schema_specs(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _items(called: str, what: str, given: Any) -> Iterable[Any]:
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
         raise InvalidArgumentError(f"{called}: {what} is {given!r}, want a sequence")
     return given
 
 
 def _whole(called: str, what: str, given: Any) -> int:
-    try:
-        return index(given)
-    except TypeError:
-        raise InvalidArgumentError(f"{called}: {what} is {given!r}, want an int") from None
+    number = integer(given)
+    if number is None:
+        raise InvalidArgumentError(f"{called}: {what} is {given!r}, want an int")
+    return number
 
 
 def _axis(called: str, shape: Any, axis: Any) -> int:
     """Returns an axis of a shape; -1 is one that varies."""
-    try:
-        return -1 if axis is None else index(axis)
-    except TypeError:
-        raise InvalidArgumentError(f"{called}: shape is {shape!r}, want ints, and None where an axis varies") from None
+    number = -1 if axis is None else integer(axis)
+    if number is None:
+        raise InvalidArgumentError(f"{called}: shape is {shape!r}, want ints, and None where an axis varies")
+    return number
 
 
 def check_names(called: str, what: str, names: Any) -> list[str]:
     """Returns names of classes as a list of str, and refuses anything else."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable) or getattr(names, "ndim", 1) == 0:
         raise InvalidArgumentError(f"{called}: {what} is {names!r}, want a list of names")
     listed = list(names)
     for name in listed:
@@ -109,5 +108,5 @@ def _dtype(called: str, dtype: Any) -> str | None:
 
     try:
         return str(np.dtype(dtype).name)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InvalidArgumentError(f"{called}: dtype is {dtype!r}, want a name or a dtype of NumPy") from None

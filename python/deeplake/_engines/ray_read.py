@@ -207,7 +207,7 @@ def rows_of(
     selection = selected(called, pinned) if query is None else asked(called, pinned, query, params)
     if columns is None and set(selection.names) == set(pinned.names()):
         columns = arrow.names_of(pinned, None)
-    check_names(called, columns, "columns")
+    columns = check_names(called, columns, "columns")
     for name in columns or ():
         pinned.require(name)
     names = selection.names if columns is None else tuple(dict.fromkeys(columns))

@@ -21,6 +21,7 @@ from deeplake._load.collate import check_fill
 from deeplake._load.device import Device, device_of
 from deeplake._load.loader import Passes, describe
 from deeplake._load.plan import Options, Plan
+from deeplake._names import suggest
 from deeplake._rows.source import Pinned
 
 try:
@@ -102,7 +103,22 @@ class Torch:
 
 def _torch_device(options: Options) -> torch.device | None:
     device = device_of(options.device)
-    return None if device is None else torch.device(str(device))
+    if device is None:
+        return None
+    try:
+        found = torch.device(str(device))
+    except RuntimeError:
+        near = suggest(device.kind.lower(), ("cpu", "cuda"))
+        raise InvalidArgumentError(
+            f'load: device is {str(device)!r}, which torch does not know; want None, "cpu", "cuda", "cuda:1", or '
+            f"another device of torch{near}"
+        ) from None
+    try:
+        torch.empty(0, device=found)
+    except Exception as err:  # each kind has an exception of its own
+        why = str(err).partition("\n")[0]
+        raise UnsupportedError(f"load on device {device}: torch {torch.__version__} cannot use it here: {why}") from err
+    return found
 
 
 def _settled(options: Options) -> Options:

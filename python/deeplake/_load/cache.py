@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from deeplake._errors import InvalidArgumentError
+from deeplake._names import integer
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,10 @@ class Cache:
 
     # A cache is checked when it is made, long before a loader is: the core has not seen it then.
     def __post_init__(self) -> None:
-        if isinstance(self.bytes, bool) or not hasattr(self.bytes, "__index__") or not 1 <= self.bytes < 1 << 62:
+        size = integer(self.bytes)
+        if size is None or not 1 <= size < 1 << 62:
             raise InvalidArgumentError(f"cache: bytes is {self.bytes!r}, want an int >= 1")
-        object.__setattr__(self, "bytes", int(self.bytes))
+        object.__setattr__(self, "bytes", size)
         if self.dir is not None:
             if not isinstance(self.dir, str | os.PathLike) or not os.fspath(self.dir):
                 raise InvalidArgumentError(f"cache: dir is {self.dir!r}, want a path or None")
@@ -58,8 +60,8 @@ def cache_of(value: Any) -> Cache | None:
     """Returns the cache that an argument of a loader means."""
     if value is None or isinstance(value, Cache):
         return value
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if (size := integer(value)) is None:
         raise InvalidArgumentError(
             f"load: cache is {value!r}, want bytes of memory, deeplake.Cache(bytes, dir=...) or None"
         )
-    return Cache(value)
+    return Cache(size)

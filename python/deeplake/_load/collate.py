@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import checks_keywords, quoted, suggest
+from deeplake._names import checks_keywords, integer, quoted, suggest
 
 Mode = Literal["stack", "pad", "list"]
 
@@ -96,7 +96,7 @@ def pad(
     """
     lengths = list(length) if isinstance(length, Sequence) else [length]
     for axis in lengths:
-        if axis is not None and (isinstance(axis, bool) or not hasattr(axis, "__index__") or not 1 <= axis < 1 << 31):
+        if axis is not None and ((whole := integer(axis)) is None or not 1 <= whole < 1 << 31):
             raise InvalidArgumentError(f"pad: length is {length!r}, want an int of at least 1, or None, for each axis")
     if not isinstance(truncate, bool):
         raise InvalidArgumentError(f"pad: truncate is {truncate!r}, want True or False")
@@ -114,9 +114,12 @@ def _number(value: Any) -> bool | int | float:
         return operator.index(value)
     except TypeError:
         pass
-    if isinstance(value, str) or not hasattr(value, "__float__"):
-        raise InvalidArgumentError(f"pad: value is {value!r}, want a number")
-    return float(value)
+    try:
+        if not isinstance(value, str | bytes | type):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise InvalidArgumentError(f"pad: value is {value!r}, want a number")
 
 
 @dataclass(frozen=True)

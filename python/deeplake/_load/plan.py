@@ -19,7 +19,7 @@ from deeplake._load.device import Device, device_of, native, nvjpeg
 from deeplake._load.ranks import settled
 from deeplake._load.recipe import Recipe, recipe_of
 from deeplake._load.steps import Steps
-from deeplake._names import check_names, check_text, suggest
+from deeplake._names import check_choice, check_names, check_text, integer, suggest
 from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of
 
@@ -80,9 +80,9 @@ class Options:
         check_int("num_workers", self.num_workers, 0, optional=True)
         for name in ("shuffle_bytes", "fetch_bytes", "length"):
             check_int(name, getattr(self, name), 1, optional=True)
-        if self.python_workers != "auto":
+        if not isinstance(self.python_workers, str) or self.python_workers != "auto":
             check_int("python_workers", self.python_workers, 0)
-        _check_choice("worker_start", self.worker_start, STARTS)
+        check_choice("load", "worker_start", self.worker_start, STARTS)
         for name in ("drop_last", "return_index", "progress", "replacement", "exact", "batched"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidArgumentError(f"load: {name} is {getattr(self, name)!r}, want True or False")
@@ -92,7 +92,8 @@ class Options:
             Forms(self.collate)
         if not isinstance(self.shuffle, bool | str) or self.shuffle not in _SHUFFLES:
             raise InvalidArgumentError(f'load: shuffle is {self.shuffle!r}, want False, True or "full"')
-        check_names("load", self.tensors)
+        # lists: the caller may change theirs, and an array does not compare
+        object.__setattr__(self, "tensors", check_names("load", self.tensors))
         cache_of(self.cache)
         self._check_trace()
         self._check_decode()
@@ -101,7 +102,8 @@ class Options:
                 raise InvalidArgumentError(
                     f"load: apply_exif_orientation is {given!r}, want True, False or a list of names"
                 )
-            check_names("load", given, "apply_exif_orientation")
+            names = check_names("load", given, "apply_exif_orientation")
+            object.__setattr__(self, "apply_exif_orientation", names)
         recipe_of(self.transform)
         self._check_ranks()
         device = device_of(self.device)
@@ -111,7 +113,7 @@ class Options:
     def _check_decode(self) -> None:
         if isinstance(self.decode, Mapping):
             for how in self.decode.values():
-                _check_choice("decode", how, _DECODES)
+                check_choice("load", "decode", how, _DECODES)
         elif self.decode is not True:
             raise InvalidArgumentError(
                 f'load: decode is {self.decode!r}, want True or a dict from tensor names to "numpy", "bytes" or "pil"'
@@ -139,6 +141,9 @@ class Options:
             return
         if not isinstance(self.trace, str | os.PathLike):
             raise InvalidArgumentError(f"load: trace is a {type(self.trace).__name__}, want the path of a file or None")
+        check_text("load", "trace", os.fspath(self.trace))
+        if Path(self.trace).is_dir():
+            raise InvalidArgumentError(f'load: trace is "{self.trace}", a folder; want the path of a file in it')
         if not Path(self.trace).parent.is_dir():
             raise InvalidArgumentError(f'load: trace is "{self.trace}": there is no folder "{Path(self.trace).parent}"')
 
@@ -375,14 +380,8 @@ def check_int(name: str, value: Any, least: int, *, optional: bool = False) -> N
     """Refuses anything but an int of at least `least`."""
     if optional and value is None:
         return
-    # Indexable covers NumPy's integers; a bool is an int by accident only.
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
+    number = integer(value)
+    if number is None or not least <= number < 1 << 63:
         raise InvalidArgumentError(
             f"load: {name} is {value!r}, want an int of {least} to 2**63 - 1{' or None' if optional else ''}"
         )
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        wanted = ", ".join(f'"{choice}"' for choice in choices)
-        raise InvalidArgumentError(f"load: {name} is {value!r}, want one of {wanted}{suggest(value, choices)}")

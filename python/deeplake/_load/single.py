@@ -9,6 +9,7 @@ import numpy as np
 
 from deeplake import _native
 from deeplake._errors import InvalidArgumentError
+from deeplake._names import integer
 
 
 def transformed(
@@ -29,7 +30,7 @@ def transformed(
         about: descriptions of tensors by name.
     """
     for name, number in (("seed", seed), ("epoch", epoch), ("index", index)):
-        if isinstance(number, bool) or not hasattr(number, "__index__") or not 0 <= number < 1 << 63:
+        if (whole := integer(number)) is None or not 0 <= whole < 1 << 63:
             raise InvalidArgumentError(f"transform: {name} is {number!r}, want an int of 0 to 2**63 - 1")
     arrays = {name: np.asarray(value) for name, value in row.items()}
     options = {

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from deeplake import _index, _native, tql
 from deeplake._errors import ForkedError, InvalidArgumentError
 from deeplake._index import Rows
-from deeplake._names import check_text
+from deeplake._names import check_text, integer
 from deeplake._rows.source import Pinned, Version
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores
@@ -61,7 +61,7 @@ class Question:
             value = getattr(self, name)
             if optional and value is None:
                 continue
-            if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= value < 1 << 63:
+            if (number := integer(value)) is None or not least <= number < 1 << 63:
                 raise InvalidArgumentError(f"query: {name} is {value!r}, want an int of {least} to 2**63 - 1")
         if len(self.params) == 1 and isinstance(self.params[0], Mapping):
             object.__setattr__(self, "params", (dict(self.params[0]),))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from deeplake import _index, _native
 from deeplake._errors import InvalidArgumentError
 from deeplake._lazy import package
-from deeplake._names import check_names
+from deeplake._names import check_choice, check_names
 from deeplake._rows.row import largest_sample
 from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of
@@ -122,10 +122,9 @@ def to_pandas(source: Pinned, tensors: Sequence[str] | None, images: str) -> Any
 
 
 def _names(source: Pinned, tensors: Sequence[str] | None, images: str) -> list[str]:
-    check_names("convert to Arrow", tensors)
-    if images not in ("encoded", "pixels"):
-        raise InvalidArgumentError(f'convert to Arrow: images is "{images}", want "encoded" or "pixels"')
-    return source.names() if tensors is None else list(tensors)
+    chosen = check_names("convert to Arrow", tensors)
+    check_choice("convert to Arrow", "images", images, ("encoded", "pixels"))
+    return source.names() if chosen is None else chosen
 
 
 def _is_object(about: Mapping[str, Any], images: str) -> bool:

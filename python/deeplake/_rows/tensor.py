@@ -14,6 +14,7 @@ import numpy.typing as npt
 from deeplake import _index
 from deeplake._errors import ForkedError, InvalidArgumentError, OutOfRangeError, TensorTypeError
 from deeplake._index import Rows
+from deeplake._names import check_choice
 from deeplake._rows.row import sample
 from deeplake._rows.source import Source
 from deeplake._rows.within import within
@@ -123,8 +124,7 @@ class Tensor:
             OutOfRangeError: an index is outside of [-len, len).
             CorruptError: stored bytes are damaged. Nothing is returned.
         """
-        if ragged not in ("list", "pad"):
-            raise InvalidArgumentError(f'read tensor "{self._name}": ragged is "{ragged}", want "list" or "pad"')
+        check_choice(f'read tensor "{self._name}"', "ragged", ragged, ("list", "pad"))
         length = self._source.length()
         picked = range(length) if rows is None else _index.parse(rows, length)
         if isinstance(picked, int):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,6 +16,8 @@ import numpy.typing as npt
 
 from deeplake import _index, _native
 from deeplake._errors import Error, InvalidArgumentError, OutOfRangeError
+from deeplake._files import write_file
+from deeplake._names import integer
 
 if TYPE_CHECKING:
     from deeplake._rows.source import Pinned
@@ -157,9 +160,14 @@ class Video:
         found = reader_of(self._source, self._name).at(self._row, np.atleast_1d(wanted).astype(np.float64))
         return found if wanted.ndim else int(found[0])
 
-    def save(self, path: str | Path) -> None:
-        """Writes the file, byte for byte."""
-        Path(path).write_bytes(bytes(self))
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the file, byte for byte.
+
+        Raises:
+            NotFoundError: the folder does not exist. It is a FileNotFoundError too.
+            StorageError: the file cannot be written.
+        """
+        write_file("save video", path, bytes(self))
 
     def __len__(self) -> int:
         return self.info.frames
@@ -232,11 +240,8 @@ def whole(verb: str, name: str, value: object, *, least: int | None = -(2**63), 
 
     Raises InvalidArgumentError for other values.
     """
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
+    number = integer(value)
+    if number is None:
         raise InvalidArgumentError(f"{verb}: {name} is {value!r}, want an integer")
     if least is not None and not least <= number <= most:
         raise InvalidArgumentError(f"{verb}: {name} is {number}, want {least} to {most}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deeplake import _index
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_names, checks_keywords
+from deeplake._names import check_flag, check_names, checks_keywords, integer
 from deeplake._rows.live import Live
 from deeplake._versions.changes import RowVersion, version_of
 from deeplake._versions.commit import Commit, commit_of
@@ -41,7 +41,7 @@ class History:
         Returns:
             The commits, with the numbers of rows that each added, updated and deleted.
         """
-        return [commit_of(entry) for entry in self._source.handle().log(_limit("log", limit))]
+        return [commit_of(entry) for entry in self._source.handle().log(_limit("log", limit) or 0)]
 
     def history(self, row: int, limit: int | None = None) -> list[RowVersion]:
         """Returns the versions that changed a row, newest first, without reading samples.
@@ -67,7 +67,7 @@ class History:
         at = _index.parse(row, self._source.length())
         if not isinstance(at, int):
             raise InvalidArgumentError(f"history: row is {row!r}, want the number of one row")
-        return [version_of(entry) for entry in self._source.handle().history(at, _limit("history", limit))]
+        return [version_of(entry) for entry in self._source.handle().history(at, _limit("history", limit) or 0)]
 
     @property
     def branches(self) -> Branches:
@@ -231,7 +231,7 @@ class History:
         """
         if isinstance(tensors, str):
             tensors = [tensors]
-        check_names("rechunk", tensors)
+        tensors = check_names("rechunk", tensors)
         source = self._source
         if rows is None:
             start, stop = 0, 0
@@ -279,8 +279,8 @@ class History:
         done = self._source.handle().gc(
             _seconds("older_than", older_than),
             _seconds("expire", expire),
-            keep_last,
-            bool(dry_run),
+            _limit("gc", keep_last, "keep_last"),
+            check_flag("gc", "dry_run", dry_run),
         )
         return GCReport(**done)
 
@@ -295,13 +295,15 @@ class History:
         Returns:
             The report, which is true if the dataset is whole.
         """
-        return fsck_of(self._source.handle().fsck(bool(data), bool(repair)))
+        flags = check_flag("fsck", "data", data), check_flag("fsck", "repair", repair)
+        return fsck_of(self._source.handle().fsck(*flags))
 
 
-def _limit(what: str, limit: int | None) -> int:
-    if limit is not None and (not isinstance(limit, int) or limit < 1):
-        raise InvalidArgumentError(f"{what}: limit is {limit!r}, want an int >= 1 or None")
-    return limit or 0
+def _limit(called: str, limit: Any, what: str = "limit") -> int | None:
+    number = integer(limit)
+    if limit is not None and (number is None or not 1 <= number < 1 << 63):
+        raise InvalidArgumentError(f"{called}: {what} is {limit!r}, want an int >= 1 or None")
+    return number
 
 
 def _seconds(what: str, age: Any) -> float | None:
