@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,8 @@ import deeplake
 import numpy as np
 import pytest
 from deeplake._data import spec as _spec
+from deeplake._names import check_ints, integer
+from deeplake._show.plot import Plot
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +62,145 @@ def test_refused(ds: Any, call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(deeplake.InvalidArgumentError, match=message):
         call(ds)
     assert not ds.dirty and not deeplake.exists("mem://wrong")
+
+
+ODD = [
+    np.array([1, 2]), np.array(["x", "word"]), np.array([["x"]]), np.array("x"), np.array([]), np.True_, b"x", {"x"},
+    {"x": 1}, object(), float("nan"), -1, 1 << 80, "", "a\0b",
+]  # fmt: skip
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "windows of clips": lambda ds, odd: ds.clips("x", length=2, windows=odd),
+    "short of clips": lambda ds, odd: ds.clips("x", length=2, short=odd),
+    "others of windows": lambda ds, odd: ds.windows({"x": 0}, fps=2, others=odd),
+    "step of windows": lambda ds, odd: ds.windows({"x": 0}, fps=2, step=odd),
+    "fractions": lambda ds, odd: ds.split(odd),
+    "seed of split": lambda ds, odd: ds.split([1], seed=odd),
+    "lazy": lambda ds, odd: ds.to_polars(lazy=odd),
+    "seed of query": lambda ds, odd: ds.query("SELECT *", seed=odd),
+    "images": lambda ds, odd: ds.to_arrow(images=odd),
+    "ragged": lambda ds, odd: ds["x"].numpy(ragged=odd),
+    "limit": lambda ds, odd: ds.log(limit=odd),
+    "keep_last": lambda ds, odd: ds.gc(keep_last=odd, dry_run=True),
+    "dry_run": lambda ds, odd: ds.gc(dry_run=odd),
+    "data": lambda ds, odd: ds.fsck(data=odd),
+    "exist_ok": lambda ds, odd: ds.create_tensor("x", dtype="int64", exist_ok=odd),
+    "mode of mix": lambda ds, odd: deeplake.mix([ds, ds], mode=odd),
+    "stop of mix": lambda ds, odd: deeplake.mix([ds, ds], stop=odd),
+    "length of mix": lambda ds, odd: deeplake.mix([ds, ds], length=odd),
+    "value of pad": lambda ds, odd: deeplake.pad(odd),
+    "length of pad": lambda ds, odd: deeplake.pad(0, length=odd),
+    "bytes of Cache": lambda ds, odd: deeplake.Cache(odd),
+    "read": lambda ds, odd: deeplake.read(odd),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_any_value_is_taken_or_refused_by_the_package(ds: Any, name: str) -> None:
+    """No array, whose truth and comparison are errors, leads to an exception of another."""
+    if name in ("lazy", "images"):
+        pytest.importorskip("polars")
+    for odd in ODD:
+        with suppress(deeplake.Error):
+            CALLS[name](ds, odd)
+    assert not ds.dirty
+
+
+NAMES: dict[str, Callable[[Any, Any], Any]] = {
+    "batches": lambda ds, names: next(iter(ds.batches(4, tensors=names, collate="list"))),
+    "mix": lambda ds, names: next(iter(deeplake.mix([ds, ds], tensors=names).batches(2, collate="list"))),
+    "to_arrow": lambda ds, names: ds.to_arrow(tensors=names).column_names,
+}
+
+
+@pytest.mark.parametrize("call", NAMES)
+@pytest.mark.parametrize("kind", ["list", "array", "objects", "Index", "Series"])
+def test_names_come_in_any_collection(ds: Any, call: str, kind: str) -> None:
+    given: Any = ["x", "word"]
+    if kind in ("array", "objects"):
+        given = np.array(given, object if kind == "objects" else None)
+    elif kind != "list":
+        given = getattr(pytest.importorskip("pandas"), kind)(given)
+    if call == "to_arrow":
+        pytest.importorskip("pyarrow")
+    assert list(NAMES[call](ds, given)) == ["x", "word"]
+    ds.rechunk(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([True, False], r"episodes has True, want integers; np.flatnonzero\(mask\) has"),
+        (np.array([False, True]), "episodes has np.False_|episodes has False"),
+        ([0, True], "episodes has True"),
+        (b"0", "episodes is b'0', want integers"),
+        (bytearray(b"0"), "want integers"),
+        ("01", "episodes is '01', want integers"),
+        ([0.0], "episodes has 0.0, want integers"),
+        (3, "episodes is 3, want integers"),
+        ([1 << 63], "beyond 64 bits"),
+    ],
+)
+def test_numbers_are_no_mask_and_no_text(given: Any, message: str) -> None:
+    with pytest.raises(deeplake.InvalidArgumentError, match=message):
+        check_ints("ingest", "episodes", given)
+    with pytest.raises(deeplake.InvalidArgumentError, match=message):
+        deeplake.ingest("nowhere", "mem://wrong", episodes=given)
+
+
+def test_integers_of_others_are_taken() -> None:
+    for given in ([0, 2], (0, 2), range(0, 4, 2), np.array([0, 2], np.uint8), {0: "", 2: ""}):
+        assert check_ints("ingest", "episodes", given) == [0, 2]
+    assert integer(np.int8(3)) == 3 and integer(np.array(3)) == 3 and integer(np.array([3])) is None
+
+
+PIPES = """
+import deeplake, os, sys
+
+path = sys.argv[1]
+for name in ("p", "p.npy", "p.npz", "p.h5", "p.tar", "p.mp4", "p.csv"):
+    os.mkfifo(os.path.join(path, name))
+os.makedirs(os.path.join(path, "robots", "meta"))
+os.mkfifo(os.path.join(path, "robots", "meta", "info.json"))
+for name in ("p", "p.npy", "p.npz", "p.h5", "p.tar", "p.mp4", "p.csv", "robots"):
+    calls = [lambda at: deeplake.ingest(at, "mem://pipe", verbose=False)]
+    for call in calls + [deeplake.read] * (name == "p"):
+        try:
+            call(os.path.join(path, name))
+        except deeplake.InvalidArgumentError as err:
+            print("regular" if "not a regular file" in str(err) else "refused")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_nobody_waits_for_a_pipe(tmp_path: Path) -> None:
+    """In a process of its own, which a time limit ends."""
+    command = [sys.executable, "-c", PIPES, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["regular"] * 8 + ["refused"], done.stdout + done.stderr
+    for device in ("/dev/null", "/dev/zero"):
+        with pytest.raises(deeplake.InvalidArgumentError, match="not a regular file but a device"):
+            deeplake.read(device)
+
+
+def test_files_that_cannot_be_written(ds: Any, tmp_path: Path) -> None:
+    loader = {"batch_size": 2, "tensors": ["x"]}
+    for path, error, text in (
+        (tmp_path / "no" / "x.png", FileNotFoundError, 'there is no folder ".*no"; make it'),
+        (tmp_path, OSError, "Is a directory"),
+        (5, ValueError, "path is a int, want the path"),
+        ("a\0b", ValueError, "want the path of a file"),
+    ):
+        with pytest.raises(deeplake.Error, match=text) as caught:
+            Plot(b"png", 1).save(path)  # type: ignore[arg-type]
+        assert isinstance(caught.value, error)
+        with pytest.raises(deeplake.InvalidArgumentError, match="trace is"):
+            ds.batches(**loader, trace=path)
+    (tmp_path / "shut").mkdir()
+    trace = tmp_path / "shut" / "t.json"
+    batches = ds.batches(**loader, trace=trace)
+    (tmp_path / "shut").rmdir()
+    with pytest.raises(deeplake.NotFoundError, match="write trace to"):
+        list(batches)
 
 
 def test_a_schema_takes_the_arguments_of_create_tensor() -> None:

@@ -259,6 +259,47 @@ def test_bad_calls_say_what_is_wanted(film):
                 ds.append({"video": deeplake.read(FILES / name), "name": name})
 
 
+def test_a_view_of_clips_names_what_was_called(film, tmp_path):
+    with dataset(film) as ds:
+        ds.commit()
+        clips = ds.clips("video", length=4)
+        refused = [
+            (lambda: clips[["video"]], r'select tensors: .* choose them first, as ds\[\["video"\]\]\.clips'),
+            (lambda: clips.select_columns(["video"]), "select tensors: .* tensors= of the loader"),
+            (lambda: clips.clips("video", length=2), "clips: .* make other ones of the dataset"),
+            (lambda: clips.frames("video"), "frames: .* make other ones of the dataset"),
+            (lambda: clips.windows({"video": 0}), "windows: .* make other ones of the dataset"),
+            (lambda: clips.query("SELECT *"), r"query: .* first, as ds\.query\(\.\.\.\)\.clips"),
+            (lambda: clips.explain("SELECT *"), "explain: .* first"),
+            (lambda: clips.save("x"), "save: .*ds.load_view"),
+            (lambda: clips.plot(), "plot: .* take the rows of the dataset, with its whole videos"),
+            (lambda: clips.export(tmp_path, format="mds"), "export: .* append the arrays of these rows"),
+            (lambda: clips.to_arrow(), "to_arrow: .* append the arrays of these rows"),
+            (lambda: clips.__arrow_c_stream__(), "convert to Arrow: .* append the arrays of these rows"),
+        ]
+        for call, text in refused:
+            with pytest.raises(deeplake.UnsupportedError, match=text):
+                call()
+        ds.query("SELECT * WHERE name != ''").save("named")
+        with pytest.raises(deeplake.UnsupportedError, match=r"split by saved views: .* first"):
+            clips.split(["named"])
+        # What they advise works.
+        wanted = next(iter(clips.batches(2, tensors=["video"])))["video"]
+        for view in (ds[["video"]], ds.query("SELECT *"), ds.load_view("named")):
+            assert np.array_equal(next(iter(view.clips("video", length=4).batches(2)))["video"], wanted)
+
+
+def test_a_video_is_saved(film, tmp_path):
+    with dataset(film) as ds:
+        ds["video"][0].save(tmp_path / "x.mp4")
+        assert (tmp_path / "x.mp4").read_bytes() == film.read_bytes()
+        with pytest.raises(deeplake.NotFoundError, match=r'save video to ".*": there is no folder ".*no"') as caught:
+            ds["video"][0].save(tmp_path / "no" / "x.mp4")
+        assert isinstance(caught.value, FileNotFoundError)
+        with pytest.raises(deeplake.StorageError, match="Is a directory"):
+            ds["video"][0].save(tmp_path)
+
+
 def test_a_first_video_makes_a_tensor_of_videos(film):
     with deeplake.create("mem://first", overwrite=True) as ds:
         ds.append({"film": deeplake.read(film), "n": 1})

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from deeplake._data.parts import ends_of, parts_of
 from deeplake._data.reading import Reading
-from deeplake._errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from deeplake._errors import InvalidArgumentError, NotFoundError
 from deeplake._lazy import package
-from deeplake._names import checks_keywords, quoted, suggest
+from deeplake._names import check_choice, check_flag, checks_keywords, quoted, suggest
 from deeplake._rows.clips import frame_tensors
 from deeplake._rows.row import Row, rows_of
 from deeplake._rows.source import Pinned, Source, open_native
@@ -88,8 +88,8 @@ class Selecting(Reading):
             for batch in ds.clips("video", length=16, stride=2).pytorch(batch_size=8, shuffle=True):
                 model(batch["video"])
         """
-        if windows not in ("sliding", "all", "random"):
-            raise InvalidArgumentError(f'make clips: windows is "{windows}", want "sliding", "all" or "random"')
+        check_choice("make clips", "windows", windows, ("sliding", "all", "random"))
+        check_choice("make clips", "short", short, ("repeat", "drop"))
         for name, value, of in (("step", step, "sliding"), ("count", count, "random")):
             if value is not None and windows != of:
                 raise InvalidArgumentError(
@@ -185,8 +185,7 @@ class Selecting(Reading):
             raise InvalidArgumentError(
                 f"make windows: tolerance is {tolerance!r}, want seconds, a number of at least 0"
             )
-        if others not in ("episode", "frame"):
-            raise InvalidArgumentError(f'make windows: others is {others!r}, want "episode" or "frame"')
+        check_choice("make windows", "others", others, ("episode", "frame"))
         if fps is None:
             fps = (self._source.pinned().view().describe()["info"] or {}).get("fps")
             if fps is None:
@@ -243,7 +242,8 @@ class Selecting(Reading):
                 raise InvalidArgumentError(
                     f'split: stratify is "{stratify}", and saved views are not drawn; leave it out'
                 )
-            return [self.query(text) for text in saved_queries(self._source.pinned(), fractions)]
+            texts = saved_queries(self._source.pinned(), fractions)
+            return [self._asked(text, "split by saved views") for text in texts]
         named = isinstance(fractions, Mapping)
         fixed = self._select(range(self._source.pinned().length()))
         ends = ends_of(list(fractions.values()) if named else fractions, len(fixed))
@@ -289,6 +289,7 @@ class Selecting(Reading):
         """
         from deeplake._hosts.scanning import to_lazy_frame
 
+        check_flag("to_polars", "lazy", lazy)
         frame = to_lazy_frame(self._select(range(self._source.pinned().length())), tensors)
         return frame if lazy else frame.collect()
 
@@ -314,6 +315,10 @@ class Selecting(Reading):
         options = {"override_num_blocks": override_num_blocks}
         return rows_of(self._source.pinned(), None, (), tensors, options)
 
+    def _asked(self, text: str, called: str) -> View:
+        """Runs a query that another method makes, whose name is that of errors."""
+        return self.query(text)
+
     def _select(self, rows: Rows) -> View:
         raise NotImplementedError
 
@@ -323,29 +328,6 @@ class Selecting(Reading):
     if TYPE_CHECKING:
 
         def query(self, tql: str, /) -> View: ...
-
-
-def _refused(method: str) -> Any:
-    def refuse(self: object, *_: object, **__: object) -> NoReturn:
-        raise UnsupportedError(
-            f"{method}: the rows of a view of clips or windows are parts of samples, for loaders and indexing; use "
-            f"{method} of the dataset first, or append the arrays of these rows to another dataset"
-        )
-
-    return refuse
-
-
-class NoTable:
-    """Refuses the methods of `View` that take its rows as a table: those of a view of clips."""
-
-    __slots__ = ()
-
-    query, explain, save, materialize = map(_refused, ("query", "explain", "save", "materialize"))
-    export, visualize, plot = map(_refused, ("export", "visualize", "plot"))
-    to_arrow, to_arrow_reader, to_pandas = map(_refused, ("to_arrow", "to_arrow_reader", "to_pandas"))
-    to_polars, to_ray, to_pyarrow_dataset = map(_refused, ("to_polars", "to_ray", "to_pyarrow_dataset"))
-    clips, frames, windows = map(_refused, ("clips", "frames", "windows"))
-    __arrow_c_stream__ = _refused("__arrow_c_stream__")
 
 
 def saved_queries(pinned: Pinned, names: Sequence[str]) -> list[str]:

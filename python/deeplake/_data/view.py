@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from deeplake import _index, _native
 from deeplake._data.exporting import ExportReport, export_rows
-from deeplake._data.selecting import NoTable, Selecting, columns
+from deeplake._data.selecting import Selecting, columns
 from deeplake._data.writing import Writing
 from deeplake._errors import InvalidArgumentError
 from deeplake._index import Rows
@@ -21,7 +21,7 @@ from deeplake._names import checks_keywords
 from deeplake._query import saved as _saved
 from deeplake._query.query import Answer, Explanation, Question, answer
 from deeplake._query.saved import SavedView
-from deeplake._rows.clips import place_clips, place_windows
+from deeplake._rows.clips import NoTable, place_clips, place_windows
 from deeplake._rows.live import Live, dropped
 from deeplake._rows.row import Row, row_at
 from deeplake._rows.source import Pinned, Source, open_native
@@ -72,7 +72,7 @@ class View(Selecting):
             found = self._tensors.get(index)
             return self._tensor(index) if found is None else found
         if names := _index.names(index):
-            return self.query(columns(self._source, names))
+            return self._asked(columns(self._source, names), "select tensors")
         picked = _index.parse(index, self._source.length())
         if isinstance(picked, int):
             return row_at(self._source.pinned_row(picked), picked)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index, _native
+from deeplake._errors import UnsupportedError
 from deeplake._index import Rows
 from deeplake._rows.source import Pinned
 from deeplake._rows.video import decoder_folders, reader_of
@@ -133,3 +134,45 @@ def place_windows(source: Pinned, options: Mapping[str, Any]) -> Windows:
     for tensor in options["tensors"]:
         source.require(tensor["name"])
     return Windows(source, options, source.view().place_windows({**options, "folders": decoder_folders()}))
+
+
+_FIRST = "choose rows and tensors of the dataset first, as ds.query(...).clips(...)"
+_COPY = "append the arrays of these rows to another dataset, and take that"
+_WHOLE = "take the rows of the dataset, with its whole videos and arrays"
+_NOT_CLIPS = {
+    **dict.fromkeys(("query", "explain", "split by saved views"), _FIRST),
+    "select tensors": 'choose them first, as ds[["video"]].clips(...), or by tensors= of the loader',
+    "save": "save a view of the dataset, and make the clips or windows of ds.load_view(name)",
+    **dict.fromkeys(("clips", "frames", "windows"), "make other ones of the dataset, or of a view that holds its rows"),
+    **dict.fromkeys(("visualize", "plot"), f"{_WHOLE}, or {_COPY}"),
+}
+
+
+def _refusal(called: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{called}: the rows of a view of clips or windows are parts of samples, for loaders and indexing; "
+        + _NOT_CLIPS.get(called, f"{_COPY}, or {_WHOLE}")
+    )
+
+
+def _refused(called: str) -> Any:
+    def refuse(self: object, *_: object, **__: object) -> NoReturn:
+        raise _refusal(called)
+
+    return refuse
+
+
+class NoTable:
+    """Refuses the methods of `View` that take its rows as a table: those of a view of clips."""
+
+    __slots__ = ()
+
+    query, explain, save, materialize = map(_refused, ("query", "explain", "save", "materialize"))
+    export, visualize, plot = map(_refused, ("export", "visualize", "plot"))
+    to_arrow, to_arrow_reader, to_pandas = map(_refused, ("to_arrow", "to_arrow_reader", "to_pandas"))
+    to_polars, to_ray, to_pyarrow_dataset = map(_refused, ("to_polars", "to_ray", "to_pyarrow_dataset"))
+    clips, frames, windows = map(_refused, ("clips", "frames", "windows"))
+    __arrow_c_stream__ = _refused("convert to Arrow")
+
+    def _asked(self, text: str, called: str) -> NoReturn:
+        raise _refusal(called)
