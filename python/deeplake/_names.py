@@ -135,7 +135,7 @@ def check_ints(called: str, what: str, given: Any) -> list[int]:
     for item in listed:
         number = integer(item)
         if number is None:
-            raise InvalidArgumentError(f"{called}: {what} has {item!r}, want integers{_MASK * _is_bool(item)}")
+            raise InvalidArgumentError(f"{called}: {what} is {given!r}, want integers{_MASK * _is_bool(item)}")
         if not -(1 << 63) <= number < 1 << 63:
             raise InvalidArgumentError(f"{called}: {what} has {number}, which is beyond 64 bits")
         numbers.append(number)

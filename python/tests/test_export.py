@@ -315,7 +315,7 @@ def small() -> deeplake.Dataset:
         ({"format": "mds", "tensors": ["words", "words"]}, "InvalidArgumentError", 'tensor "words" is named twice'),
         ({"format": "mds", "tensors": []}, "InvalidArgumentError", "there are no tensors to write"),
         ({"format": "mds", "tensors": "abc"}, "InvalidArgumentError", r'tensors is "abc", want a list of names, such as \["abc"\]'),
-        ({"format": "mds", "splits": "all"}, "InvalidArgumentError", 'splits is "all", want auto or none'),
+        ({"format": "mds", "splits": "all"}, "InvalidArgumentError", 'splits is \'all\', want "auto" or "none"'),
         ({"format": "mds", "shard_bytes": 1.5}, "InvalidArgumentError", "shard_bytes is 1.5, want an int"),
         ({"format": "mds", "shard_bytes": 10}, "InvalidArgumentError", "shard_bytes is 10, want 1024 to 2147483648"),
         ({"format": "coco", "shard_bytes": 4096}, "InvalidArgumentError", "shard_bytes is 4096, and coco has no shards; leave it out"),
