@@ -325,7 +325,7 @@ func TestSeparators(t *testing.T) {
 		"id,\"text;\"\n1,\"a;b;c\"\n":                        {"1", "a;b;c"},
 		"id,what (a; b; c)\n1,\"x, y; z; w\"\n":              {"1", "x, y; z; w"},
 		"a,b (x;y)\n1,2;3\n4,5\n6,7\n":                       {"1", "2;3"},
-		"a;b\n1,5;2\nhalf a line\n1;2\n":                     nil, // it is read, and one line is wrong
+		"a;b\n1,5;2\nhalf a line\n1;2\n":                     nil, // one line is wrong
 		"text\nhello; world, this | is\ttext\n":              nil, // one column, two values
 		"text\n\"hello; world, this | is\ttext\"\n":          {"hello; world, this | is\ttext"},
 		"a;b\n" + long + ";2\n":                              {long, "2"},

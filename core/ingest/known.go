@@ -265,8 +265,8 @@ func (im *importer) deletions(desc dataset.Description, state map[string]any) {
 	}
 }
 
-// earlierVersions returns the versions for the state: all, until a run that compared all files tells
-// which of them count.
+// earlierVersions returns the versions for the state: all, until a run that compared all files
+// tells which of them count.
 func (im *importer) earlierVersions(complete bool) []uint64 {
 	out := im.versions
 	if complete && im.began == "" {

@@ -77,7 +77,7 @@ func TestLines(t *testing.T) {
 		"large":   {"{\"a\": 18446744073709551615}", []map[string]any{{"a": 18446744073709551615.0}}, map[string]string{"a": "uint64"}},
 		"huge":    {"{\"a\": 18446744073709551616}", []map[string]any{{"a": 18446744073709551616.0}}, map[string]string{"a": "double"}},
 		"whole":   {"{\"a\": 9007199254740994}\n{\"a\": 0.5}\n{\"a\": -9007199254740992}", []map[string]any{{"a": 9007199254740994.0}, {"a": 0.5}, {"a": -9007199254740992.0}}, map[string]string{"a": "double"}},
-		"digits":  {"{\"a\": [9007199254740993, 0.5]}", nil, map[string]string{"a": "string"}}, // a document
+		"digits":  {"{\"a\": [9007199254740993, 0.5]}", nil, map[string]string{"a": "string"}},
 		"bools":   {"{\"a\": true}\n{\"a\": false}\n{}", []map[string]any{{"a": true}, {"a": false}, {}}, map[string]string{"a": "bool"}},
 		"texts": {
 			`{"a": "\u00fc \"q\" \\ / \n", "b": "日本"}` + "\r\n" + `{"a": "", "b": null}`,

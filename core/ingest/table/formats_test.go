@@ -152,7 +152,8 @@ func TestLinesAsStated(t *testing.T) {
 	}
 }
 
-// TestColumnsOfLaterFiles: rows of a file without the chosen columns are holes, the first file's too.
+// TestColumnsOfLaterFiles: rows of a file without the chosen columns are holes, those of the first
+// file too.
 func TestColumnsOfLaterFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

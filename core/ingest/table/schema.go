@@ -142,8 +142,8 @@ func (im *importer) typesOf(ctx context.Context, f *file) (*arrow.Column, error)
 	switch t := t.(type) {
 	case *values:
 		f.known = t.known
-		if im.o.Columns == nil && t.unnamed != nil {
-			return nil, im.source.wrong(f, t.unnamed)
+		if im.o.Columns == nil && t.nameless != nil {
+			return nil, im.source.wrong(f, t.nameless)
 		}
 	case *records:
 		f.forms = t.forms

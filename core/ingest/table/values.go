@@ -20,7 +20,7 @@ type values struct {
 	names []string
 	known map[string]csv.Known // after the first records
 	// about a column without a name; nil: all have one
-	unnamed error
+	nameless error
 }
 
 // separate takes what the user says lies between the values of CSV: "" nothing.
@@ -49,7 +49,7 @@ func openCSV(ctx context.Context, f opened) (Table, error) {
 		return nil, err
 	}
 	defer end()
-	t.names, t.unnamed = r.Columns(), r.CheckNames()
+	t.names, t.nameless = r.Columns(), r.CheckNames()
 	b, err := r.Next(ctx)
 	if err != nil {
 		return nil, err
