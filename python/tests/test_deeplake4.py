@@ -113,8 +113,8 @@ def test_rows_become_a_dataset(stand_in, tmp_path, capsys):
         ("stream(25, SCHEMA, rows=20); os._exit(0)", deeplake.WorkerError, "after 20 of 25 rows"),
         ("stream(25, SCHEMA); out.flush(); os.kill(os.getpid(), 11)", deeplake.WorkerError, "SIGSEGV after 25 rows; leave a column out"),
         ("stream(25, SCHEMA, rows=20); out.write(b'\\xff\\xff\\xff\\xff\\x00\\x01\\x00\\x00'); out.flush(); os._exit(2)", deeplake.WorkerError, "status 2 after 20 rows"),
-        ("stream(25, SCHEMA, rows=20); out.flush(); time.sleep(100)", deeplake.WorkerError, "silent for 1 s after 20 rows, and was killed; give a longer timeout"),
-        ("time.sleep(100)", deeplake.WorkerError, "silent for 1 s, and was killed"),
+        ("stream(25, SCHEMA, rows=20); out.flush(); time.sleep(100)", deeplake.WorkerError, "silent for 5 s after 20 rows, and was killed; give a longer timeout"),
+        ("time.sleep(100)", deeplake.WorkerError, "silent for 5 s, and was killed"),
         ("sys.stderr.write('x' * (1 << 20)); sys.exit(5)", deeplake.WorkerError, "status 5.*its last output: xxx"),
         ("sys.stderr.write('deeplake4-error: {\"kind\": \"missing\", \"text\": \"deeplake 3.9.52 is installed there\"}\\n'); os._exit(3)", deeplake.UnsupportedError, r"deeplake 3.9.52 is installed there, want deeplake 4.7.*pip install"),
         ("sys.stderr.write('deeplake4-error: {\"kind\": \"absent\", \"text\": \"no dataset\"}\\n'); os._exit(3)", deeplake.NotFoundError, "no dataset"),
@@ -122,7 +122,7 @@ def test_rows_become_a_dataset(stand_in, tmp_path, capsys):
     ],
 )  # fmt: skip
 def test_a_process_that_fails_is_one_error(stand_in, tmp_path, script, kind, match):
-    rows = deeplake.deeplake4("flowers", python=stand_in(script), timeout=1 if "sleep" in script else 60)
+    rows = deeplake.deeplake4("flowers", python=stand_in(script), timeout=5 if "sleep" in script else 60)
     with pytest.raises(deeplake.Error, match=match) as caught:
         deeplake.ingest(rows, tmp_path / "ds", verbose=False)
     assert type(caught.value) is kind

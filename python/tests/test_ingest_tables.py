@@ -501,9 +501,9 @@ def test_separators(tmp_path: Path) -> None:
     ds = deeplake.ingest(names, place(), separator=";", verbose=False)
     assert values(ds) == {"Name, Vorname": ["Mueller, Hans", "Maier, Eva"], "Ort": ["Berlin", "Bonn"]}
     frame = pd.DataFrame({"id": [1, 2], "notes (what; who; when)": ["rain, a lot; me; noon", "sun, none; you; dawn"]})
-    for separator in (",", ";", "\t", "|"):
-        frame.to_csv(tmp_path / "frame.csv", index=False, sep=separator)
-        ds = deeplake.ingest(tmp_path / "frame.csv", place(), verbose=False)
+    for separator, name in ((",", "a.csv"), (";", "b.csv"), ("\t", "c.tsv")):
+        frame.to_csv(tmp_path / name, index=False, sep=separator)
+        ds = deeplake.ingest(tmp_path / name, place(), verbose=False)
         assert values(ds) == frame.to_dict("list"), separator
     made = deeplake_command("create", tmp_path / "names", f"from-{names}", "--separator", ";")
     assert made.returncode == 0 and "2 rows" in made.stdout, made.stderr
