@@ -512,7 +512,7 @@ def test_separators(tmp_path: Path) -> None:
     parquet.write_table(some(), tmp_path / "some.parquet")
     with pytest.raises(deeplake.InvalidArgumentError, match="separator is of CSV"):
         deeplake.ingest(tmp_path / "some.parquet", place(), separator=";", verbose=False)
-    with pytest.raises(deeplake.InvalidArgumentError, match=r"separator .* got no path"):
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"separator, link.* got no path"):
         deeplake.ingest(some(), place(), separator=";", verbose=False)
 
 
