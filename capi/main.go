@@ -25,6 +25,7 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -74,8 +75,8 @@ var lib = newLibrary()
 // does neither.
 const spareProcs = 2
 
-// adoptEnvironment gives Go the variables that the process has now. Go's runtime has those with
-// which it began: without the changes of Python's os.environ before the library was loaded.
+// adoptEnvironment copies the variables of the process to Go. Go's runtime has those with which the
+// process began, without the changes that Python made by os.environ before it loaded the library.
 func adoptEnvironment() {
 	now := map[string]string{}
 	for at := C.variables(); at != nil && *at != nil; at = (**C.char)(unsafe.Add(unsafe.Pointer(at), unsafe.Sizeof(*at))) {
@@ -85,7 +86,7 @@ func adoptEnvironment() {
 	}
 	for name, value := range now {
 		if was, there := os.LookupEnv(name); !there || was != value {
-			_ = os.Setenv(name, value) // which changes nothing in C
+			_ = os.Setenv(name, value) // C has the same value
 		}
 	}
 	for _, one := range os.Environ() {
@@ -99,8 +100,10 @@ func adoptEnvironment() {
 
 func newLibrary() *library {
 	adoptEnvironment()
-	if os.Getenv("GOMAXPROCS") == "" {
+	if text := os.Getenv("GOMAXPROCS"); text == "" {
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spareProcs)
+	} else if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		runtime.GOMAXPROCS(n) // Go's runtime has read it before adoptEnvironment
 	}
 	// net/http prints bytes of servers that break its protocol, which may repeat a secret.
 	log.SetOutput(io.Discard)

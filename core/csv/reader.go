@@ -35,7 +35,8 @@ type Options struct {
 	Known   map[string]Known // of columns
 	From    int64            // records that are passed over, without the names
 	Most    int64            // bytes of a batch; 0: the default
-	// Nameless says that a column without a name is no error, which Reader.CheckNames then returns.
+	// Nameless leaves out columns without a name, which are an error otherwise. Reader.CheckNames
+	// reports them.
 	Nameless bool
 	// LeaveOut is told of a record that is left out, counted from 0; nil: it is an error.
 	LeaveOut func(row int64, err error) error
@@ -107,7 +108,7 @@ func NewReader(from io.Reader, o Options) (*Reader, error) {
 	return r, nil
 }
 
-// CheckNames refuses a column without a name.
+// CheckNames returns the error about the first column without a name; nil: there is none.
 func (r *Reader) CheckNames() error {
 	if r.nameless == 0 {
 		return nil

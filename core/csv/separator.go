@@ -6,10 +6,10 @@ import (
 	"deeplake/core/errs"
 )
 
-// separators may lie between values.
+// separators are the separators that are tried, the most common one first.
 var separators = []byte{',', ';', '\t', '|'}
 
-// sampledRecords bounds the records that tell the separator.
+// sampledRecords bounds the records that are divided to find the separator.
 const sampledRecords = 200
 
 // separator returns what lies between the values of a file that begins with p: the separator that
@@ -38,9 +38,9 @@ func separator(p []byte, isAll bool) (byte, error) {
 	return best, nil
 }
 
-// divided returns the number of values of the first record, and of the records behind it in p: how
-// many have as many values, and how many there are. A quote within a value without quotes tells
-// that the separator is another one.
+// divided returns the number of values of the first record, how many later records of p have as
+// many, and how many later records there are. A record with a quote in an unquoted value does not
+// count as the same: its separator is another one.
 func divided(p []byte, comma byte, isAll bool) (columns, same, all int) {
 	for all < sampledRecords {
 		var r record

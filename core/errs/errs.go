@@ -160,8 +160,8 @@ func Is(err error, k Kind) bool {
 	return ok && known == k
 }
 
-// OfMachine marks err as one about this machine, such as a library that it lacks: the next sample
-// fails as well.
+// OfMachine marks err as an error about this machine, such as a missing library. All samples fail
+// with it, so OfSample is false.
 func OfMachine(err error) error {
 	return &Error{Kind: KindOf(err), Err: err, machine: true}
 }

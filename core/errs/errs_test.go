@@ -41,7 +41,7 @@ func TestWrapKeepsTheKind(t *testing.T) {
 	}
 }
 
-// TestOfSample: what lies at this machine is about no sample, however it is wrapped.
+// TestOfSample: an error about the machine is none of a sample, however it is wrapped.
 func TestOfSample(t *testing.T) {
 	t.Parallel()
 	lacks := Op("find FFmpeg", "").New(Unsupported, "there is none")

@@ -129,13 +129,12 @@ func (w *webDataset) part(ctx context.Context, p *part) (any, error) {
 }
 
 func (w *webDataset) finish(ctx context.Context, _ [][]byte) error {
-	names := mainNames
 	return w.e.describe(ctx, func(c *column) string {
 		name := strings.TrimSuffix(w.names[slices.Index(w.e.columns, c)], ".")
 		if name == "" {
-			return names[c.kind]
+			return mainNames[c.kind]
 		}
-		if slices.Contains(slices.Collect(maps.Values(names)), name) { // imports add the kind
+		if slices.Contains(slices.Collect(maps.Values(mainNames)), name) { // imports add the kind
 			last := map[kind]string{isImage: "image", isVideo: "video", isText: "txt", isJSON: "json", isLabel: "npy", isNumbers: "npy"}[c.kind]
 			if c.kind == isLabel && c.scalar() {
 				last = "cls"

@@ -211,8 +211,8 @@ const (
 )
 
 // zstdDecoder is made once, holds no data between calls and serves parallel callers. A decoder made
-// for each page would cost more than the page. Its channel must not be made within the synctest
-// bubble of a test, so it is not made late.
+// for each page would cost more than the page. It is made at the start: a decoder that is first
+// used within a synctest bubble cannot be used outside of it.
 var zstdDecoder = newDecoder()
 
 func newDecoder() *zstd.Decoder {

@@ -43,8 +43,8 @@ func plainPath(uri string) string {
 	return uri
 }
 
-// checkOthers refuses the options of an import of episodes for another source.
-func (o Options) checkOthers(source string) error {
+// refuseEpisodes refuses the option for episodes: the source is not of LeRobot.
+func (o Options) refuseEpisodes(source string) error {
 	if o.Episodes == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (o Options) checkOthers(source string) error {
 
 // checkTable checks the options of an import of tables.
 func (o Options) checkTable(source string) error {
-	if err := o.checkOthers(source); err != nil {
+	if err := o.refuseEpisodes(source); err != nil {
 		return err
 	}
 	op := errs.Op("import from", storage.RedactURL(source))

@@ -58,7 +58,7 @@ type Options struct {
 	Columns []string                      `json:"columns"` // of tables, and features; nil: all
 	Schema  map[string]dataset.TensorSpec `json:"schema"`  // of tables: tensors by name
 	URLs    []table.URLColumn             `json:"urls"`    // of tables: columns of URLs to fetch
-	// of CSV: what lies between values; "" goes by the first records
+	// of CSV: the character between values; "" goes by the first records
 	Separator string `json:"separator"`
 	Once      bool   `json:"once"` // no commit before the end
 	// of LeRobot: numbers of the episodes to take; nil: all
@@ -193,7 +193,7 @@ func Start(env *dataset.Env, uri, source string, o Options) (*Job, error) {
 		if o.Columns != nil || o.Schema != nil || o.URLs != nil || o.Separator != "" {
 			return nil, errs.Op("import from", lake.URI()).New(errs.Invalid, "columns, schema, separator and urls are of tables, and no file there is one by its name; give format=%q", "parquet")
 		}
-		if err := o.checkOthers(source); err != nil {
+		if err := o.refuseEpisodes(source); err != nil {
 			return nil, err
 		}
 		return im.run(ctx, uri)

@@ -236,15 +236,16 @@ func (k *knownRows) take(ctx context.Context) (known, error) {
 // mostVersions bounds the earlier versions that an import compares.
 const mostVersions = 16
 
-// earlier is the rows that an earlier import has left. Files whose rows were deleted since do not
-// come again.
+// earlier is the rows of the version that an earlier import made. Files whose rows were deleted
+// since are not imported again.
 type earlier struct {
 	*knownRows
 	version uint64
 	d       *dataset.Dataset
 }
 
-// identify notes which dataset it is. A copy without history has no earlier versions.
+// identify reads the identity of the dataset. A copy without history has another one than the state
+// says, and has no earlier versions.
 func (im *importer) identify(v *dataset.View) (err error) {
 	was := im.identity
 	if im.identity, _, _, err = v.Identity(); was != im.identity {
@@ -253,8 +254,8 @@ func (im *importer) identify(v *dataset.View) (err error) {
 	return err
 }
 
-// deletions finds the versions that earlier imports have left, and that are no longer the newest.
-func (im *importer) deletions(desc dataset.Description, state map[string]any) {
+// findEarlier finds the versions that earlier imports made, and that are no longer the newest.
+func (im *importer) findEarlier(desc dataset.Description, state map[string]any) {
 	im.identity, _ = state["dataset"].(string)
 	numbers, _ := state["earlier"].([]any)
 	for _, n := range append(numbers, state["version"]) {
@@ -265,8 +266,8 @@ func (im *importer) deletions(desc dataset.Description, state map[string]any) {
 	}
 }
 
-// earlierVersions returns the versions for the state: all, until a run that compared all files
-// tells which of them count.
+// earlierVersions returns the versions for the state. A complete run that compared all files keeps
+// those with rows of files that it left out; any other run keeps all.
 func (im *importer) earlierVersions(complete bool) []uint64 {
 	out := im.versions
 	if complete && im.began == "" {
@@ -309,7 +310,8 @@ func closeEarlier(all []*earlier) {
 	}
 }
 
-// wasDeleted reports whether an object had rows after an earlier import, has none, and is the same.
+// wasDeleted reports whether an object has no rows now, had some after an earlier import, and has
+// not changed since.
 func (im *importer) wasDeleted(ctx context.Context, all []*earlier, o *object) (found bool, err error) {
 	for _, e := range all {
 		for k := e.peek(); k != nil && k.Path <= o.Key; k = e.peek() {

@@ -84,7 +84,7 @@ func (im *importer) resume(desc dataset.Description) error {
 		}
 		im.report.Resumed = desc.Rows
 	}
-	im.deletions(desc, state)
+	im.findEarlier(desc, state)
 	if err := im.oldTensors(desc, state); err != nil {
 		return err
 	}

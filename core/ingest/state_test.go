@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"deeplake/core/dataset"
-	"deeplake/core/dataset/origin"
 	"deeplake/core/errs"
+	"deeplake/core/storage/storagetest"
 	"deeplake/core/version/maintain"
 )
 
@@ -49,6 +49,19 @@ func TestOtherOptions(t *testing.T) {
 	}
 }
 
+// interrupt runs an import that commits after each row, and ends at the first file that fails.
+func interrupt(t *testing.T, env *dataset.Env, lake *storagetest.Lake, fails func(key string) bool) {
+	t.Helper()
+	lake.Fail = func(key string, _, _ int64) error {
+		if fails(key) {
+			return errs.Op("read", key).New(errs.Storage, "the network is gone")
+		}
+		return nil
+	}
+	fail(t, env, "mem://d", "lake://b", Options{Checkpoint: 1, Workers: 1}, errs.Storage)
+	lake.Fail = nil
+}
+
 // TestInterruptedAtAnyName: an import that stops at a name that is not UTF-8 goes on behind it.
 func TestInterruptedAtAnyName(t *testing.T) {
 	t.Parallel()
@@ -56,15 +69,7 @@ func TestInterruptedAtAnyName(t *testing.T) {
 	for i := range 6 {
 		lake.Put(fmt.Sprintf("\xc0%d.jpg", i), picture(t, i, "jpeg"))
 	}
-	outage := true
-	lake.Fail = func(key string, _, _ int64) error {
-		if outage && key >= "\xc03.jpg" {
-			return errs.Op("read", key).New(errs.Storage, "the network is gone")
-		}
-		return nil
-	}
-	fail(t, env, "mem://d", "lake://b", Options{Checkpoint: 1, Workers: 1}, errs.Storage)
-	outage = false
+	interrupt(t, env, lake, func(key string) bool { return key >= "\xc03.jpg" })
 	if r := run(t, env, "mem://d", "lake://b", Options{Checkpoint: 1}); r.Resumed == 0 || r.Rows != 6 {
 		t.Errorf("report: %+v", r)
 	}
@@ -89,21 +94,8 @@ func deleteRows(t *testing.T, env *dataset.Env, uri string, rows ...int64) int64
 	return c.Rows
 }
 
-// paths returns the files of the rows.
-func paths(t *testing.T, env *dataset.Env, uri string) (out []string) {
-	t.Helper()
-	for _, p := range stored(t, env, uri, origin.Tensor) {
-		o, err := origin.Decode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, o.Path)
-	}
-	return out
-}
-
-// TestDeletedRows: files whose rows the user has deleted do not come again, in this run and in
-// later ones, unless they have changed.
+// TestDeletedRows: files whose rows were deleted are not imported again, by the next run and later
+// ones, unless they have changed.
 func TestDeletedRows(t *testing.T) {
 	t.Parallel()
 	env, root := testEnv(), t.TempDir()
@@ -115,7 +107,7 @@ func TestDeletedRows(t *testing.T) {
 	check := func(when string, o Options, added, deleted int64, want ...string) {
 		t.Helper()
 		r := run(t, env, "mem://d", root, o)
-		got := paths(t, env, "mem://d")
+		got := origins(t, env, "mem://d")
 		slices.Sort(got)
 		if r.Added != added || r.Deleted != deleted || !slices.Equal(got, want) || r.Skipped != 0 {
 			t.Errorf("%s: added %d, deleted %d, rows %v, want %d, %d, %v\n%s", when, r.Added, r.Deleted, got, added, deleted, want, reasons(r))
@@ -147,23 +139,14 @@ func TestDeletedRows(t *testing.T) {
 	check("after an overwrite", Options{}, 0, 1, "b.png", "bb.png", "c.png", "d.png", "e.png")
 }
 
-// TestDeletedBetweenRuns: rows that are deleted after an interruption stay deleted, and other
-// commits change nothing.
+// TestDeletedBetweenRuns: rows that are deleted after an interrupted run stay deleted.
 func TestDeletedBetweenRuns(t *testing.T) {
 	t.Parallel()
 	env, lake := lakeEnv()
 	for i := range 6 {
 		lake.Put(fmt.Sprintf("%d.jpg", i), picture(t, i, "jpeg"))
 	}
-	outage := true
-	lake.Fail = func(key string, _, _ int64) error {
-		if outage && key == "4.jpg" {
-			return errs.Op("read", key).New(errs.Storage, "the network is gone")
-		}
-		return nil
-	}
-	fail(t, env, "mem://d", "lake://b", Options{Checkpoint: 1, Workers: 1}, errs.Storage)
-	outage = false
+	interrupt(t, env, lake, func(key string) bool { return key == "4.jpg" })
 	if left := deleteRows(t, env, "mem://d", 1); left != 3 {
 		t.Fatal(left)
 	}
@@ -172,11 +155,11 @@ func TestDeletedBetweenRuns(t *testing.T) {
 	}
 	for range 2 {
 		r := run(t, env, "mem://d", "lake://b", Options{})
-		if got := paths(t, env, "mem://d"); r.Deleted != 1 || !slices.Equal(got, []string{"0.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg"}) {
+		if got := origins(t, env, "mem://d"); r.Deleted != 1 || !slices.Equal(got, []string{"0.jpg", "2.jpg", "3.jpg", "4.jpg", "5.jpg"}) {
 			t.Errorf("%+v: %v", r, got)
 		}
 	}
-	// A version that is not there any longer tells nothing: the file comes again.
+	// Without that version, the file is imported again.
 	d, err := dataset.Open(t.Context(), env, "mem://d", dataset.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)

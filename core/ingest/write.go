@@ -75,8 +75,8 @@ type importer struct {
 	removed []span // rows of the view that are deleted since, in order
 
 	identity string   // of the dataset
-	versions []uint64 // of the dataset after earlier imports, from which rows were deleted since
-	deleted  []uint64 // those of them that have rows of files that were left out
+	versions []uint64 // that earlier imports made, and that are no longer the newest
+	deleted  []uint64 // those of them with rows that were deleted since; guarded by mu
 
 	set      annotations.Set // of the pictures; nil: none
 	layout   string          // of set
@@ -89,7 +89,7 @@ type importer struct {
 	window []row // to be appended
 	held   int64 // bytes of it
 
-	mu        sync.Mutex // guards goneCount, which the reader of the listing counts
+	mu        sync.Mutex // guards goneCount, goneNames and deleted
 	goneCount int64
 	goneNames []string
 	count     struct{ unchanged, deleted atomic.Int64 }

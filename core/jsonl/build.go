@@ -24,8 +24,9 @@ type cell struct {
 type key struct {
 	name       string
 	isDocument bool
-	isRounded  bool
+	isRounded  bool          // float64 may round integers
 	kinds      jsontext.Kind // of all values, without nulls
+	digits     digits        // of all integers
 	cells      []cell
 }
 
@@ -71,8 +72,7 @@ func (b *builder) add(p []byte) error {
 		return err
 	}
 	for i, k := range b.keys {
-		k.kinds |= b.line[i].kind &^ jsontext.Null
-		k.cells = append(k.cells, b.line[i])
+		k.add(b.line[i])
 	}
 	b.rows++
 	return nil
@@ -112,11 +112,28 @@ func (b *builder) member(s *jsontext.Scanner, quoted []byte) error {
 	return err
 }
 
-// takes reports whether a value is of the kind of those before.
+// add appends a value.
+func (k *key) add(c cell) {
+	k.kinds |= c.kind &^ jsontext.Null
+	k.digits |= digitsOf(c)
+	k.cells = append(k.cells, c)
+}
+
+// takes refuses a value of another kind than those before, and a number with which float64 would
+// round an integer.
 func (k *key) takes(c cell) error {
 	const numbers = jsontext.Int | jsontext.Float
 	is := c.kind &^ jsontext.Null
-	if is == 0 || k.isDocument || k.kinds == 0 || k.kinds&is != 0 || k.kinds&numbers != 0 && is&numbers != 0 {
+	if is == 0 || k.isDocument {
+		return nil
+	}
+	if is&numbers != 0 && k.kinds&^numbers == 0 {
+		if all := k.digits | digitsOf(c); !k.isRounded && all&isInexact != 0 && all.needFloats(k.kinds|is) {
+			return errs.New(errs.Type, "has %.40s for %q, and float64 would round an integer of the column; give it htype json, or dtype float64", c.p, k.name)
+		}
+		return nil
+	}
+	if k.kinds == 0 || k.kinds&is != 0 {
 		return nil
 	}
 	first := jsontext.Kind(1)
@@ -124,6 +141,49 @@ func (k *key) takes(c cell) error {
 		first <<= 1
 	}
 	return errs.New(errs.Type, "has %s for %q, and lines before have %s; write one kind, or give htype json", is, k.name, first)
+}
+
+// digits are facts about the integers of a column.
+type digits uint8
+
+const (
+	isNegative digits = 1 << iota
+	isUnsigned        // beyond int64
+	isBig             // beyond uint64, too
+	isInexact         // float64 has not all of its digits
+)
+
+// surelyExact is the most characters of an integer that each type holds.
+const surelyExact = 15
+
+// digitsOf returns the facts about a value; 0: it is no integer.
+func digitsOf(c cell) (d digits) {
+	if c.kind&jsontext.Int == 0 {
+		return 0
+	}
+	if c.p[0] == '-' {
+		d = isNegative
+	}
+	if len(c.p) <= surelyExact {
+		return d
+	}
+	if _, err := strconv.ParseInt(text(c.p), 10, 64); err != nil {
+		d |= isUnsigned
+		if _, err := strconv.ParseUint(text(c.p), 10, 64); err != nil {
+			d |= isBig
+		}
+	}
+	whole, _ := new(big.Int).SetString(text(c.p), 10)
+	if v, how := new(big.Float).SetInt(whole).Float64(); how != big.Exact || math.IsInf(v, 0) {
+		d |= isInexact
+	}
+	return d
+}
+
+// needFloats reports whether no type of integers holds numbers of some kinds.
+func (d digits) needFloats(kinds jsontext.Kind) bool {
+	const both = isNegative | isUnsigned
+	return kinds&jsontext.Float != 0 || d&isBig != 0 || d&both == both
 }
 
 // column makes the struct of all columns.
@@ -211,12 +271,11 @@ func (k *key) bools() (*arrow.Type, *arrow.Data) {
 	return &arrow.Type{Format: "b"}, d
 }
 
-// numbers returns integers, or floats if there is one. Integers among floats, and those beyond 64
-// bits, keep their digits, or are an error, unless the user wants floats.
+// numbers returns integers, or floats if no type of integers holds all numbers.
 func (k *key) numbers() (*arrow.Type, *arrow.Data, error) {
 	cells := k.cells
 	d := &arrow.Data{Rows: int64(len(cells)), Valid: valid(cells), Values: make([]byte, 0, 8*len(cells))}
-	if k.kinds&jsontext.Float == 0 {
+	if !k.digits.needFloats(k.kinds) {
 		if integers(d, cells, func(p []byte) (uint64, error) {
 			v, err := strconv.ParseInt(text(p), 10, 64)
 			return uint64(v), err
@@ -235,27 +294,10 @@ func (k *key) numbers() (*arrow.Type, *arrow.Data, error) {
 			if v, err = strconv.ParseFloat(text(c.p), 64); err != nil {
 				return nil, nil, errs.New(errs.Type, "the number %.40s is beyond the range of float64", c.p)
 			}
-			if c.kind&jsontext.Int != 0 && !k.isRounded && !isExact(v, c.p) {
-				return nil, nil, errs.New(errs.Type, "the integer %.40s of %q does not fit the others into 64 bits, and float64 has fewer digits; give it htype json, or dtype float64", c.p, k.name)
-			}
 		}
 		d.Values = binary.LittleEndian.AppendUint64(d.Values, math.Float64bits(v))
 	}
 	return &arrow.Type{Format: "g"}, d, nil
-}
-
-// isExact reports whether a float has all digits of an integer.
-func isExact(v float64, p []byte) bool {
-	const exact = 1 << 53
-	if v > -exact && v < exact {
-		return true
-	}
-	whole, ok := new(big.Int).SetString(text(p), 10)
-	if !ok {
-		return false
-	}
-	of, _ := new(big.Float).SetFloat64(v).Int(nil)
-	return of.Cmp(whole) == 0
 }
 
 // integers parses all cells, and reports whether each is an integer of the type.
@@ -296,11 +338,12 @@ func (k *key) lists() (t *arrow.Type, d *arrow.Data, ok bool) {
 			return nil, nil, false
 		}
 	}
-	leaf := &key{name: k.name, cells: l.leaves, isRounded: k.isRounded}
+	leaf := &key{name: k.name, isRounded: k.isRounded, cells: make([]cell, 0, len(l.leaves))}
 	for _, c := range l.leaves {
-		if leaf.kinds |= c.kind; c.kind&(jsontext.Null|jsontext.Object) != 0 {
+		if c.kind&(jsontext.Null|jsontext.Object) != 0 || leaf.takes(c) != nil {
 			return nil, nil, false
 		}
+		leaf.add(c)
 	}
 	const numbers = jsontext.Int | jsontext.Float
 	if n := leaf.kinds; n != jsontext.Bool && n != jsontext.Text && n&^numbers != 0 {

@@ -405,8 +405,8 @@ func (e *Epoch) emptied(w *work) error {
 		w.seq, e.pass.Rank, e.pass.World, w.skips[0].err)
 }
 
-// nothing returns an error if no row of the whole epoch could be read: a loop over it would end as
-// if it had worked.
+// nothing returns an error if no row of a whole epoch could be read. Without it, a training loop
+// would end as if it had trained.
 func (e *Epoch) nothing() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

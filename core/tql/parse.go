@@ -101,7 +101,7 @@ func (p *parser) want(what string, meant ...string) {
 	p.fail(t.At, "got %s, want %s%s", t.shown(), what, hint)
 }
 
-// dotted returns the name with dots that stands here without quotes; "": none does.
+// dotted returns the unquoted name with dots around the next token; "": there is none.
 func (p *parser) dotted() string {
 	if p.err != nil || p.i == 0 || p.tokens[p.i-1].Kind != WordToken || p.now().shown() != "." {
 		return ""

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _native
+from deeplake._checks import check_text
 from deeplake._errors import AlreadyExistsError, InvalidArgumentError, NotFoundError, TensorTypeError
-from deeplake._names import check_text, checks_keywords, suggest
+from deeplake._names import checks_keywords, suggest
 
 __all__ = ["Description", "Each", "each", "functions", "register", "unregister"]
 

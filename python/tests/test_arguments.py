@@ -13,9 +13,10 @@ from typing import Any
 
 import deeplake
 import numpy as np
+import pandas as pd
 import pytest
+from deeplake._checks import check_ints, integer
 from deeplake._data import spec as _spec
-from deeplake._names import check_ints, integer
 from deeplake._show.plot import Plot
 
 
@@ -97,8 +98,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_any_value_is_taken_or_refused_by_the_package(ds: Any, name: str) -> None:
     """No array, whose truth and comparison are errors, leads to an exception of another."""
-    if name in ("lazy", "images"):
-        pytest.importorskip("polars")
     for odd in ODD:
         with suppress(deeplake.Error):
             CALLS[name](ds, odd)
@@ -119,9 +118,7 @@ def test_names_come_in_any_collection(ds: Any, call: str, kind: str) -> None:
     if kind in ("array", "objects"):
         given = np.array(given, object if kind == "objects" else None)
     elif kind != "list":
-        given = getattr(pytest.importorskip("pandas"), kind)(given)
-    if call == "to_arrow":
-        pytest.importorskip("pyarrow")
+        given = getattr(pd, kind)(given)
     assert list(NAMES[call](ds, given)) == ["x", "word"]
     ds.rechunk(given)
 

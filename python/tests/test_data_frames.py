@@ -55,21 +55,28 @@ def test_arrays_of_pandas_are_as_their_series(name: str) -> None:
     assert repr(stored_as(ARRAYS[name]())) == repr(stored_as(pd.Series(ARRAYS[name]())))
 
 
+TYPES = ["int8", "Int8", "UInt64", "Float32", "boolean", "string", "float64", "datetime64[us]", "category", object]
+NONE = {"int8", "float64"}  # of NumPy: the former has no missing values, those of the latter are NaN
+
+
 @pytest.mark.parametrize(
-    "dtype", ["int8", "Int8", "UInt64", "Float32", "boolean", "string", "float64", "datetime64[us]", "category", object]
+    ("dtype", "rows"), [(dtype, rows) for dtype in TYPES for rows in (0, 2) if rows == 0 or dtype not in NONE]
 )
-@pytest.mark.parametrize("rows", [0, 2])
 def test_frames_without_values_have_the_types_of_arrow(dtype: Any, rows: int) -> None:
-    if rows and dtype == "int8":
-        return
     frame = pd.DataFrame({"a": pd.Series([None] * rows, dtype=dtype)})
     with deeplake.ingest(frame, place(), verbose=False) as ds:
-        assert (len(ds) == rows and list(ds) == rows * [{"a": None}]) or dtype == "float64"
-        if dtype == "category" and rows:
+        assert len(ds) == rows and list(ds) == rows * [{"a": None}]
+        if (dtype, rows) == ("category", 2):
             assert ds["a"].htype == "class_label"
             return
         with deeplake.ingest(pa.Table.from_pandas(frame), place(), verbose=False) as other:
-            assert (ds["a"].htype, ds["a"].dtype) == (other["a"].htype, other["a"].dtype) or dtype == "float64"
+            assert (ds["a"].htype, ds["a"].dtype) == (other["a"].htype, other["a"].dtype)
+
+
+def test_frames_of_floats_and_of_nothing() -> None:
+    """A missing value of NumPy's float64 is NaN."""
+    with deeplake.ingest(pd.DataFrame({"a": [None, None]}, dtype="float64"), place(), verbose=False) as ds:
+        assert ds["a"].dtype == "float64" and np.isnan(ds["a"][:]).all() and len(ds) == 2
     with pytest.raises(deeplake.InvalidArgumentError, match="has no rows"):
         deeplake.ingest(pd.DataFrame(), place())
 

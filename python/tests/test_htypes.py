@@ -95,30 +95,36 @@ def test_values_without_a_shape(place, htype, spec, samples):
     assert [b["t"] for b in deeplake.open(place).batches(len(samples))] == [samples]
 
 
-@pytest.mark.parametrize(
-    ("array", "want"),
-    [
-        (np.array(["x", "y"]), ["x", "y"]),
-        (np.array([["x", "y"]]), [["x", "y"]]),
-        (np.array([["x", "y"]], object), [["x", "y"]]),
-        (np.array([["x"], ["x", "y"]], object), [["x"], ["x", "y"]]),
-        ([np.array("x")], ["x"]),
-        ([None, np.array("x", object), "y"], [None, "x", "y"]),
-        (["x", np.array("y")], ["x", "y"]),
-        ([np.array(["x", "y"])], [["x", "y"]]),
-        ([np.array(["x"]), None, ["y"]], [["x"], None, ["y"]]),
-        ([["x"], np.array(["x", "y"], object)], [["x"], ["x", "y"]]),
-        *(
-            ([np.array(["x", "y"], np.dtypes.StringDType())], [["x", "y"]])
-            for _ in range(hasattr(np.dtypes, "StringDType"))
-        ),
-    ],
-)
-@pytest.mark.parametrize("htype", ["class_label", "text", "tag", "json", "sequence[text]", None])
+TEXTS = [
+    (np.array(["x", "y"]), ["x", "y"]),
+    (np.array([["x", "y"]]), [["x", "y"]]),
+    (np.array([["x", "y"]], object), [["x", "y"]]),
+    (np.array([["x"], ["x", "y"]], object), [["x"], ["x", "y"]]),
+    ([np.array("x")], ["x"]),
+    ([None, np.array("x", object), "y"], [None, "x", "y"]),
+    (["x", np.array("y")], ["x", "y"]),
+    ([np.array(["x", "y"])], [["x", "y"]]),
+    ([np.array(["x"]), None, ["y"]], [["x"], None, ["y"]]),
+    ([["x"], np.array(["x", "y"], object)], [["x"], ["x", "y"]]),
+    *(
+        ([np.array(["x", "y"], np.dtypes.StringDType())], [["x", "y"]])
+        for _ in range(hasattr(np.dtypes, "StringDType"))
+    ),
+]
+
+
+def has_lists(want):
+    return any(isinstance(row, list) for row in want)
+
+
+def htypes_of(want):
+    """The htypes of tensors that hold the samples; None: that of inference."""
+    return ["class_label", "json", None, *(["tag", "sequence[text]"] if has_lists(want) else ["text"])]
+
+
+@pytest.mark.parametrize(("htype", "array", "want"), [(h, a, w) for a, w in TEXTS for h in htypes_of(w)])
 def test_arrays_of_texts_are_texts(htype, array, want):
-    lists = any(isinstance(row, list) for row in want)
-    if lists == (htype == "text") or (htype in ("tag", "sequence[text]") and not lists):
-        return
+    lists = has_lists(want)
     with deeplake.create("mem://texts", overwrite=True, schema={"t": htype} if htype else None) as ds:
         ds.extend({"t": array})
         if htype:

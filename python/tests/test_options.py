@@ -187,7 +187,7 @@ def test_names_in_an_array_are_names():
 def test_devices_that_torch_lacks(device, error, text):
     torch = pytest.importorskip("torch")
     if device == "mps" and torch.backends.mps.is_available():
-        pytest.skip("there is one")
+        pytest.skip("this machine has a device mps")
     with deeplake.create("mem://devices", overwrite=True, schema={"x": {"dtype": "int64"}}) as ds:
         ds.extend({"x": range(4)})
         ds.commit()

@@ -164,7 +164,7 @@ func TestColumnsOfLaterFiles(t *testing.T) {
 	}
 }
 
-// TestLateKinds: a kind that comes after the first megabyte of a file decides, too.
+// TestLateKinds: values behind the first megabyte of a file decide about its columns, too.
 func TestLateKinds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +180,7 @@ func TestLateKinds(t *testing.T) {
 	}
 }
 
-// TestStatedSeparator: what lies between values is what the user says, in all runs.
+// TestStatedSeparator: a separator that the user states is used by all runs.
 func TestStatedSeparator(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,16 +7,16 @@ import (
 	"deeplake/core/jsonl"
 )
 
-// Bytes of a file without types, which tell its columns: fewer, if there are many files.
+// Bounds of the bytes that are read of a file without types to find its columns.
 const (
 	mostSampled  = 16 << 20
 	leastSampled = 1 << 20
-	allSampled   = 256 << 20 // of all files
 )
 
-// sampled returns how many bytes of a file tell its columns.
+// sampled returns how many bytes of a file are read to find its columns. The files that are open
+// together share the memory for them.
 func (s *source) sampled() int64 {
-	return max(leastSampled, min(mostSampled, allSampled/int64(max(1, len(s.files)))))
+	return max(leastSampled, min(mostSampled, openFiles*leastSampled/int64(max(1, len(s.files)))))
 }
 
 // lines is a file of JSON lines. Its first ones tell its columns.

@@ -31,7 +31,7 @@ type Options struct {
 	// Schema has tensors by name, in the place of those that columns make
 	Schema    map[string]dataset.TensorSpec
 	Format    string // of the files; "": as their names tell
-	Separator string // of CSV: between values; "": as the first records tell
+	Separator string // of CSV: the character between values; "": as the first records tell
 	Overwrite bool   // replace a dataset that is there, at the first commit
 	// LeaveOut reports rows and files that cannot be taken, and those of URLs without an object;
 	// else they are errors
@@ -137,7 +137,7 @@ func Run(ctx context.Context, env *dataset.Env, place, uri string, o Options, te
 	}
 	defer im.closeFetcher()
 	im.report.Format = im.source.format.Name
-	if err := im.source.separate(o.Separator); err != nil {
+	if err := im.source.setSeparator(o.Separator); err != nil {
 		return nil, im.about(err)
 	}
 	if err := im.checkLinks(); err != nil {

@@ -15,16 +15,15 @@ import (
 // values is a file of comma-separated values, or of values between tabs. Its first records tell the
 // types of its columns.
 type values struct {
-	file  opened
-	types *arrow.Column
-	names []string
-	known map[string]csv.Known // after the first records
-	// about a column without a name; nil: all have one
-	nameless error
+	file     opened
+	types    *arrow.Column
+	names    []string
+	known    map[string]csv.Known // after the first records
+	nameless error                // about a column without a name; nil: all have one
 }
 
-// separate takes what the user says lies between the values of CSV: "" nothing.
-func (s *source) separate(by string) error {
+// setSeparator sets the separator of CSV that the user states; "" states none.
+func (s *source) setSeparator(by string) error {
 	if by == "" {
 		return nil
 	}

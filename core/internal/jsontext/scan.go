@@ -269,7 +269,7 @@ func Plain(p []byte) ([]byte, error) {
 	return p, nil
 }
 
-// isHalf reports whether a text has one half of a surrogate pair without the other.
+// isHalf reports whether a text has an escaped half of a surrogate pair without the other half.
 func isHalf(p []byte) bool {
 	for at := 0; at < len(p); at++ {
 		if p[at] != '\\' {
@@ -288,7 +288,7 @@ func isHalf(p []byte) bool {
 	return false
 }
 
-// unit returns the number that an escape at the beginning of p has; -1: it has none.
+// unit returns the number of the escape \uXXXX at the beginning of p; -1: there is none.
 func unit(p []byte) rune {
 	if len(p) < 6 || p[0] != '\\' || p[1] != 'u' {
 		return -1

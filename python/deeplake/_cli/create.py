@@ -106,7 +106,11 @@ class Interrupted(Exception):  # noqa: N818 - it is no error
     metavar="A,B=HTYPE",
     help="Of tables and arrays: those to take, and htypes of their tensors. Of LeRobot: features.",
 )
-@click.option("--separator", metavar="CHARACTER", help="Of CSV: what lies between values, or tab; read off by default.")
+@click.option(
+    "--separator",
+    metavar="CHARACTER",
+    help="Of CSV: the character between values, or tab; else the files tell.",
+)
 @click.option("--episodes", metavar="0-9,12", help="Of LeRobot: the episodes to take, by number; all by default.")
 @click.option("--checkpoint", type=click.IntRange(min=1), metavar="ROWS", help="Rows between commits.")
 @click.option("--storage", multiple=True, metavar="KEY=VALUE", help="A setting of deeplake.Storage, for the dataset.")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from deeplake._checks import check_choice, check_names
 from deeplake._compute.checkpoint import Checkpoint, fingerprint
 from deeplake._compute.work import Done, Part, Work
 from deeplake._data.committing import DistributedWrite, write_of
@@ -20,7 +21,7 @@ from deeplake._data.reading import Reading
 from deeplake._data.view import Dataset, View
 from deeplake._errors import ConflictError, Error, InvalidArgumentError, ReadOnlyError, UnsupportedError
 from deeplake._load.workers.job_pool import JobPool
-from deeplake._names import check_choice, check_names, checks_keywords
+from deeplake._names import checks_keywords
 from deeplake._progress import bar
 from deeplake._rows.live import Live
 from deeplake._rows.source import COMMIT_FIRST, Version

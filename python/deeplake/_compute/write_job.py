@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
+from deeplake._checks import check_choice
 from deeplake._data.committing import DistributedWrite
 from deeplake._data.dataset import create, exists
 from deeplake._data.dataset import open as open_dataset
@@ -19,7 +20,6 @@ from deeplake._errors import (
     NotFoundError,
     UnsupportedError,
 )
-from deeplake._names import check_choice
 from deeplake._rows.source import COMMIT_FIRST
 from deeplake._stores import uri as _uri
 from deeplake._stores.carried import Carried

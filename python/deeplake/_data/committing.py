@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
+from deeplake._checks import check_text
 from deeplake._errors import ClosedError, InvalidArgumentError, NotFoundError
-from deeplake._names import check_text, checks_keywords
+from deeplake._names import checks_keywords
 from deeplake._rows.live import Live
 from deeplake._rows.source import open_native
 from deeplake._stores import storage as _storage

@@ -20,9 +20,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from deeplake._checks import check_names, check_text
 from deeplake._errors import Error, InvalidArgumentError, NotFoundError, UnsupportedError, WorkerError
 from deeplake._lazy import package
-from deeplake._names import check_names, check_text, checks_keywords
+from deeplake._names import checks_keywords
 from deeplake._text import printable
 
 _VARIABLE = "DEEPLAKE4_PYTHON"

@@ -8,8 +8,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
+from deeplake._checks import check_choice, check_names
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_choice, check_names
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri

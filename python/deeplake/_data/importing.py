@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native
+from deeplake._checks import check_names, check_text
 from deeplake._data.files import EPISODES
 from deeplake._data.spec import schema_specs
 from deeplake._errors import Error, InvalidArgumentError, NotFoundError, TensorTypeError, UnsupportedError
 from deeplake._lazy import package
-from deeplake._names import check_names, check_text, known_columns
+from deeplake._names import known_columns
 from deeplake._progress import bar
 from deeplake._stores import storage as _storage
 from deeplake._stores import uri as _uri

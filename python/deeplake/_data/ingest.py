@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from deeplake._checks import check_ints
 from deeplake._data import arrays, hugging_face
 from deeplake._data.dataset import delete, exists, inferred_schema, make
 from deeplake._data.deeplake4 import Deeplake4
@@ -18,7 +19,7 @@ from deeplake._data.reading import Reading
 from deeplake._data.rows import chunks_of, lacked
 from deeplake._data.view import Dataset
 from deeplake._errors import Error, InvalidArgumentError
-from deeplake._names import check_ints, checks_keywords, known_columns
+from deeplake._names import checks_keywords, known_columns
 from deeplake._progress import bar
 from deeplake._rows.lance import is_lance, rows_of
 from deeplake._samples.frames import is_frame, is_stream

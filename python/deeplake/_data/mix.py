@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _native
+from deeplake._checks import check_names, check_text, integer
 from deeplake._data.view import View
 from deeplake._errors import InvalidArgumentError, TensorTypeError
 from deeplake._hosts.loadable import Loadable
 from deeplake._load.plan import check_real
-from deeplake._names import check_names, check_text, checks_keywords, integer
+from deeplake._names import checks_keywords
 from deeplake._rows.source import Pinned, Source
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from deeplake._checks import check_floats, integer
 from deeplake._errors import InvalidArgumentError, TensorTypeError
-from deeplake._names import check_floats, integer
 from deeplake._rows.source import Source
 from deeplake._rows.tensor import Tensor
 

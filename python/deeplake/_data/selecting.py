@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from deeplake._checks import check_choice, check_flag
 from deeplake._data.parts import ends_of, parts_of
 from deeplake._data.reading import Reading
 from deeplake._errors import InvalidArgumentError, NotFoundError
 from deeplake._lazy import package
-from deeplake._names import check_choice, check_flag, checks_keywords, quoted, suggest
+from deeplake._names import checks_keywords, quoted, suggest
 from deeplake._rows.clips import frame_tensors
 from deeplake._rows.row import Row, rows_of
 from deeplake._rows.source import Pinned, Source, open_native

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from deeplake._checks import check_dict, check_flag, check_text, integer
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_dict, check_flag, check_keywords, check_text, integer
+from deeplake._names import check_keywords
 
 # The arguments of `create_tensor`, besides the name.
 _ARGUMENTS = (

@@ -7,12 +7,13 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from deeplake import _index
+from deeplake._checks import check_dict, check_text
 from deeplake._data.committing import Committing
 from deeplake._data.extending import Matched, Unmatched, Upserted, extend, upsert
 from deeplake._data.reading import Reading
 from deeplake._data.spec import check_names, tensor_spec
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_dict, check_text, checks_keywords
+from deeplake._names import checks_keywords
 from deeplake._rows.tensor import Tensor
 from deeplake._samples.frames import is_column, samples_of
 from deeplake._versions.commit import Commit, commit_of

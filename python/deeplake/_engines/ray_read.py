@@ -16,13 +16,13 @@ from ray.data import Datasource
 from ray.data.block import BlockMetadata
 from ray.data.datasource import ReadTask
 
+from deeplake._checks import check_names
 from deeplake._engines.ray_columns import Column, columns_of, pictures_of, tensors_of
 from deeplake._engines.ray_filter import columns_of as named_in
 from deeplake._engines.ray_filter import split
 from deeplake._engines.selection import Selection, asked, selected
 from deeplake._load.loader import Batches
 from deeplake._load.plan import Options
-from deeplake._names import check_names
 from deeplake._query.query import Question
 from deeplake._rows import arrow
 from deeplake._rows.source import Pinned

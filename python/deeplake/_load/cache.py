@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deeplake._checks import integer
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import integer
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from deeplake._checks import integer
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import checks_keywords, integer, quoted, suggest
+from deeplake._names import checks_keywords, quoted, suggest
 
 Mode = Literal["stack", "pad", "list"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _native
+from deeplake._checks import check_choice, check_names, check_text, integer
 from deeplake._errors import InvalidArgumentError
 from deeplake._load.cache import cache_of
 from deeplake._load.collate import Forms
@@ -19,7 +20,7 @@ from deeplake._load.device import Device, device_of, native, nvjpeg
 from deeplake._load.ranks import settled
 from deeplake._load.recipe import Recipe, recipe_of
 from deeplake._load.steps import Steps
-from deeplake._names import check_choice, check_names, check_text, integer, suggest
+from deeplake._names import suggest
 from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from deeplake import _native
+from deeplake._checks import integer
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import integer
 
 
 def transformed(

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index, _native, tql
+from deeplake._checks import check_text, integer
 from deeplake._errors import ForkedError, InvalidArgumentError
 from deeplake._index import Rows
-from deeplake._names import check_text, integer
 from deeplake._rows.source import Pinned, Version
 from deeplake._stores import storage as _storage
 from deeplake._stores.storage import Stores

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deeplake import _native, tql
+from deeplake._checks import check_text
 from deeplake._errors import UnsupportedError
-from deeplake._names import check_text
 from deeplake._query.query import Answer, Question
 from deeplake._rows.source import Pinned, Version, open_native
 from deeplake._stores import storage as _storage

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index, _native
+from deeplake._checks import check_choice, check_names
 from deeplake._errors import InvalidArgumentError
 from deeplake._lazy import package
-from deeplake._names import check_choice, check_names
 from deeplake._rows.row import largest_sample
 from deeplake._rows.source import Pinned
 from deeplake._rows.tensor import shape_of

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index
+from deeplake._checks import check_choice
 from deeplake._errors import ForkedError, InvalidArgumentError, OutOfRangeError, TensorTypeError
 from deeplake._index import Rows
-from deeplake._names import check_choice
 from deeplake._rows.row import sample
 from deeplake._rows.source import Source
 from deeplake._rows.within import within

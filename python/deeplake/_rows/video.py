@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from deeplake import _index, _native
+from deeplake._checks import integer
 from deeplake._errors import Error, InvalidArgumentError, OutOfRangeError
 from deeplake._files import write_file
-from deeplake._names import integer
 
 if TYPE_CHECKING:
     from deeplake._rows.source import Pinned

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from deeplake._checks import same_keys
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import same_keys
 from deeplake._samples.column import Column
 
 _NESTED = (dict, list, tuple)

@@ -6,8 +6,8 @@ import os
 from typing import NamedTuple
 
 from deeplake import _native
+from deeplake._checks import check_text
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_text
 
 SCHEME = "deeplake://"
 

@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from deeplake import _index
+from deeplake._checks import check_flag, check_names, integer
 from deeplake._errors import InvalidArgumentError
-from deeplake._names import check_flag, check_names, checks_keywords, integer
+from deeplake._names import checks_keywords
 from deeplake._rows.live import Live
 from deeplake._versions.changes import RowVersion, version_of
 from deeplake._versions.commit import Commit, commit_of

@@ -12,12 +12,12 @@ const delay = 300;
 
 export class Address {
   private timer: ReturnType<typeof setTimeout> | undefined;
-  /** The fragment that was read or set last. Another one is news that the page has not followed. */
+  /** The fragment that was read or set last. The page has not followed another one yet. */
   private known = "";
 
   constructor(private readonly browser: Browser) {}
 
-  /** Returns the fragment of the address, which the caller follows: it is not replaced soon. */
+  /** Returns the fragment, which the caller follows. A replacement that waits is dropped. */
   read(): string {
     clearTimeout(this.timer);
     return (this.known = this.browser.location.hash);

@@ -16,7 +16,7 @@ export class Timetable {
   private reading: Promise<void> | undefined;
   /** Where a read of a playing player failed or told nothing. Each frame would repeat it. */
   private barred = NaN;
-  /** Of a player that plays, while `find` or `step` reads. */
+  /** The callback of `follow`, which is called after the read of `find` or `step`. */
   private late: (() => void) | undefined;
 
   /** `read` returns the times around a time. */
