@@ -64,7 +64,7 @@ test-web: $(STAMPS)/page ## the tests of the visualizer's page
 
 # `make lint` vets. Programs without tables for debuggers are linked in half the time. The longest package comes first.
 test-go: build $(STAMPS)/test $(STAMPS)/servers ## the Go tests, the architecture's among them
-	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -vet=off -ldflags=-s -timeout 20m ./go/tests ./...
+	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(GO) test $(TESTTAGS) -short -vet=off -ldflags=-s -timeout 20m ./go/tests ./...
 
 soak: $(STAMPS)/servers ## everything that changes a dataset at once, on a store with faults; SOAK_SECONDS=3600
 	DEEPLAKE_SOAK=$(SOAK_SECONDS) $(GO) test $(TESTTAGS) -count=1 -timeout 24h -v -run 'TestSoak$$' ./go/tests
@@ -77,8 +77,10 @@ else
 	$(PY) -m pytest -m alone $$(grep -rl --include='test_*.py' 'mark\.alone' python/tests)
 endif
 
-test-slow: build $(STAMPS)/test $(STAMPS)/servers ## the Python tests that take ten seconds or more, which `make test` leaves out
-	$(PY) -m pytest -m slow
+test-slow: build $(STAMPS)/test $(STAMPS)/servers $(STAMPS)/browser ## tests that `make test` shortens or leaves out; PART=1/4: every fourth of them
+	DEEPLAKE_LIB=$(CURDIR)/python/deeplake/libdeeplake.so $(PY) tools/slow.py $(PART) \
+		env $(GO) test $(TESTTAGS) -vet=off -ldflags=-s -timeout 20m
+	$(PY) -m pytest -m slow $(if $(PART),--part=$(PART))
 
 bench: build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/servers ## the short comparison with peers, under ten minutes
 	$(PY) -m pytest -rs benchmarks

@@ -12,6 +12,9 @@ import (
 // TestBatchBound: functions refuse to make batches that grow beyond 1 GiB, before they allocate
 // them.
 func TestBatchBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills gigabytes")
+	}
 	t.Parallel()
 	const n = 2100
 	long := strings.Repeat("a", 1<<19)

@@ -78,6 +78,9 @@ func nearRows(r *rand.Rand, kind string, rows, n int) (x []float32, y []float64)
 // TestNear holds Bounded against Call: a value is the same, or both are beyond the limit.
 func TestNear(t *testing.T) {
 	rounds := 4
+	if testing.Short() {
+		rounds = 1
+	}
 	if n, err := strconv.Atoi(os.Getenv("DEEPLAKE_TEST_NEAR")); err == nil {
 		rounds = n
 	}

@@ -270,6 +270,9 @@ func TestLinesOfLargerSets(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, chunks := range []bool{false, true} {
+				if testing.Short() && !chunks {
+					continue
+				}
 				c.files.chunks = chunks
 				j := travel(t, c.line, c.files)
 				part := j.ideal.Seconds() / j.total.Seconds()

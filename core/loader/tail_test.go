@@ -81,6 +81,9 @@ func TestTailsDoNotShow(t *testing.T) {
 		"sequential": {FetchBytes: 40 << 20},
 		"full":       {Shuffle: order.Full, FetchBytes: 60 << 20},
 	} {
+		if testing.Short() && name != "slides" {
+			continue
+		}
 		o.BatchSize, o.Workers = batch, 2
 		run := func(t *testing.T, slow func(string, int64) time.Duration) (total, p99, median time.Duration) {
 			synctest.Test(t, func(t *testing.T) {

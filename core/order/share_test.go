@@ -204,10 +204,13 @@ func TestResumeOnAnyWorldSize(t *testing.T) {
 			}
 			return batches
 		}
-		want := global(Pass{World: 1}, 24)
+		want, every := global(Pass{World: 1}, 24), 1
+		if testing.Short() {
+			every = 5
+		}
 		for _, world := range []int{1, 2, 3, 4, 6, 8, 12, 24} {
 			batch := int64(24 / world)
-			for done := range want {
+			for done := 0; done < len(want); done += every {
 				got := global(Pass{World: world, Position: int64(done * 24)}, batch)
 				if fmt.Sprint(got) != fmt.Sprint(want[done:]) {
 					t.Fatalf("%q from step %d on %d ranks: other batches", kind, done, world)

@@ -48,7 +48,10 @@ func vectorTable(r *rand.Rand, rows, axes int) *memTable {
 // never measured. Its result begins the second's.
 func TestNearest(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 7))
+	r, rounds := rand.New(rand.NewPCG(7, 7)), 4
+	if testing.Short() {
+		rounds = 1
+	}
 	for _, axes := range []int{1, 3, 40} {
 		table := vectorTable(r, 2400, axes)
 		sought := make([]float64, axes)
@@ -58,7 +61,7 @@ func TestNearest(t *testing.T) {
 		param := array.Constant(array.Type{DType: tensor.Float64, Dims: 1, Shape: tensor.Shape{int64(axes)}}, sought, 1)
 		for _, key := range []string{"L2_NORM(v - ?)", "L2_DISTANCE(?, v)", "COSINE_SIMILARITY(v, ?)", "-COSINE_SIMILARITY(v, ?)", "DOT(v, ?)", "- - DOT(v, ?)", "-L2_NORM(v - ?)", "1 - DOT(v, ?)"} {
 			orders := []string{"", " DESC", " NULLS FIRST", " DESC NULLS FIRST", ", kind", " DESC, kind DESC", ", d DESC, id"}
-			for range 4 {
+			for range rounds {
 				order := orders[r.IntN(len(orders))]
 				where := []string{"", " WHERE kind < 3", " WHERE kind < 3 AND NOT d > 2"}[r.IntN(3)]
 				text := fmt.Sprintf("SELECT id, %s AS d FROM \"mem://vectors\"%s ORDER BY d%s", key, where, order)

@@ -189,6 +189,9 @@ func TestMutations(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	count, first := uint64(mutations), uint64(0)
+	if testing.Short() {
+		count /= 4
+	}
 	for name, n := range map[string]*uint64{"DEEPLAKE_MUTATIONS": &count, "DEEPLAKE_SEED": &first} {
 		if s := os.Getenv(name); s != "" {
 			*n = must[uint64](t)(strconv.ParseUint(s, 10, 64))

@@ -338,6 +338,9 @@ func suffer(over objects, paths []path) error {
 // forged datasets that fail.
 func TestForgeries(t *testing.T) { // not parallel: it counts the process's allocations
 	count, first, each := uint64(60), uint64(0), uint64(0)
+	if testing.Short() {
+		count = 15
+	}
 	for name, n := range map[string]*uint64{"DEEPLAKE_FORGERIES": &count, "DEEPLAKE_SEED": &first, "DEEPLAKE_PATHS": &each} {
 		if s := os.Getenv(name); s != "" {
 			*n = must[uint64](t)(strconv.ParseUint(s, 10, 64))

@@ -94,6 +94,9 @@ func TestKilled(t *testing.T) {
 	}
 	t.Parallel()
 	kills := 200
+	if testing.Short() {
+		kills = 40
+	}
 	if n, err := strconv.Atoi(os.Getenv("DEEPLAKE_KILLS")); err == nil {
 		kills = n
 	}

@@ -127,6 +127,9 @@ func storm() []faultproxy.Rule {
 func TestLakeConformanceInAStorm(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
+		if testing.Short() && k.name != "s3" {
+			continue
+		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			server := k.server(t)

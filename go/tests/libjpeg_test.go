@@ -61,7 +61,7 @@ func TestLibjpegInterfaces(t *testing.T) {
 		if out, err := exec.Command("cc", append([]string{"-fsyntax-only", "-Werror", "-I" + dir}, sources...)...).CombinedOutput(); err != nil {
 			t.Errorf("interface %s: %s", number, out)
 		}
-		if number == "70" || strings.HasSuffix(here, number) {
+		if number == "70" || strings.HasSuffix(here, number) || testing.Short() {
 			continue // one run with a foreign library is enough
 		}
 		env := []string{"CGO_ENABLED=1", flags, "DEEPLAKE_TEST_OTHER_LIBJPEG=1"}
@@ -99,6 +99,9 @@ func probed(t *testing.T, env ...string) string {
 // TestPortableCodecs runs the tests of codecs with the code for processors without AVX2 and BMI2,
 // and for builds without libzstd.
 func TestPortableCodecs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the codecs once more")
+	}
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(probed(t)), "\n")
 	env, tags := []string{"CGO_ENABLED=1", "CGO_CFLAGS=-O1 -DDLI_PORTABLE"}, lines[len(lines)-1]

@@ -280,7 +280,11 @@ func TestSoak(t *testing.T) {
 	}
 	k.s = &retrying
 
-	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(figure("DEEPLAKE_SOAK", soakSeconds))*time.Second)
+	seconds := soakSeconds
+	if testing.Short() {
+		seconds = 10
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Duration(figure("DEEPLAKE_SOAK", seconds))*time.Second)
 	defer cancel()
 	var running sync.WaitGroup
 	start := func(fn func()) {

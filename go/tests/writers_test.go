@@ -410,6 +410,9 @@ func TestWriters(t *testing.T) {
 func TestWritersInAStorm(t *testing.T) {
 	t.Parallel()
 	for _, k := range lakeKinds() {
+		if testing.Short() && k.name != "s3" {
+			continue
+		}
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			rules := append(storm(),

@@ -28,6 +28,22 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--part", help="K/N: every Nth of the selected tests, from the Kth on")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Selects the part of --part from the tests that are left after -m and -k."""
+    if part := config.getoption("--part"):
+        number, count = map(int, part.split("/"))
+        if not 1 <= number <= count:
+            raise pytest.UsageError(f"there is no part {part}: want K/N with K from 1 to N")
+        chosen = items[number - 1 :: count]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+
 def pytest_collection_finish() -> None:
     """Keeps the garbage collector away from the modules of the hosts, whose million objects stay.
 

@@ -181,7 +181,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("start", ["forkserver", "spawn", "fork"])
+@pytest.mark.parametrize(
+    "start", ["forkserver", pytest.param("spawn", marks=pytest.mark.slow), pytest.param("fork", marks=pytest.mark.slow)]
+)
 def test_workers_end_before_their_memory(ds: Any, start: str, tmp_path: Path) -> None:
     script = tmp_path / "exits.py"
     script.write_text(EXITS)

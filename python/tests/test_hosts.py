@@ -210,6 +210,7 @@ accelerator.end_training()
 """
 
 
+@pytest.mark.slow
 def test_accelerate_in_two_processes(ds, tmp_path):
     pytest.importorskip("accelerate")
     (tmp_path / "program.py").write_text(PROGRAM)

@@ -77,6 +77,7 @@ def test_pinned_memory(data):
         assert batch["x"].is_pinned()
 
 
+@pytest.mark.slow
 def test_workers_that_stay(run_python, tmp_path):
     done = run_python(
         """

@@ -161,6 +161,7 @@ print(len(ds))
     assert lines[4:] == ["'parent'", "None", "21"]
 
 
+@pytest.mark.slow
 def test_data_loader_workers_of_every_start_method(run_python, tmp_path):
     pytest.importorskip("torch")
     done = run_python(

@@ -469,6 +469,7 @@ def test_secrets_travel_with_tasks_alone() -> None:
     assert pickle.loads(pickle.dumps(Carried(None))).stores is None
 
 
+@pytest.mark.slow
 def test_a_transform_on_actors(cluster: None, tmp_path: Path) -> None:
     ds = deeplake.create(str(tmp_path / "source"), schema={"n": {"dtype": "int64"}})
     ds.extend({"n": np.arange(ROWS)})

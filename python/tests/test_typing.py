@@ -52,6 +52,7 @@ def write_programs(folder: Path) -> list[str]:
     return names
 
 
+@pytest.mark.slow
 def test_mypy_accepts_the_programs_of_the_docs(tmp_path: Path, mypy: Any) -> None:
     done = mypy(tmp_path, *write_programs(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr

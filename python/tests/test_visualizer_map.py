@@ -79,6 +79,7 @@ def test_values(ds):
         assert page.refused("values", view=view, column="labels", step=0)[0] == 400
 
 
+@pytest.mark.slow
 def test_lasso_shows_the_rows_of_one_cluster(chromium, ds):
     with shown(chromium, ds) as tab:
         tab.rows("60")

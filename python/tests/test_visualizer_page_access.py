@@ -59,7 +59,7 @@ def show_statistic(tab, name):
             return
 
 
-@pytest.mark.parametrize("colors", ["light", "dark"])
+@pytest.mark.parametrize("colors", [pytest.param("light", marks=pytest.mark.slow), "dark"])
 def test_axe_finds_nothing(chromium, ds, colors):
     with shown(chromium, ds, color_scheme=colors) as tab:
         tab.rows("8")

@@ -110,6 +110,7 @@ def test_the_store_goes_away(chromium, tmp_path):
         tab.faults = [fault for fault in tab.faults if "status of" not in fault]
 
 
+@pytest.mark.slow
 def test_ten_thousand_tensors(chromium):
     with deeplake.create("mem://faults-many", overwrite=True) as ds:
         ds.create_tensor("images", "image.rgb", compression="png")

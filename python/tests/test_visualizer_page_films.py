@@ -66,7 +66,11 @@ def time_of(player):
 
 @pytest.mark.parametrize(
     ("codec", "ending", "options"),
-    [("libx264", "mp4", {"g": "12", "bf": "2"}), ("libvpx-vp9", "webm", {"g": "12"}), ("libx264", "mov", {"bf": "0"})],
+    [
+        ("libx264", "mp4", {"g": "12", "bf": "2"}),
+        pytest.param("libvpx-vp9", "webm", {"g": "12"}, marks=pytest.mark.slow),
+        pytest.param("libx264", "mov", {"bf": "0"}, marks=pytest.mark.slow),
+    ],
 )
 def test_a_film_plays_and_steps(chromium, tmp_path, codec, ending, options):
     # Grey has no matrix, which browsers guess otherwise where a file does not state it.

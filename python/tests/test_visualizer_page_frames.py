@@ -144,8 +144,10 @@ PLAY = f"""() => new Promise((done) => {{
     ("codec", "ending", "varies", "options"),
     [
         ("libx264", "mp4", True, {"g": "12", "bf": "3"}),  # an edit list makes up for the delay of B-frames
-        ("libx264", "mp4", False, {"g": "24", "bf": "2", "flags": "negative_cts_offsets"}),
-        ("libvpx-vp9", "webm", True, {"g": "12"}),
+        pytest.param(
+            "libx264", "mp4", False, {"g": "24", "bf": "2", "flags": "negative_cts_offsets"}, marks=pytest.mark.slow
+        ),
+        pytest.param("libvpx-vp9", "webm", True, {"g": "12"}, marks=pytest.mark.slow),
     ],
 )
 def test_the_box_is_that_of_the_frame(chromium, tmp_path, codec, ending, varies, options):

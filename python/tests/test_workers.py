@@ -251,6 +251,7 @@ def test_a_sample_that_is_kept_is_copied(ds):
         np.testing.assert_array_equal(batch["images"][0], ds["images"][int(batch["_index"][0])])
 
 
+@pytest.mark.slow
 def test_torchvision_and_albumentations_draw_by_row(ds):
     os.environ["NO_ALBUMENTATIONS_UPDATE"] = "1"
     import albumentations as A  # noqa: N812

@@ -330,6 +330,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_forks_spawns_and_workers(s3: Server, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     uri = s3.uri(s3.new_bucket(), "set")
