@@ -25,7 +25,7 @@ func (l *Loader) fetchLimit() int64 {
 
 // planPrefetch plans the bytes to prefetch, window after window, as far before the decoders as the
 // memory allows. If the whole pass fits, all is planned before the first request, so that requests
-// are as large as possible.
+// are as large as possible, apart from a first batch that has a window of its own.
 func (e *Epoch) planPrefetch(ctx context.Context) error {
 	o := &e.loader.options
 	var cols []read.Access
@@ -56,7 +56,7 @@ func planWindows(ctx context.Context, h *prefetch.Prefetcher, r *prefetchSchedul
 			planned++ // the first batch needs several windows, which share requests
 			continue
 		}
-		if planned++; !r.fits || h.Over() {
+		if planned++; !r.fits || h.Over() || r.early && planned == 1 {
 			h.Open(planned)
 		}
 	}

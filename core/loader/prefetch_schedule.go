@@ -23,8 +23,9 @@ type prefetchSchedule struct {
 	row   int64 // stored bytes of a row in the columns, as estimated
 	fits  bool  // the whole pass fits into limit
 
-	at   int64 // positions before it are behind
-	rows int64 // of the next window, where the order does not say
+	at    int64 // positions before it are behind
+	early bool  // the first batch has a window of its own
+	rows  int64 // of the next window, where the order does not say
 
 	small []read.Access // columns to plan as a whole behind the first batch; nil: none, or done
 	large []read.Access // the others
@@ -133,6 +134,10 @@ func (r *prefetchSchedule) nextMixed(ctx context.Context) (to int64, windows []p
 // batch waits for all columns.
 func (r *prefetchSchedule) nextPart(ctx context.Context) (to int64, spans [][]chunk.Span) {
 	to, runs := r.propose()
+	if first := r.firstBatch(ctx, to); first != nil {
+		r.at, r.rows, r.early = r.batch, to, true
+		return r.batch, first
+	}
 	spans, total := r.spans(ctx, runs)
 	most := r.limit
 	if !r.fits {
@@ -160,6 +165,23 @@ func (r *prefetchSchedule) inTurn(ctx context.Context, to int64) (lists [][]chun
 		lists = append(lists, spans...)
 	}
 	return lists
+}
+
+// firstBatch returns the spans of the first batch where it is worth a window of its own: it needs a
+// small part of the chunks of the window. Chunks that say themselves where their samples lie, as
+// those of Deep Lake 3, are read while spans are made. It returns nil elsewhere.
+func (r *prefetchSchedule) firstBatch(ctx context.Context, window int64) [][]chunk.Span {
+	const part = 4 // at most one in so many chunks is requested twice
+	if r.at > 0 || r.share.Kind() != order.Window || window < part*r.batch {
+		return nil
+	}
+	for _, c := range r.cols {
+		if float64(c.Chunks)*float64(window)/float64(r.share.Of()) >= float64(part*r.batch) {
+			spans, _ := r.spans(ctx, r.share.Runs(0, r.batch))
+			return spans
+		}
+	}
+	return nil
 }
 
 // propose chooses the next window by position and estimate.

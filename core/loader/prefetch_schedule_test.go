@@ -58,3 +58,36 @@ func TestInTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstBatchAlone: where its rows lie in a small part of the chunks, the first batch of a window
+// is requested before the others are planned, and the window goes on behind it.
+func TestFirstBatchAlone(t *testing.T) {
+	t.Parallel()
+	const batch, limit = 64, 1 << 30
+	f := filesOf{rows: 5000, bytes: 10_000}
+	for _, c := range []struct {
+		kind   string
+		chunks int64
+		first  int64
+	}{
+		{order.Window, 0, f.rows}, {order.Window, 255, f.rows}, {order.Window, 256, batch}, {order.Window, 1250, batch},
+		{order.Full, 1250, 2 * batch}, {order.Sequential, 1250, 2 * batch},
+	} {
+		o := newOrder(t, c.kind, f.rows, 0, f.bytes, DefaultShuffleBytes)
+		share := o.Share(order.Pass{World: 1}, batch, order.TailExact)
+		column := planned{f}.access()
+		column.Chunks = c.chunks
+		r := newPrefetchSchedule(share, []read.Access{column}, batch, limit, DefaultShuffleBytes)
+		first, spans := r.nextPart(t.Context())
+		if bytes := unionBytes(spans[0]); first != c.first || bytes < first*f.bytes {
+			t.Errorf("%s with %d chunks: the first window ends at %d with %d bytes, want %d", c.kind, c.chunks, first, bytes, c.first)
+		}
+		windows := 1
+		for ; r.at < r.end; windows++ {
+			r.nextPart(t.Context())
+		}
+		if c.kind == order.Window && windows > 2 {
+			t.Errorf("%d windows, want two", windows)
+		}
+	}
+}

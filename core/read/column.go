@@ -82,6 +82,8 @@ type Access struct {
 	Prefetch func(ctx context.Context, runs [][2]int64) ([]chunk.Span, error)
 	// StoredBytes estimates the stored size of all rows that Prefetch knows of.
 	StoredBytes int64
+	// Chunks estimates how many chunks have these rows; 0: it is not known.
+	Chunks int64
 	// Unpacked estimates the bytes of all rows that lie in compressed blocks of small samples,
 	// which are decompressed as a whole. It depends only on the version and the rows. Nil: there
 	// are none.
