@@ -49,7 +49,7 @@ func (w *writer) appendAhead(ctx context.Context, cols []tensor.Rows, rows int64
 	if rows == 0 && slices.ContainsFunc(cols, func(c tensor.Rows) bool { return c.Foreign == nil }) {
 		return nil
 	}
-	back, err := w.infer(cols)
+	back, err := w.infer(cols, rows)
 	if err != nil {
 		return errs.Wrap(errs.Invalid, "append", "", err)
 	}

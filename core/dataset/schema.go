@@ -463,15 +463,20 @@ func (w *writer) create(all []format.TensorSchema) error {
 	return nil
 }
 
-// infer creates the tensors of columns in a dataset without tensors. back takes them away.
-func (w *writer) infer(cols []tensor.Rows) (back func() error, err error) {
+// infer creates the tensors of columns of so many rows in a dataset without tensors. back takes them
+// away.
+func (w *writer) infer(cols []tensor.Rows, rows int64) (back func() error, err error) {
 	before := w.txn.Schema().Clone()
 	back = func() error {
 		version.Cut(w.txn, w.txn.Rows(), before)
 		return w.renamed()
 	}
 	for i := range cols {
-		spec := SpecOf(cols[i].Infer(), w.d.env)
+		in := cols[i].Infer()
+		if rows == 0 && in.DType == 0 && strings.HasSuffix(strings.TrimSuffix(in.HType, "]"), "generic") {
+			in.DType = cols[i].Foreign.Number() // no sample will decide it
+		}
+		spec := SpecOf(in, w.d.env)
 		spec.Name = cols[i].Tensor
 		ts, err := newTensor(spec, w.d.env.Codecs)
 		var made []format.TensorSchema

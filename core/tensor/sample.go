@@ -109,6 +109,8 @@ type Foreign interface {
 	Rows(t Target) (Rows, error)
 	// Infer returns the tensor that the column makes in a dataset without tensors.
 	Infer() Inferred
+	// Number is the dtype of numbers, also of lists of them; 0 for other types, and for times.
+	Number() DType
 }
 
 // Target is the tensor that takes the values of a Foreign column.

@@ -223,6 +223,18 @@ def test_values_that_no_tensor_holds(value: Any, words: str) -> None:
         ds.discard()
 
 
+@pytest.mark.parametrize("carrier", ["arrow", "pandas", "pandas of arrow", "polars"])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_tables_without_rows_have_dtypes(carrier: str, dtype: str) -> None:
+    if (carrier, dtype) in UNKNOWN:
+        pytest.skip(f"{carrier} has no {dtype}")
+    ds = deeplake.ingest(CARRIERS[carrier](np.zeros(0, dtype), None), f"mem://no-rows-{next(counter)}", verbose=False)
+    assert len(ds) == 0 and ds["x"].dtype == dtype
+    values = extremes(dtype)
+    ds.extend({"x": values})
+    np.testing.assert_array_equal(ds["x"].numpy(), values)
+
+
 # --- conversions ---
 
 
