@@ -26,7 +26,8 @@ type Column struct {
 // newColumn makes a column of v.
 func newColumn(v *View, ct *columnType) *Column {
 	c := &Column{view: v, ct: ct, tree: v.snap.Tree(ct.schema.ID)}
-	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(), Chunks: c.chunks(),
+	c.access = read.Access{DecodeRun: c.decodeRun, DecodeROIs: c.decodeROIs, Prefetch: c.prefetch, StoredBytes: c.StoredBytes(),
+		Chunks:     v.snap.Record.Columns[ct.schema.ID].Chunks * v.n / max(v.snap.Record.Rows, 1),
 		GatherPlan: c.gatherPlan, CopyRange: c.copyRange, Zones: c.zones, HType: ct.schema.HType, Time: ct.time, Info: ct.schema.Info, Levels: levelsOf(v.snap.Schema, ct.schema)}
 	if ct.htype.IsVideo() {
 		c.access.Tables = tablesOf(v.snap.Schema, ct.schema)

@@ -381,15 +381,6 @@ func (c *Column) StoredBytes() int64 {
 	return int64(float64(rec.Columns[c.ct.schema.ID].Bytes) * float64(c.view.n) / float64(rec.Rows))
 }
 
-// chunks estimates how many chunks have the rows of the view.
-func (c *Column) chunks() int64 {
-	rec := c.view.snap.Record
-	if rec.Rows == 0 {
-		return 0
-	}
-	return int64(float64(rec.Columns[c.ct.schema.ID].Chunks) * float64(c.view.n) / float64(rec.Rows))
-}
-
 // Pieces returns the rows of the dataset, for reading many that lie in small pieces.
 func (c *Column) Pieces() *pieces.Rows {
 	snap := c.view.snap

@@ -44,9 +44,14 @@ def _tail(ds: Any, n: int = 5) -> Any:
     return ds[len(ds) - min(n, len(ds)) :] if n >= 0 else ds[-n:]
 
 
-def _shuffle(ds: Any, *, seed: int = 0) -> Any:
+def _shuffle(ds: Any, *values: Any, seed: int = 0) -> Any:
     import numpy as np
 
+    if values:  # a seed to some libraries, the size of a buffer to others
+        raise InvalidArgumentError(
+            f"shuffle: got {values[0]!r} without a name; shuffle(seed={values[0]!r}) orders all rows by a seed, and "
+            "ds.pytorch(shuffle=True, shuffle_bytes=...) shuffles within a window"
+        )
     return ds[np.random.RandomState(seed).permutation(len(ds))]
 
 

@@ -121,6 +121,10 @@ def test_train_test_split_means_the_same(ds):
     parts = ds.train_test_split(test_size=4, seed=3, stratify_by_column="label")
     assert sorted(parts["test"]["label"][:]) == ["a", "a", "b", "b"]
     assert ds.train_test_split(test_size=0.3, shuffle=False)["test"].rows.tolist() == [7, 8, 9]
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"shuffle\(seed=1000\).*shuffle_bytes"):
+        ds.shuffle(1000)
+    with pytest.raises(deeplake.InvalidArgumentError, match=r"ds.query\('SELECT \* WHERE x > 1'\)"):
+        ds.filter("x > 1")
     assert [len(part) for part in ds.train_test_split().values()] == [8, 2]
     assert [len(part) for part in ds.train_test_split(train_size=6).values()] == [6, 4]
 

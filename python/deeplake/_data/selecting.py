@@ -36,7 +36,8 @@ class Selecting(Reading):
                 many rows at a time; other tensors are not read.
         """
         if not callable(fn):
-            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row")
+            way = f"; ds.query({'SELECT * WHERE ' + fn!r}) takes conditions as text" if isinstance(fn, str) else ""
+            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row{way}")
         fixed = self._select(range(self._source.pinned().length()))
         picked = np.fromiter((bool(fn(row)) for row in rows_of(fixed._source)), np.bool_)
         return fixed._select(np.flatnonzero(picked))
