@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from deeplake._index import Rows
 
 
+def _as_query(condition: object) -> str:
+    """Returns the advice for a condition that is text, which some libraries filter by."""
+    return f"; ds.query({f'SELECT * WHERE {condition}'!r}) takes text" if isinstance(condition, str) else ""
+
+
 class Selecting(Reading):
     """The methods of `View` that choose some of its rows."""
 
@@ -36,8 +41,7 @@ class Selecting(Reading):
                 many rows at a time; other tensors are not read.
         """
         if not callable(fn):
-            way = f"; ds.query({'SELECT * WHERE ' + fn!r}) takes conditions as text" if isinstance(fn, str) else ""
-            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row{way}")
+            raise InvalidArgumentError(f"filter: fn is a {type(fn).__name__}, want a function of a row{_as_query(fn)}")
         fixed = self._select(range(self._source.pinned().length()))
         picked = np.fromiter((bool(fn(row)) for row in rows_of(fixed._source)), np.bool_)
         return fixed._select(np.flatnonzero(picked))
