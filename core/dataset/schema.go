@@ -463,8 +463,8 @@ func (w *writer) create(all []format.TensorSchema) error {
 	return nil
 }
 
-// infer creates the tensors of columns of so many rows in a dataset without tensors. back takes them
-// away.
+// infer creates the tensors of columns of so many rows in a dataset without tensors. back takes
+// them away.
 func (w *writer) infer(cols []tensor.Rows, rows int64) (back func() error, err error) {
 	before := w.txn.Schema().Clone()
 	back = func() error {

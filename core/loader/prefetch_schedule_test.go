@@ -59,8 +59,8 @@ func TestInTurn(t *testing.T) {
 	}
 }
 
-// TestFirstBatchAlone: where its rows lie in a small part of the chunks, the first batch of a window
-// is requested before the others are planned, and the window goes on behind it.
+// TestFirstBatchAlone: where its rows lie in a small part of the chunks, the first batch of a
+// window is requested before the others are planned, and the window goes on behind it.
 func TestFirstBatchAlone(t *testing.T) {
 	t.Parallel()
 	const batch, limit = 64, 1 << 30
