@@ -22,6 +22,11 @@ from PIL import Image
 
 _numbers = itertools.count()
 
+# TensorFlow and triton bring an LLVM each. That of triton ends the process if it comes second. torch
+# imports triton, and other hosts TensorFlow, when they feel like it.
+with contextlib.suppress(ImportError):
+    importlib.import_module("triton")
+
 # A shell ignores SIGINT in its background jobs, and programs inherit that:
 # the Ctrl-C of the tests would go unheard.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -96,10 +101,6 @@ def host(name: str) -> ModuleType:
     """The package of a host: "torch", "jax" or "tensorflow". Skips where it is not installed."""
     if name == "tensorflow":
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        # Both bring an LLVM of their own. That of triton, which torch imports when it feels like
-        # it, ends the process if it comes second.
-        with contextlib.suppress(ImportError):
-            importlib.import_module("triton")
     return pytest.importorskip(name)
 
 
