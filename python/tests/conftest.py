@@ -22,8 +22,8 @@ from PIL import Image
 
 _numbers = itertools.count()
 
-# TensorFlow and triton bring an LLVM each. That of triton ends the process if it comes second. torch
-# imports triton, and other hosts TensorFlow, when they feel like it.
+# TensorFlow and triton bring an LLVM each. That of triton ends the process if it comes second.
+# torch imports triton at some later moment, and other hosts import TensorFlow.
 with contextlib.suppress(ImportError):
     importlib.import_module("triton")
 
