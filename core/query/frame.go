@@ -19,6 +19,7 @@ type run struct {
 	text    string
 	o       *Options
 	threads int
+	far     bool             // reads are requests over a network
 	used    *atomic.Int64    // bytes of memory in use
 	bound   []*array.Column  // the values of the outer query, each of one row
 	tally   *tally           // the counts of explain

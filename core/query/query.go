@@ -220,7 +220,7 @@ const lazySize = 64 << 20
 func (p *Plan) Run(ctx context.Context) (*Result, error) {
 	began := time.Now()
 	r := p.newRun(ctx)
-	if p.far {
+	if r.far = p.far; r.far {
 		r.threads = max(r.threads, farThreads)
 	}
 	var rows *rel

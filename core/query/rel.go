@@ -47,7 +47,9 @@ type flow interface {
 // The sizes of batches.
 const (
 	mostRows   = 64 << 10 // more do not pay
-	batchBytes = 8 << 20  // of the values of a batch
+	nearRows   = 16 << 10 // of more than nearBytes each, so that values stay in the cache
+	nearBytes  = 8
+	batchBytes = 8 << 20 // of the values of a batch
 	unitRows   = 1 << 20
 )
 
@@ -59,9 +61,13 @@ func batchRows(weight float64) int {
 	return int(min(mostRows, max(16, batchBytes/weight)))
 }
 
-// batch is the number of rows that are computed at once in this run.
+// batch is the number of rows that are computed at once in this run. Over a network a batch is a
+// request.
 func (r *run) batch(weight float64) int {
 	n := batchRows(weight)
+	if weight > nearBytes && !r.far {
+		n = min(n, nearRows)
+	}
 	if r.o.Batch > 0 {
 		n = min(n, r.o.Batch)
 	}
@@ -88,11 +94,15 @@ func (rl *rel) unitSize(batch int) int { return int(unitOf(int64(rl.n), batch)) 
 
 // unitOf returns how many consecutive rows of n one goroutine takes: many, so that blocks are read
 // once, but fewer than all, so that every goroutine has some. Blocks hold few large rows; smaller
-// units then let all goroutines end together.
+// units then let all goroutines end together. Units of few batches are equal.
 func unitOf(n int64, batch int) int64 {
 	units := int64(16)
 	if batch < mostRows {
 		units = 64
+	}
+	if most := int64(batch); n > most && n < units*most {
+		pairs := (n + 2*most - 1) / (2 * most)
+		return (n + 2*pairs - 1) / (2 * pairs)
 	}
 	return max(int64(batch), min(unitRows, n/units, int64(batch)*16))
 }

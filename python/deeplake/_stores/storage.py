@@ -8,15 +8,12 @@ from typing import Any, TypeAlias
 
 from deeplake._errors import InvalidArgumentError
 from deeplake._names import checks_keywords, quoted, suggest
+from deeplake._stores.environ import environ
 
 _HIDDEN = "***"
 # The fields that are secret. Of headers the values are.
 _SECRET = frozenset({"secret_access_key", "session_token", "bearer_token", "customer_key", "headers"})
 _CREDENTIALS = ("access_key_id", "secret_access_key", "session_token", "bearer_token")
-
-# The variables of credentials, proxies and folders. No other variable leaves Python.
-_PREFIXES = ("AWS_", "GOOGLE_", "CLOUDSDK_", "GCE_METADATA_", "DEEPLAKE_", "SSL_CERT_", "XDG_", "HF_")
-_NAMES = frozenset({"HOME", "STORAGE_EMULATOR_HOST", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"})
 
 
 class Storage:
@@ -284,15 +281,6 @@ def check(storage: object) -> None:
     """Refuses anything but a `Storage` and None."""
     if storage is not None and not isinstance(storage, Storage):
         raise InvalidArgumentError(f"use storage settings: got {type(storage).__name__}, want deeplake.Storage(...)")
-
-
-def environ() -> dict[str, str]:
-    """Returns the variables that lead to credentials, proxies and folders."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith(_PREFIXES) or name in _NAMES or name.upper() in _NAMES
-    }
 
 
 def _unpickled(fields: Mapping[str, Any], lost: tuple[str, ...]) -> Storage:

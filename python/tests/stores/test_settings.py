@@ -11,11 +11,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import deeplake
 import numpy as np
 import pytest
-from deeplake._stores import storage as _storage
+from deeplake._stores.environ import environ
 from servers import Server
 
 SECRET = "t0ps3cret"
@@ -52,11 +53,24 @@ EVERYTHING = {
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     """An environment without credentials, where no file of this machine's user counts."""
-    for name in _storage.environ():
+    for name in environ():
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     return monkeypatch
+
+
+def test_environ_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "one")
+    monkeypatch.setenv("PATH_OF_OTHERS", "x")
+    assert environ()["AWS_PROFILE"] == "one"
+    assert "PATH_OF_OTHERS" not in environ()
+    monkeypatch.setenv("AWS_PROFILE", "two")
+    assert environ()["AWS_PROFILE"] == "two"
+    monkeypatch.delenv("AWS_PROFILE")
+    assert "AWS_PROFILE" not in environ()
+    with mock.patch.object(os, "environ", {"HF_TOKEN": "t"}):
+        assert environ() == {"HF_TOKEN": "t"}
 
 
 @pytest.fixture
@@ -354,7 +368,7 @@ def test_forks_spawns_and_workers(s3: Server, tmp_path: Path) -> None:
 @pytest.fixture
 def command(tmp_path: Path) -> Iterator[Callable[..., str]]:
     def run(*arguments: str, check: bool = True, **environ: str) -> str:
-        kept = {name: value for name, value in os.environ.items() if name not in _storage.environ()}
+        kept = {name: value for name, value in os.environ.items() if name not in environ()}
         done = subprocess.run(
             [sys.executable, "-m", "deeplake", *arguments],
             capture_output=True, text=True, timeout=60, check=False, env=kept | {"HOME": str(tmp_path)} | environ,
