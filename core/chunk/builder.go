@@ -29,8 +29,7 @@ func (s *Spec) Max() int64 { return 2 * s.Target }
 type Session struct {
 	ID    format.UUID
 	Store storage.Provider
-	// Go runs a function beside its caller, sooner or later, and may wait for room to do so. nil:
-	// blocks are compressed by the caller.
+	// Go runs a function beside its caller, sooner or later. nil: blocks are compressed by the caller.
 	Go      func(fn func())
 	next    int64
 	packing int // blocks that are being compressed
@@ -329,16 +328,22 @@ func (b *Builder) AddTexts(ctx context.Context, data []byte, starts, ends []int6
 	room := b.spec.Max() - b.size()
 	block := b.blockTarget() - int64(len(b.block))
 	most := min(int64(len(starts)), format.MaxChunkItems-b.dir.Items)
-	largest, size := b.largest(), int64(0)
+	largest, size, copied := b.largest(), int64(0), int64(0)
 	for rows < most && size < block {
 		n := ends[rows] - starts[rows]
 		if n >= largest || size+(rows+1)*wordBytes+n > room {
 			break
 		}
-		b.block = append(b.block, data[starts[rows]:ends[rows]]...)
+		if rows > copied && starts[rows] != ends[rows-1] { // texts that lie together are copied together
+			b.block = append(b.block, data[starts[copied]:ends[rows-1]]...)
+			copied = rows
+		}
 		b.dir.Sizes = append(b.dir.Sizes, n)
 		size += n
 		rows++
+	}
+	if rows > 0 {
+		b.block = append(b.block, data[starts[copied]:ends[rows-1]]...)
 	}
 	b.dir.Items += rows
 	b.dirSize += rows * wordBytes

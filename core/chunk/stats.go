@@ -1,8 +1,9 @@
 package chunk
 
 import (
-	"encoding/binary"
+	"cmp"
 	"math"
+	"unsafe"
 
 	"deeplake/core/format"
 	"deeplake/core/tensor"
@@ -47,21 +48,18 @@ func (s *statistics) add(it Item) {
 		s.scalar = false
 		return
 	}
-	size := s.dtype.Size()
-	for at := 0; at+size <= len(it.Data); at += size {
-		v, ok := decodeNumber(s.dtype, it.Data[at:at+size])
-		if !ok {
-			s.scalar = false
-			return
-		}
-		if !s.any || s.less(v, s.lo) {
-			s.lo = v
-		}
-		if !s.any || s.less(s.hi, v) {
-			s.hi = v
-		}
-		s.any = true
+	lo, hi, any, ok := extremes(s.dtype, it.Data)
+	if !ok {
+		s.scalar = false
+		return
 	}
+	if any && (!s.any || s.less(lo, s.lo)) {
+		s.lo = lo
+	}
+	if any && (!s.any || s.less(s.hi, hi)) {
+		s.hi = hi
+	}
+	s.any = s.any || any
 }
 
 func (s *statistics) widen(shape tensor.Shape) {
@@ -110,29 +108,76 @@ func (s *statistics) result() format.Stats {
 	return st
 }
 
-// decodeNumber reads one little-endian element; ok is false for NaN.
-func decodeNumber(d tensor.DType, p []byte) (v number, ok bool) {
+// extremes returns the least and the largest of little-endian elements, and whether there are any;
+// ok is false if one is NaN.
+func extremes(d tensor.DType, p []byte) (lo, hi number, any, ok bool) {
+	if len(p) < d.Size() {
+		return lo, hi, false, true
+	}
+	ok = true
 	switch d {
 	case tensor.Bool, tensor.Uint8:
-		v.u = uint64(p[0])
+		lo.u, hi.u = unsigned[uint8](p)
 	case tensor.Uint16:
-		v.u = uint64(binary.LittleEndian.Uint16(p))
+		lo.u, hi.u = unsigned[uint16](p)
 	case tensor.Uint32:
-		v.u = uint64(binary.LittleEndian.Uint32(p))
+		lo.u, hi.u = unsigned[uint32](p)
 	case tensor.Uint64:
-		v.u = binary.LittleEndian.Uint64(p)
+		lo.u, hi.u = unsigned[uint64](p)
 	case tensor.Int8:
-		v.i = int64(int8(p[0]))
+		lo.i, hi.i = signed[int8](p)
 	case tensor.Int16:
-		v.i = int64(int16(binary.LittleEndian.Uint16(p)))
+		lo.i, hi.i = signed[int16](p)
 	case tensor.Int32:
-		v.i = int64(int32(binary.LittleEndian.Uint32(p)))
+		lo.i, hi.i = signed[int32](p)
 	case tensor.Int64:
-		v.i = int64(binary.LittleEndian.Uint64(p))
+		lo.i, hi.i = signed[int64](p)
 	case tensor.Float32:
-		v.f = float64(math.Float32frombits(binary.LittleEndian.Uint32(p)))
+		lo.f, hi.f, ok = floats[float32](p)
 	case tensor.Float64:
-		v.f = math.Float64frombits(binary.LittleEndian.Uint64(p))
+		lo.f, hi.f, ok = floats[float64](p)
 	}
-	return v, v.f == v.f
+	return lo, hi, true, ok
+}
+
+func unsigned[T uint8 | uint16 | uint32 | uint64](p []byte) (lo, hi uint64) {
+	a, b := bounds[T](p)
+	return uint64(a), uint64(b)
+}
+
+func signed[T int8 | int16 | int32 | int64](p []byte) (lo, hi int64) {
+	a, b := bounds[T](p)
+	return int64(a), int64(b)
+}
+
+// floats is bounds of numbers of which none may be NaN.
+func floats[T float32 | float64](p []byte) (lo, hi float64, ok bool) {
+	for _, x := range elements[T](p) {
+		if x != x {
+			return 0, 0, false
+		}
+	}
+	a, b := bounds[T](p)
+	return float64(a), float64(b), true
+}
+
+// bounds returns the least and the largest of elements, of which there is one.
+func bounds[T cmp.Ordered](p []byte) (lo, hi T) {
+	v := elements[T](p)
+	lo, hi = v[0], v[0]
+	for _, x := range v {
+		if x < lo {
+			lo = x
+		}
+		if x > hi {
+			hi = x
+		}
+	}
+	return lo, hi
+}
+
+// elements shows little-endian bytes, which may be unaligned, as values of this machine.
+func elements[T any](p []byte) []T {
+	var one T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(one)))
 }

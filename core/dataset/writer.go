@@ -70,9 +70,13 @@ func newWriterOn(d *Dataset, s *version.Snapshot) (*writer, error) {
 		adding: opened{}, fixing: opened{}, waiting: map[format.UUID][]waiting{}, labelled: map[format.UUID]bool{},
 		group: newGroup(), caller: context.Background(),
 	}
-	packers := task.New(context.Background(), task.Cores()) // builders wait for their blocks
+	// Blocks wait for a processor, not their builders: those bound how many wait, and go on with
+	// columns that are not compressed.
+	packers, cores := task.New(context.Background(), 0), make(chan struct{}, task.Cores())
 	w.beside = func(fn func()) {
 		packers.Go(func(context.Context) error {
+			cores <- struct{}{}
+			defer func() { <-cores }()
 			fn()
 			return nil
 		})

@@ -4,15 +4,37 @@ package format
 
 import "deeplake/core/codec/zstd"
 
-// zstdEncoder holds no data between calls and serves parallel callers.
-var zstdEncoder = zstd.NewEncoder(zstd.Dense)
+// The encoders hold no data between calls and serve parallel callers.
+var (
+	denseEncoder = zstd.NewEncoder(zstd.Dense)
+	quickEncoder = zstd.NewEncoder(zstd.Quick)
+)
+
+// packSample is the part of a payload by which the level is chosen. Payloads of less than four are
+// compressed densely.
+const packSample = 16 << 10
+
+// encoderFor returns the encoder that makes raw smaller. Sizes of texts have an entropy and no
+// matches: to search for some takes fifteen times as long, and the frame is larger.
+func encoderFor(raw []byte) *zstd.Encoder {
+	if len(raw) < 4*packSample {
+		return denseEncoder
+	}
+	some := raw[len(raw)/2:][:packSample]
+	quick, err := quickEncoder.Encode(nil, some)
+	dense, other := denseEncoder.Encode(nil, some)
+	if err == nil && other == nil && len(quick) <= len(dense)+len(dense)/32 {
+		return quickEncoder
+	}
+	return denseEncoder
+}
 
 // pack compresses raw if that saves at least one eighth; else it returns raw itself.
 func pack(raw []byte) (byte, []byte) {
 	if len(raw) < 64 {
 		return packNone, raw
 	}
-	if out, err := zstdEncoder.Encode(nil, raw); err == nil && len(out) <= len(raw)-(len(raw)+7)/8 {
+	if out, err := encoderFor(raw).Encode(nil, raw); err == nil && len(out) <= len(raw)-(len(raw)+7)/8 {
 		return packZstd, out
 	}
 	return packNone, raw
@@ -26,10 +48,11 @@ func packWhile(raw []byte, part int, look func() error) (byte, []byte, error) {
 		return codec, stored, look()
 	}
 	var out []byte
+	encoder := encoderFor(raw)
 	for from := 0; from < len(raw); from += part {
 		err := look()
 		if err == nil {
-			out, err = zstdEncoder.Encode(out, raw[from:min(from+part, len(raw))])
+			out, err = encoder.Encode(out, raw[from:min(from+part, len(raw))])
 		}
 		if err != nil {
 			return 0, nil, err
@@ -53,7 +76,7 @@ func packParts(raw []byte, cuts []int) (byte, []byte) {
 	for _, to := range append(cuts, len(raw)) {
 		if to > from {
 			var err error
-			if out, err = zstdEncoder.Encode(out, raw[from:to]); err != nil {
+			if out, err = encoderFor(raw[from:to]).Encode(out, raw[from:to]); err != nil {
 				return codec, whole
 			}
 		}

@@ -1,0 +1,48 @@
+package format
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"deeplake/core/codec/zstd"
+)
+
+// TestLevelOfPages holds that payloads without matches are compressed quickly, all others densely.
+func TestLevelOfPages(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	entropy := make([]byte, 200_000)
+	for i := range entropy {
+		entropy[i] = byte(20 + r.IntN(25))
+	}
+	words := [][]byte{}
+	for range 30 {
+		word := make([]byte, 4+r.IntN(20))
+		for i := range word {
+			word[i] = byte('a' + r.IntN(26))
+		}
+		words = append(words, word)
+	}
+	var names []byte
+	for len(names) < 200_000 {
+		names = append(append(names, words[r.IntN(len(words))]...), ',')
+	}
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want *zstd.Encoder
+	}{{"sizes", entropy, quickEncoder}, {"few sizes", entropy[:packSample], denseEncoder}, {"names", names, denseEncoder}} {
+		if got := encoderFor(c.raw); got != c.want {
+			t.Errorf("%s: the level is the other one", c.name)
+		}
+		codec, stored := pack(c.raw)
+		back := make([]byte, len(c.raw))
+		if codec != packZstd {
+			t.Fatalf("%s: codec %d", c.name, codec)
+		}
+		if err := zstd.New().Decode(back, stored); err != nil || !bytes.Equal(back, c.raw) {
+			t.Errorf("%s: not the same after decoding: %v", c.name, err)
+		}
+	}
+}
