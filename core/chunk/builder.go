@@ -29,7 +29,7 @@ func (s *Spec) Max() int64 { return 2 * s.Target }
 type Session struct {
 	ID    format.UUID
 	Store storage.Provider
-	// Go runs a function beside its caller, sooner or later. nil: blocks are compressed by the caller.
+	// Go runs a function beside its caller, sooner or later. nil: the caller compresses blocks.
 	Go      func(fn func())
 	next    int64
 	packing int // blocks that are being compressed
@@ -334,7 +334,7 @@ func (b *Builder) AddTexts(ctx context.Context, data []byte, starts, ends []int6
 		if n >= largest || size+(rows+1)*wordBytes+n > room {
 			break
 		}
-		if rows > copied && starts[rows] != ends[rows-1] { // texts that lie together are copied together
+		if rows > copied && starts[rows] != ends[rows-1] { // one copy for texts that lie together
 			b.block = append(b.block, data[starts[copied]:ends[rows-1]]...)
 			copied = rows
 		}
