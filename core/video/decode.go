@@ -42,14 +42,34 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 	if r.source.Remote() || s.ref.Chunk.Index.Linked() {
 		limit = groupsInFlight
 	}
+	if threads := w.threads(cap(r.slots)); threads > 1 {
+		// A damaged packet is an error that several threads tell late: one thread then names it.
+		d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, to: to, threads: threads}
+		if err := d.again(ctx, s.lengthenBy(w.groups[0], threads-1), d.ahead); !errs.OfSample(err) {
+			return err
+		}
+	}
 	g := task.New(ctx, limit)
 	for _, one := range w.groups {
 		g.Go(func(ctx context.Context) error {
-			d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, to: to}
+			d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, to: to, threads: 1}
 			return d.again(ctx, one, d.ahead)
 		})
 	}
 	return g.Wait()
+}
+
+// mostThreads bounds the threads of a decoder. Each has pictures of its own, and holds back a frame.
+const mostThreads = 8
+
+// threads returns the number of threads that decode the groups, of so many cores: several for a
+// single long group, which no other thread shares.
+func (w *wanted) threads(cores int) int {
+	codec := w.of.form.codec
+	if len(w.groups) != 1 || codec != "h264" && codec != "hevc" || w.groups[0].Last-w.groups[0].First < longGroup {
+		return 1
+	}
+	return min(cores, mostThreads)
 }
 
 // wanted is frames of a video, and the groups of packets that they need.
@@ -112,8 +132,14 @@ func (s *stored) rest(first, packet int) int {
 // frames. It need not be drained then, and can go on from there.
 func (s *stored) lengthen(g media.Group) media.Group {
 	if s.form.delay > 0 {
-		g.Last += min(s.form.delay+1, s.rest(g.First, g.Last))
+		g = s.lengthenBy(g, s.form.delay+1)
 	}
+	return g
+}
+
+// lengthenBy adds packets of a long group behind g.
+func (s *stored) lengthenBy(g media.Group, packets int) media.Group {
+	g.Last += min(packets, s.rest(g.First, g.Last))
 	return g
 }
 
@@ -154,6 +180,8 @@ type decoding struct {
 	slots chan struct{} // one for each core that decodes; nil: the caller has one
 	by    ahead         // bytes that were fetched ahead; nil: all come from the store
 	to    sink
+	// threads of a decoder that is opened
+	threads int
 
 	missing []int32 // packets of a group whose frames are wanted, and did not come yet
 	last    int     // of these packets
@@ -301,7 +329,7 @@ func (d *decoding) decode(ctx context.Context, f fetched, g media.Group, last bo
 		if d.refreshed(f, g.First) {
 			return errLost
 		}
-		if d.decoder, err = d.pool.take(d.of); err != nil {
+		if d.decoder, err = d.pool.take(d.of, max(1, d.threads)); err != nil {
 			return err
 		}
 		d.place = &position{of: d.of, first: g.First, inside: map[int32]bool{}}

@@ -243,7 +243,7 @@ func TestIdleDecodersAreBounded(t *testing.T) {
 	r := newSet(t, file).open(t, "mem")
 	of := *find(t, r, 0)
 	for i := range mostIdle + 5 {
-		d, err := l.Open(v)
+		d, err := l.Open(v, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

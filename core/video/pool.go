@@ -46,10 +46,11 @@ type form struct {
 	width, height int
 	color         media.Color
 	delay         int // frames that a decoder holds back to put them in order
+	threads       int
 }
 
 func formOf(v *media.Video) form {
-	return form{codec: v.Codec, setup: string(v.Setup), width: v.Width, height: v.Height, color: v.Color, delay: v.Delay()}
+	return form{codec: v.Codec, setup: string(v.Setup), width: v.Width, height: v.Height, color: v.Color, delay: v.Delay(), threads: 1}
 }
 
 const (
@@ -60,7 +61,7 @@ const (
 )
 
 // memory estimates the bytes of a decoder: those of some pictures.
-func (f *form) memory() int64 { return 12 * int64(f.width) * int64(f.height) }
+func (f *form) memory() int64 { return int64(9+3*f.threads) * int64(f.width) * int64(f.height) }
 
 // resume returns a decoder that is within a group, before all packets that are wanted of it, and
 // its place; nil: there is none.
@@ -82,10 +83,12 @@ func (p *decoders) resume(s *stored, g media.Group, wanted []int32) (*ffmpeg.Dec
 	return found.decoder, found.place
 }
 
-// take returns a decoder that has seen no packet.
-func (p *decoders) take(s *stored) (*ffmpeg.Decoder, error) {
+// take returns a decoder of some threads that has seen no packet.
+func (p *decoders) take(s *stored, threads int) (*ffmpeg.Decoder, error) {
+	wanted := s.form
+	wanted.threads = threads
 	for {
-		d, used := p.any(s)
+		d, used := p.any(&wanted)
 		if d == nil {
 			break
 		}
@@ -98,18 +101,18 @@ func (p *decoders) take(s *stored) (*ffmpeg.Decoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lib.Open(s.table.Video)
+	return lib.Open(s.table.Video, threads)
 }
 
 // any takes out a decoder of a form, and reports whether it has seen packets: one that has not, or
 // else the one used longest ago, once there are as many as are kept. Nil: there is none.
-func (p *decoders) any(s *stored) (d *ffmpeg.Decoder, used bool) {
+func (p *decoders) any(f *form) (d *ffmpeg.Decoder, used bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fits := func(one idle) bool { return one.form == s.form && one.place == nil }
+	fits := func(one idle) bool { return one.form == *f && one.place == nil }
 	i := slices.IndexFunc(p.idle, fits)
-	if i < 0 && p.full(&s.form) {
-		i = slices.IndexFunc(p.idle, func(one idle) bool { return one.form == s.form })
+	if i < 0 && p.full(f) {
+		i = slices.IndexFunc(p.idle, func(one idle) bool { return one.form == *f })
 	}
 	if i < 0 {
 		return nil, false
@@ -140,11 +143,13 @@ func (p *decoders) put(s *stored, d *ffmpeg.Decoder, at *position) {
 		d.Close()
 		return
 	}
-	for p.full(&s.form) {
+	f := s.form
+	f.threads = d.Threads()
+	for p.full(&f) {
 		p.idle[0].decoder.Close()
 		p.idle = slices.Delete(p.idle, 0, 1)
 	}
-	p.idle = append(p.idle, idle{s.form, d, at})
+	p.idle = append(p.idle, idle{f, d, at})
 }
 
 func (p *decoders) close() {

@@ -114,7 +114,7 @@ func noise(r *rand.Rand, n int) []byte {
 // frames decodes a whole track in order, and returns its shown frames.
 func frames(t testing.TB, v *media.Video, file []byte) [][]byte {
 	t.Helper()
-	d, err := mediatest.FFmpeg(t, ffmpeg.Load).Open(v)
+	d, err := mediatest.FFmpeg(t, ffmpeg.Load).Open(v, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

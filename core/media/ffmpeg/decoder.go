@@ -15,7 +15,7 @@ import (
 )
 
 // Decoder decodes the packets of a track. It is for one goroutine at a time; several decode in
-// parallel. Each uses one thread. Close frees it.
+// parallel. Close frees it.
 type Decoder struct {
 	library *Library
 	c       *C.dli_ffmpeg_decoder
@@ -23,6 +23,7 @@ type Decoder struct {
 	setup   []byte
 	pixels  int64
 	reorder int
+	threads int
 	failed  bool               // since it was opened
 	frame   C.dli_ffmpeg_frame // the last one
 	color   media.Color        // of the container
@@ -50,9 +51,10 @@ var decoders = map[string][]string{
 	"mjpeg": {"mjpeg"},
 }
 
-// Open begins to decode a track; the decoder keeps its setup. A codec that the library cannot
-// decode is errs.Unsupported.
-func (l *Library) Open(v *media.Video) (*Decoder, error) {
+// Open begins to decode a track by a number of threads; the decoder keeps its setup. With several,
+// frames come later, by a packet for each thread more, and so do errors. A codec that the library
+// cannot decode is errs.Unsupported.
+func (l *Library) Open(v *media.Video, threads int) (*Decoder, error) {
 	op := errs.Op("decode video", v.Codec)
 	if len(v.Setup) > media.MaxSetupBytes {
 		return nil, op.New(errs.Corrupt, "setup has %d bytes, want at most %d", len(v.Setup), media.MaxSetupBytes)
@@ -61,7 +63,7 @@ func (l *Library) Open(v *media.Video) (*Decoder, error) {
 	if !ok {
 		return nil, op.New(errs.Unsupported, "the codec is none of %v", media.Codecs())
 	}
-	d := &Decoder{library: l, setup: v.Setup, pixels: maxPixels(v), reorder: -1, color: v.Color, code: -1}
+	d := &Decoder{library: l, setup: v.Setup, pixels: maxPixels(v), reorder: -1, threads: threads, color: v.Color, code: -1}
 	if v.Codec == "h264" { // others state it
 		d.reorder = v.Delay()
 	}
@@ -77,6 +79,9 @@ func (l *Library) Open(v *media.Video) (*Decoder, error) {
 	return nil, op.New(errs.Unsupported, "FFmpeg %s has no decoder of it; %s", l.version, remedy)
 }
 
+// Threads is the number of threads that decode.
+func (d *Decoder) Threads() int { return d.threads }
+
 // begin opens a decoder of FFmpeg. It returns false if the library has none of that name.
 func (d *Decoder) begin() (bool, error) {
 	name, setup := C.CString(d.name), C.CBytes(d.setup)
@@ -85,6 +90,7 @@ func (d *Decoder) begin() (bool, error) {
 	options := C.dli_ffmpeg_options{
 		codec: name, setup: (*C.uchar)(setup), setup_size: C.size_t(len(d.setup)),
 		max_pixels: C.int64_t(d.pixels), reorder: C.int(d.reorder),
+		threads: C.int(d.threads),
 	}
 	var c *C.dli_ffmpeg_decoder
 	status := C.dli_ffmpeg_open(&d.library.c, &options, &c)

@@ -84,7 +84,7 @@ func streams(t testing.TB) map[string]*stream {
 
 func open(t testing.TB, l *Library, v *media.Video) *Decoder {
 	t.Helper()
-	d, err := l.Open(v)
+	d, err := l.Open(v, 1)
 	if errs.Is(err, errs.Unsupported) && os.Getenv(variable) != "" {
 		t.Skipf("the FFmpeg of %s: %v", variable, err)
 	}
@@ -317,7 +317,7 @@ func TestParallel(t *testing.T) {
 	for _, s := range all {
 		for range 2 {
 			g.Go(func(context.Context) error {
-				d, err := l.Open(s.video())
+				d, err := l.Open(s.video(), 1)
 				if errs.Is(err, errs.Unsupported) && os.Getenv(variable) != "" {
 					return nil
 				}
@@ -425,7 +425,7 @@ func TestRefused(t *testing.T) {
 		"unknown codec": {Codec: "prores"},
 		"long setup":    {Codec: "h264", Setup: make([]byte, media.MaxSetupBytes+1)},
 	} {
-		if d, err := l.Open(v); err == nil || !errs.OfSample(err) {
+		if d, err := l.Open(v, 1); err == nil || !errs.OfSample(err) {
 			t.Errorf("%s: %v, want a refusal", name, err)
 			d.Close()
 		}

@@ -45,7 +45,7 @@ func FuzzDecode(f *testing.F) {
 		for _, p := range packets {
 			v.Packets = append(v.Packets, media.Packet{Time: p.time})
 		}
-		d, err := l.Open(v)
+		d, err := l.Open(v, 1)
 		if err != nil {
 			if !errs.OfSample(err) {
 				t.Fatal(err)

@@ -184,7 +184,7 @@ static int configure(dli_ffmpeg_decoder* d, const void* codec, const dli_ffmpeg_
     }
     if (status >= 0) status = c->parameters_to_context(d->context, p);
     c->parameters_free(&p);
-    if (status >= 0) status = c->opt_set_int(d->context, "threads", 1, 0);
+    if (status >= 0) status = c->opt_set_int(d->context, "threads", options->threads, 0);
     if (status >= 0) status = c->opt_set_int(d->context, "max_pixels", options->max_pixels, 0);
     if (status >= 0) status = c->opt_set(d->context, "flags", "+unaligned", 0);
     if (status >= 0 && options->reorder >= 0)

@@ -70,6 +70,7 @@ typedef struct {
     size_t setup_size;
     int64_t max_pixels;
     int reorder; /* frames that a frame may wait for; negative: the stream says it */
+    int threads; /* that decode frames; each but the first one holds a frame back */
 } dli_ffmpeg_options;
 
 /* A frame; pointers are valid until the next call with its decoder. */

@@ -21,7 +21,10 @@ func missing() error {
 func Load([]string) (*Library, error) { return nil, missing() }
 
 // Open fails.
-func (*Library) Open(*media.Video) (*Decoder, error) { return nil, missing() }
+func (*Library) Open(*media.Video, int) (*Decoder, error) { return nil, missing() }
+
+// Threads is 0.
+func (*Decoder) Threads() int { return 0 }
 
 // Send fails.
 func (*Decoder) Send([]byte, int64) error { return missing() }
