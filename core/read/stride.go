@@ -1,3 +1,5 @@
+//go:build !js
+
 package read
 
 import "unsafe"
@@ -5,10 +7,6 @@ import "unsafe"
 // Stride copies every step-th value of so many bytes, until to is full.
 func Stride(to, from []byte, each, step int64) {
 	switch each {
-	case 1:
-		stride(to, from, step)
-	case 2:
-		stride(valuesOf[uint16](to), valuesOf[uint16](from), step)
 	case 4:
 		stride(valuesOf[uint32](to), valuesOf[uint32](from), step)
 	case 8:
@@ -21,7 +19,7 @@ func Stride(to, from []byte, each, step int64) {
 }
 
 // stride copies four values at a time: one check of the bounds serves them all.
-func stride[T any](to, from []T, step int64) {
+func stride[T uint32 | uint64](to, from []T, step int64) {
 	for ; len(to) >= 4 && int64(len(from)) > 4*step; to, from = to[4:], from[4*step:] {
 		four := from[:3*step+1]
 		to[0], to[1], to[2], to[3] = four[0], four[step], four[2*step], four[3*step]
@@ -32,7 +30,7 @@ func stride[T any](to, from []T, step int64) {
 }
 
 // valuesOf returns bytes as values of T, which may be unaligned.
-func valuesOf[T any](b []byte) []T {
+func valuesOf[T uint32 | uint64](b []byte) []T {
 	var one T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(one)))
 }

@@ -59,7 +59,7 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 	return g.Wait()
 }
 
-// mostThreads bounds the threads of a decoder. Each has pictures of its own, and holds back a frame.
+// mostThreads bounds the threads of a decoder. Each has pictures of its own and holds back a frame.
 const mostThreads = 8
 
 // threads returns the number of threads that decode the groups, of so many cores: several for a
