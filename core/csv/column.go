@@ -3,6 +3,7 @@ package csv
 import (
 	"encoding/binary"
 	"math"
+	"math/big"
 	"strconv"
 	"time"
 	"unsafe"
@@ -14,12 +15,13 @@ import (
 type Kinds uint16
 
 const (
-	isInt    Kinds = 1 << iota // of 64 bits
-	isUint                     // of 64 bits without a sign, and not of 64 with one
-	isBig                      // an integer beyond those
-	isMinus                    // a negative one
-	isFloat                    // with a point or an exponent
-	isPadded                   // an integer that begins with 0
+	isInt     Kinds = 1 << iota // of 64 bits
+	isUint                      // of 64 bits without a sign, and not of 64 with one
+	isBig                       // an integer beyond those
+	isMinus                     // a negative one
+	isFloat                     // with a point or an exponent
+	isPadded                    // an integer that begins with 0
+	isInexact                   // an integer of which float64 would lose digits
 	isBool
 	isDate
 	isTime  // of no zone
@@ -28,7 +30,7 @@ const (
 	isFar   // beyond the years that 64 bits of nanoseconds count
 	isText  // anything else
 
-	integers = isInt | isUint | isBig | isMinus
+	integers = isInt | isUint | isBig | isMinus | isInexact
 	numbers  = integers | isFloat
 	times    = isDate | isTime | isZoned | isNano | isFar
 )
@@ -124,11 +126,11 @@ func (k Kinds) takes() Kinds {
 	case k&isText != 0:
 		return math.MaxUint16
 	case k&isFloat != 0:
-		return numbers
+		return numbers &^ isInexact
 	case k&isUint != 0:
-		return isInt | isUint
+		return isInt | isUint | isInexact
 	case k&integers != 0:
-		return isInt | isMinus
+		return isInt | isMinus | isInexact
 	case k&isBool != 0:
 		return isBool
 	case k&isZoned != 0:
@@ -144,7 +146,7 @@ func (k Kinds) takes() Kinds {
 func joined(k Kinds) Kinds {
 	switch {
 	case k&^numbers == 0:
-		if k&isFloat != 0 || k&isBig == 0 && k&(isUint|isMinus) != isUint|isMinus {
+		if k&(isFloat|isInexact) == isFloat || k&(isFloat|isBig) == 0 && k&(isUint|isMinus) != isUint|isMinus {
 			return k
 		}
 	case k == isBool:
@@ -165,6 +167,9 @@ func (c *column) kindOf(p []byte) Kinds {
 	k := kindOf(p)
 	if c.Lenient && c.Kinds&isBool != 0 && len(p) == 1 && (p[0] == '0' || p[0] == '1') {
 		return isBool
+	}
+	if c.Lenient && c.Kinds&isFloat != 0 {
+		k &^= isInexact
 	}
 	if k&isPadded == 0 {
 		return k
@@ -243,6 +248,9 @@ func integer(p, q []byte) Kinds {
 			}
 		}
 	}
+	if len(q) > surelyExact && !isExact(q) {
+		k |= isInexact
+	}
 	if len(p) > len(q) {
 		k |= isMinus
 	}
@@ -250,6 +258,18 @@ func integer(p, q []byte) Kinds {
 		k |= isPadded
 	}
 	return k
+}
+
+// surelyExact is the most digits of an integer that float64 always holds.
+const surelyExact = 15
+
+// isExact reports whether float64 holds an integer.
+func isExact(digits []byte) bool {
+	n, ok := new(big.Int).SetString(text(digits), 10)
+	if !ok || n.Sign() == 0 {
+		return ok
+	}
+	return n.BitLen()-int(n.TrailingZeroBits()) <= 53 && n.BitLen() <= 1024
 }
 
 func isInfinite(p []byte) bool {
@@ -502,7 +522,7 @@ func (c *column) times(d *arrow.Data, buf []byte) (*arrow.Type, *arrow.Data) {
 	return &arrow.Type{Format: format}, d
 }
 
-// numbers makes integers, or floats if one of the numbers is no integer of 64 bits.
+// numbers makes integers, or floats if one of the numbers is no integer.
 func (c *column) numbers(d *arrow.Data, buf []byte) (*arrow.Type, *arrow.Data) {
 	d.Values = make([]byte, 8*len(c.cells))
 	put := func(row int, v uint64) { binary.LittleEndian.PutUint64(d.Values[8*row:], v) }

@@ -399,6 +399,9 @@ func (b *rows) checkKinds() error {
 			return nil
 		}
 		p := b.buf[c.cells[row].from:c.cells[row].to]
+		if c.Kinds&isFloat != 0 && c.kindOf(value(b.buf, c.cells[row]))&isInexact != 0 {
+			return errs.New(errs.Type, "line %d has %.40q for %q, which float64 would round; give it dtype float64, or htype text", b.lines[row], p, c.name)
+		}
 		return errs.New(errs.Type, "line %d has %.40q for %q, and the column has %s; give it another dtype, or htype text", b.lines[row], p, c.name, c.Kinds)
 	})
 }
