@@ -10,8 +10,8 @@ var (
 	quickEncoder = zstd.NewEncoder(zstd.Quick)
 )
 
-// packSample is the part of a payload by which the level is chosen. Payloads of less than four are
-// compressed densely.
+// packSample is the size of the sample that decides the level. Smaller payloads than four samples
+// are compressed densely.
 const packSample = 16 << 10
 
 // encoderFor returns the encoder that makes raw smaller. Sizes of texts have an entropy and no
