@@ -260,11 +260,16 @@ func integer(p, q []byte) Kinds {
 	return k
 }
 
-// surelyExact is the most digits of an integer that float64 always holds.
-const surelyExact = 15
+const (
+	surelyExact = 15  // digits, at most, of integers that float64 always holds
+	mostDigits  = 309 // of those that it may hold
+)
 
 // isExact reports whether float64 holds an integer.
 func isExact(digits []byte) bool {
+	if len(digits) > mostDigits {
+		return false
+	}
 	n, ok := new(big.Int).SetString(text(digits), 10)
 	if !ok || n.Sign() == 0 {
 		return ok

@@ -175,6 +175,7 @@ func TestKnownKinds(t *testing.T) {
 		{Known{}, "-0.5 -9007199254740993", "string", "-0.5 -9007199254740993"},
 		{Known{}, "0.5 9007199254740992 18446744073709551616", "double", "0.5 9.007199254740992e+15 1.8446744073709552e+19"},
 		{Known{}, "100000000000000000000001 0.5", "string", "100000000000000000000001 0.5"},
+		{Known{}, strings.Repeat("7", 1<<20) + " 0.5", "string", strings.Repeat("7", 1<<20) + " 0.5"},
 		{Known{Kinds: Integers, Fixed: true}, "9007199254740993 -1", "int64", "9007199254740993 -1"},
 		{stated(Floats), "9007199254740993 0.5", "double", "9.007199254740992e+15 0.5"},
 		{Known{Kinds: Floats, Fixed: true}, "0.5 9007199254740993", "", `line 3 has "9007199254740993" for "a", which float64 would round; give it dtype float64, or htype text`},

@@ -153,8 +153,10 @@ const (
 	isInexact         // float64 has not all of its digits
 )
 
-// surelyExact is the most characters of an integer that each type holds.
-const surelyExact = 15
+const (
+	surelyExact = 15  // characters of an integer, at most, that each type holds
+	mostDigits  = 310 // of a finite float64, with its sign; longer ones take long to compute with
+)
 
 // digitsOf returns the facts about a value; 0: it is no integer.
 func digitsOf(c cell) (d digits) {
@@ -172,6 +174,9 @@ func digitsOf(c cell) (d digits) {
 		if _, err := strconv.ParseUint(text(c.p), 10, 64); err != nil {
 			d |= isBig
 		}
+	}
+	if len(c.p) > mostDigits {
+		return d | isInexact
 	}
 	whole, _ := new(big.Int).SetString(text(c.p), 10)
 	if v, how := new(big.Float).SetInt(whole).Float64(); how != big.Exact || math.IsInf(v, 0) {

@@ -155,6 +155,16 @@ func TestWrongLines(t *testing.T) {
 	}
 }
 
+// TestLongIntegers holds that nothing computes with an integer of a million digits.
+func TestLongIntegers(t *testing.T) {
+	t.Parallel()
+	lines := "{\"a\": 0.5}\n{\"a\": " + strings.Repeat("7", 8<<20) + "}"
+	_, _, err := rows(t, NewReader(strings.NewReader(lines), Options{}))
+	if want := `line 2 has 7777777777777777777777777777777777777777 for "a", and float64 would round`; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%.200v", err)
+	}
+}
+
 // TestDigits: integers keep their digits, or are an error, unless the user wants floats.
 func TestDigits(t *testing.T) {
 	t.Parallel()
