@@ -8,7 +8,7 @@ import (
 	"deeplake/core/codec/zstd"
 )
 
-// TestLevelOfPages holds that payloads without matches are compressed quickly, all others densely.
+// TestLevelOfPages holds that payloads are compressed quickly where the dense level gains nothing.
 func TestLevelOfPages(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -31,10 +31,12 @@ func TestLevelOfPages(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		raw  []byte
-		want *zstd.Encoder
-	}{{"sizes", entropy, quickEncoder}, {"few sizes", entropy[:packSample], denseEncoder}, {"names", names, denseEncoder}} {
-		if got := encoderFor(c.raw); got != c.want {
-			t.Errorf("%s: the level is the other one", c.name)
+	}{{"sizes", entropy}, {"few sizes", entropy[:packSample]}, {"names", names}} {
+		quick := must(quickEncoder.Encode(nil, c.raw))
+		dense := must(denseEncoder.Encode(nil, c.raw))
+		isQuick := encoderFor(c.raw) == quickEncoder
+		if len(c.raw) > 4*packSample && len(quick) <= len(dense) && !isQuick || isQuick && len(quick) > len(dense)+len(dense)/20 {
+			t.Errorf("%s: %d bytes quickly, %d densely: the level is the other one", c.name, len(quick), len(dense))
 		}
 		codec, stored := pack(c.raw)
 		back := make([]byte, len(c.raw))
