@@ -111,6 +111,15 @@ func (c *Column) Number() tensor.DType {
 	return 0
 }
 
+// Time names the times of a column, also of lists of them; "" for other types.
+func (c *Column) Time() string {
+	leaf := c.field.leaf()
+	if leaf.kind != kindTime || leaf.dictionary != nil || leaf.extension != "" {
+		return ""
+	}
+	return leaf.counts
+}
+
 // Type is the type of the column, as Arrow prints it.
 func (c *Column) Type() string { return c.field.dataType.name }
 

@@ -473,10 +473,14 @@ func (w *writer) infer(cols []tensor.Rows, rows int64) (back func() error, err e
 	}
 	for i := range cols {
 		in := cols[i].Infer()
+		time := ""
 		if rows == 0 && in.DType == 0 && strings.HasSuffix(strings.TrimSuffix(in.HType, "]"), "generic") {
-			in.DType = cols[i].Foreign.Number() // no sample will decide it
+			in.DType, time = cols[i].Foreign.Number(), cols[i].Foreign.Time() // no sample will decide it
 		}
 		spec := SpecOf(in, w.d.env)
+		if time != "" {
+			spec.DType = time
+		}
 		spec.Name = cols[i].Tensor
 		ts, err := newTensor(spec, w.d.env.Codecs)
 		var made []format.TensorSchema

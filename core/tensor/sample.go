@@ -111,6 +111,8 @@ type Foreign interface {
 	Infer() Inferred
 	// Number is the dtype of numbers, also of lists of them; 0 for other types, and for times.
 	Number() DType
+	// Time names the times, as ParseTime reads it, also of lists of them; "" for other types.
+	Time() string
 }
 
 // Target is the tensor that takes the values of a Foreign column.

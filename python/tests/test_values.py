@@ -223,6 +223,30 @@ def test_values_that_no_tensor_holds(value: Any, words: str) -> None:
         ds.discard()
 
 
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.date32(), 5),
+        (pa.timestamp("us"), 5),
+        (pa.timestamp("ns", "Europe/Berlin"), 5),
+        (pa.duration("ms"), 5),
+        (pa.list_(pa.timestamp("s")), [5, 6]),
+    ],
+    ids=str,
+)
+def test_tables_without_rows_have_times(kind: Any, value: Any) -> None:
+    def table(values: list[Any]) -> Any:
+        return pa.table({"x": pa.array(values, kind)})
+
+    empty, full = (
+        deeplake.ingest(table(values), f"mem://no-times-{next(counter)}", verbose=False) for values in ([], [value])
+    )
+    assert len(empty) == 0 and empty["x"].dtype == full["x"].dtype is not None
+    assert empty.schema["x"] == full.schema["x"]
+    empty.extend(table([value]))
+    assert empty.to_arrow().equals(full.to_arrow())
+
+
 @pytest.mark.parametrize("carrier", ["arrow", "pandas", "pandas of arrow", "polars"])
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_tables_without_rows_have_dtypes(carrier: str, dtype: str) -> None:
