@@ -42,7 +42,9 @@ func (r *Reader) frames(ctx context.Context, s *stored, frames []int64, dst []by
 	if r.source.Remote() || s.ref.Chunk.Index.Linked() {
 		limit = groupsInFlight
 	}
-	if threads := w.threads(cap(r.slots)); threads > 1 {
+	alone := r.reads.Add(1) == 1 // else the cores have other groups to decode
+	defer r.reads.Add(-1)
+	if threads := w.threads(cap(r.slots)); threads > 1 && alone {
 		// A damaged packet is an error that several threads tell late: one thread then names it.
 		d := &decoding{wanted: w, pool: &r.pool, slots: r.slots, to: to, threads: threads}
 		if err := d.again(ctx, s.lengthenBy(w.groups[0], threads-1), d.ahead); !errs.OfSample(err) {

@@ -41,6 +41,7 @@ type Reader struct {
 	workers read.Pool[*chunk.Worker]
 	pool    decoders
 	slots   chan struct{} // one for each core that decodes
+	reads   atomic.Int32  // calls of Frames that run
 }
 
 // Open makes a reader of the tensor called name. library loads the decoders at the first use of
