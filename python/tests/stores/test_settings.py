@@ -367,11 +367,11 @@ def test_forks_spawns_and_workers(s3: Server, tmp_path: Path) -> None:
 
 @pytest.fixture
 def command(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    def run(*arguments: str, check: bool = True, **environ: str) -> str:
+    def run(*arguments: str, check: bool = True, **variables: str) -> str:
         kept = {name: value for name, value in os.environ.items() if name not in environ()}
         done = subprocess.run(
             [sys.executable, "-m", "deeplake", *arguments],
-            capture_output=True, text=True, timeout=60, check=False, env=kept | {"HOME": str(tmp_path)} | environ,
+            capture_output=True, text=True, timeout=60, check=False, env=kept | {"HOME": str(tmp_path)} | variables,
         )  # fmt: skip
         assert (done.returncode == 0) == check, done.stderr
         return done.stdout if check else done.stderr
