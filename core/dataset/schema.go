@@ -475,7 +475,8 @@ func (w *writer) infer(cols []tensor.Rows, rows int64) (back func() error, err e
 		in := cols[i].Infer()
 		time := ""
 		if rows == 0 && in.DType == 0 && strings.HasSuffix(strings.TrimSuffix(in.HType, "]"), "generic") {
-			in.DType, time = cols[i].Foreign.Number(), cols[i].Foreign.Time() // no sample will decide it
+			of := cols[i].Foreign // no sample will decide it
+			in.DType, time = of.Number(), of.Time()
 		}
 		spec := SpecOf(in, w.d.env)
 		if time != "" {
