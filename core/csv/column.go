@@ -3,7 +3,6 @@ package csv
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"strconv"
 	"time"
 	"unsafe"
@@ -248,7 +247,7 @@ func integer(p, q []byte) Kinds {
 			}
 		}
 	}
-	if len(q) > surelyExact && !isExact(q) {
+	if !arrow.IsExact(text(q)) {
 		k |= isInexact
 	}
 	if len(p) > len(q) {
@@ -258,23 +257,6 @@ func integer(p, q []byte) Kinds {
 		k |= isPadded
 	}
 	return k
-}
-
-const (
-	surelyExact = 15  // digits, at most, of integers that float64 always holds
-	mostDigits  = 309 // of those that it may hold
-)
-
-// isExact reports whether float64 holds an integer.
-func isExact(digits []byte) bool {
-	if len(digits) > mostDigits {
-		return false
-	}
-	n, ok := new(big.Int).SetString(text(digits), 10)
-	if !ok || n.Sign() == 0 {
-		return ok
-	}
-	return n.BitLen()-int(n.TrailingZeroBits()) <= 53 && n.BitLen() <= 1024
 }
 
 func isInfinite(p []byte) bool {

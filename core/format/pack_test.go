@@ -35,6 +35,9 @@ func TestLevelOfPages(t *testing.T) {
 		quick := must(quickEncoder.Encode(nil, c.raw))
 		dense := must(denseEncoder.Encode(nil, c.raw))
 		isQuick := encoderFor(c.raw) == quickEncoder
+		if isQuick && len(c.raw) < 4*packSample {
+			t.Errorf("%s: a small payload is compressed quickly", c.name)
+		}
 		if len(c.raw) > 4*packSample && len(quick) <= len(dense) && !isQuick || isQuick && len(quick) > len(dense)+len(dense)/20 {
 			t.Errorf("%s: %d bytes quickly, %d densely: the level is the other one", c.name, len(quick), len(dense))
 		}

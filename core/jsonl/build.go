@@ -3,7 +3,6 @@ package jsonl
 import (
 	"encoding/binary"
 	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -153,10 +152,8 @@ const (
 	isInexact         // float64 has not all of its digits
 )
 
-const (
-	surelyExact = 15  // characters of an integer, at most, that each type holds
-	mostDigits  = 310 // of a finite float64, with its sign; longer ones take long to compute with
-)
+// surelySmall is the most characters of an integer that each type holds.
+const surelySmall = 15
 
 // digitsOf returns the facts about a value; 0: it is no integer.
 func digitsOf(c cell) (d digits) {
@@ -166,7 +163,7 @@ func digitsOf(c cell) (d digits) {
 	if c.p[0] == '-' {
 		d = isNegative
 	}
-	if len(c.p) <= surelyExact {
+	if len(c.p) <= surelySmall {
 		return d
 	}
 	if _, err := strconv.ParseInt(text(c.p), 10, 64); err != nil {
@@ -175,11 +172,7 @@ func digitsOf(c cell) (d digits) {
 			d |= isBig
 		}
 	}
-	if len(c.p) > mostDigits {
-		return d | isInexact
-	}
-	whole, _ := new(big.Int).SetString(text(c.p), 10)
-	if v, how := new(big.Float).SetInt(whole).Float64(); how != big.Exact || math.IsInf(v, 0) {
+	if !arrow.IsExact(text(c.p)) {
 		d |= isInexact
 	}
 	return d
