@@ -4,7 +4,7 @@ import "math/big"
 
 const (
 	surelyExact = 15  // digits, at most, of integers that float64 always holds
-	mostDigits  = 310 // of those that it may hold, with a sign; longer ones take long to compute with
+	mostDigits  = 310 // of those that it may hold, with a sign; longer ones would take long
 )
 
 // IsExact reports whether float64 has all digits of a decimal integer.
